@@ -3,7 +3,8 @@
  * Two recordings of anybody's making (fuzz_run.h), through the writer of diffs that the last byte
  * says. The first two bytes say where the second one begins.
  */
-#include "report/diff/diff_writers.h"
+#include "report/diff/diff.h"
+#include "report/report.h"
 #include "tests/fuzz/fuzz_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -17,23 +18,34 @@ static bool read_records(struct fuzz_run *run, const uint8_t *data, size_t size)
 	return framed && fuzz_run_read(run, framed, len);
 }
 
+static const struct report_format *choose(size_t choice)
+{
+	size_t n, n_diff = 0;
+	const struct report_format *formats = report_formats(&n);
+
+	for (size_t i = 0; i < n; i++)
+		n_diff += formats[i].write_diff != NULL;
+	choice %= n_diff;
+	while (!formats->write_diff || choice-- > 0)
+		formats++;
+	return formats;
+}
+
 static void write_diff(const struct view *before, const struct view *after,
 		       const struct report_opts *opts, size_t choice)
 {
 	const struct diff_run runs[] = { { "before", before, false }, { "after", after, true } };
 	_cleanup_(diff_free_p) struct diff *diff = NULL;
-	size_t n;
-	const struct diff_format *formats = diff_formats(&n);
-	const struct diff_format *format = &formats[choice % n];
+	const struct report_format *format = choose(choice);
 
 	if (diff_new(runs, opts, &diff) < 0)
 		return;
-	if (diff_has_allocations(diff) || (!format->allocations && !format->one_job))
-		(void)format->write(diff, fuzz_null()); /* may refuse */
+	if (diff_has_allocations(diff) || !format->one_job)
+		(void)format->write_diff(diff, fuzz_null()); /* may refuse */
 	for (size_t job = 0; job < diff_n_jobs(diff); job++) {
 		diff_choose_job(diff, job);
-		if (format->one_job && !format->allocations)
-			(void)format->write(diff, fuzz_null()); /* as above */
+		if (report_format_diff_one_job(format))
+			(void)format->write_diff(diff, fuzz_null()); /* as above */
 	}
 }
 

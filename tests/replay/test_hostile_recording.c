@@ -5,8 +5,8 @@
  * writers make a report of each. Nothing is compared: what counts is that they end, and that
  * sanitizers (make check runs this in the build of the fuzz programs, too) find nothing.
  */
-#include "report/diff/diff_writers.h"
-#include "report/leak/leak_record.h"
+#include "report/diff/diff.h"
+#include "report/leak/leak_result.h"
 #include "report/perf/perf_script_stream.h"
 #include "tests/replay/hostile_records.h"
 #include "tests/replay/scenarios.h"
@@ -130,12 +130,12 @@ static void write_diff(const struct view *view, const struct view *other,
 	const struct diff_run runs[] = { { "before", other, false }, { "after", view, false } };
 	_cleanup_(diff_free_p) struct diff *diff = NULL;
 	size_t n;
-	const struct diff_format *formats = diff_formats(&n);
+	const struct report_format *formats = report_formats(&n);
 
 	assert_int_equal(diff_new(runs, opts, &diff), 0);
 	for (size_t i = 0; i < n; i++)
-		if (diff_has_allocations(diff) || (!formats[i].allocations && !formats[i].one_job))
-			(void)formats[i].write(diff, null); /* may refuse */
+		if (formats[i].write_diff && (diff_has_allocations(diff) || !formats[i].one_job))
+			(void)formats[i].write_diff(diff, null); /* may refuse */
 }
 
 /* The reports of what was read, and its differences from the run as it was. */

@@ -4,7 +4,7 @@
  * the top of the tree. `test_replay --write-golden` writes them anew, to be read before they are
  * believed. `test_replay --write-sites N FILE` writes a recording with so many sites.
  */
-#include "report/diff/diff_writers.h"
+#include "report/diff/diff.h"
 #include "tests/replay/diff_scenarios.h"
 #include "tests/replay/many_sites.h"
 #include "tests/replay/scenarios.h"
@@ -211,14 +211,14 @@ static void reports_are_as_the_golden_files_say(void **state)
 	each_report(false);
 }
 
-static char *diff_text(const struct diff *diff, const struct diff_format *format)
+static char *diff_text(const struct diff *diff, const struct report_format *format)
 {
 	_cleanup_free_ char *data = NULL;
 	size_t len;
 	FILE *file = open_memstream(&data, &len);
 
 	assert_non_null(file);
-	assert_int_equal(format->write(diff, file), 0);
+	assert_int_equal(format->write_diff(diff, file), 0);
 	assert_int_equal(fclose(file), 0);
 	if (format->binary || strcmp(format->name, "flamegraph") == 0)
 		return as_text(format->name, data, len);
@@ -231,7 +231,7 @@ static void diff_of(const struct diff_scenario *scenario, bool write_golden)
 	struct diff_run runs[DIFF_SIDES];
 	struct fixture f[DIFF_SIDES];
 	size_t n_formats;
-	const struct diff_format *formats = diff_formats(&n_formats);
+	const struct report_format *formats = report_formats(&n_formats);
 
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
 		replay_of(scenario->emit[side], false, &f[side]);
@@ -244,7 +244,8 @@ static void diff_of(const struct diff_scenario *scenario, bool write_golden)
 		_cleanup_free_ char *text = NULL;
 		char path[256];
 
-		if (formats[i].allocations && !diff_has_allocations(diff))
+		if (!formats[i].write_diff ||
+		    (formats[i].diff_of_allocations && !diff_has_allocations(diff)))
 			continue;
 		text = diff_text(diff, &formats[i]);
 		golden_path(scenario->name, formats[i].name, path);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/diff/diff.h"
 
+#include "base/saturate.h"
 #include "config/where.h"
-#include "report/diff/diff_names.h"
+#include "report/diff/diff_keys.h"
 #include "tests/report_fixture.h"
 
 #include <string.h>
@@ -123,12 +124,12 @@ static void expect_diff(size_t number, const struct line *before, const struct l
 	struct pair pair = { 0 };
 
 	pair_of(&pair, before, after, opts);
-	for (size_t i = 0; i < diff_n_programs(pair.diff); i++) {
-		const struct diff_program *program = diff_program(pair.diff, i);
+	for (size_t i = 0; i < pair.diff->programs.len; i++) {
+		const struct diff_program *program = &pair.diff->programs.data[i];
 
 		strbuf_addf(&text, "%s%s:", i ? "; " : "", program->name);
 		for (size_t j = 0; j < program->n_sites; j++) {
-			const struct diff_site *site = diff_site(pair.diff, program->first + j);
+			const struct diff_site *site = &pair.diff->sites.data[program->first + j];
 
 			strbuf_addf(&text, " %lld>%lld", (long long)site->sides[0].live_bytes,
 				    (long long)site->sides[1].live_bytes);
@@ -270,10 +271,10 @@ static void a_filter_keeps_both_sides_of_what_passes_on_one(void **state)
 	assert_int_equal(where_parse("live >= 50", &where, &error), 0);
 	expect_diff(0, before, after, &(struct report_opts){ .where = where }, "server: 100>1");
 	pair_of(&pair, before, after, &(struct report_opts){ .where = where });
-	assert_int_equal(diff_program(pair.diff, 0)->n_left_out, 1);
-	assert_int_equal(diff_program(pair.diff, 0)->left_out_bytes, 1);
-	assert_int_equal(diff_program(pair.diff, 0)->heap[DIFF_AFTER].live_bytes, 7);
-	assert_int_equal(diff_n_members(pair.diff), 2);
+	assert_int_equal(pair.diff->programs.data[0].n_left_out, 1);
+	assert_int_equal(pair.diff->programs.data[0].left_out_bytes, 1);
+	assert_int_equal(pair.diff->programs.data[0].heap[DIFF_AFTER].live_bytes, 7);
+	assert_int_equal(pair.diff->members.len, 2);
 	pair_done(&pair);
 }
 
@@ -324,9 +325,9 @@ static void names_lose_what_a_build_adds(void **state)
 static void differences_do_not_overflow(void **state)
 {
 	(void)state;
-	assert_int_equal(diff_minus(INT64_MAX, -1), INT64_MAX);
-	assert_int_equal(diff_minus(INT64_MIN, 1), INT64_MIN);
-	assert_int_equal(diff_minus(3, 5), -2);
+	assert_int_equal(saturate_subtract(INT64_MAX, -1), INT64_MAX);
+	assert_int_equal(saturate_subtract(INT64_MIN, 1), INT64_MIN);
+	assert_int_equal(saturate_subtract(3, 5), -2);
 }
 
 int main(void)

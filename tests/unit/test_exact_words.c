@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What reports say of their totals: exact, estimates of samples, or that something was lost. */
-#include "report/view/view_exact.h"
+#include "report/view/view_coverage.h"
 #include "tests/report_fixture.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Results of leak checks become records, and records results again. */
-#include "report/leak/leak_record.h"
+#include "report/leak/leak_result.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

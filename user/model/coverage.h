@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How much of a run was seen, and how well: losses and cut stacks at the latest cut, functions that
- * could not be probed, what came of --check-stacks. Part of the model, used by model.c alone.
+ * could not be probed, what came of --check-stacks. Part of the model, which alone changes it.
  */
 #ifndef MEMTRACED_MODEL_COVERAGE_H
 #define MEMTRACED_MODEL_COVERAGE_H

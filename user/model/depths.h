@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How closely a run looked at allocations, by time, and what that cost. Part of the model, used by
- * model.c alone.
+ * How closely a run looked at allocations, by time, and what that cost. Part of the model, which
+ * alone changes it.
  */
 #ifndef MEMTRACED_MODEL_DEPTHS_H
 #define MEMTRACED_MODEL_DEPTHS_H
@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "trace/record/record.h"
 
+/* There are none but with --max-overhead. */
 struct depths {
 	VEC(struct record_depth_change) changes; /* in their order */
 	bool has_overhead;
@@ -21,16 +22,21 @@ static inline void depths_done(struct depths *depths)
 }
 
 /* 0 or -ENOMEM. */
-static inline int depths_change(struct depths *depths, const struct record_depth_change *record)
+static inline int depths_add_change(struct depths *depths, const struct record_depth_change *record)
 {
 	return vec_push(&depths->changes, *record);
 }
 
-static inline int depths_overhead(struct depths *depths, const struct record_overhead *record)
+static inline void depths_set_overhead(struct depths *depths, const struct record_overhead *record)
 {
 	depths->has_overhead = true;
 	depths->overhead = *record;
-	return 0;
+}
+
+/* What the run costs its processes; NULL: not known. */
+static inline const struct record_overhead *depths_overhead(const struct depths *depths)
+{
+	return depths->has_overhead ? &depths->overhead : NULL;
 }
 
 #endif

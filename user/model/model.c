@@ -346,9 +346,10 @@ int model_apply(const struct record *record, void *userdata)
 	case RECORD_SAMPLE_END:
 		return series_end(model->series, &record->sample_end);
 	case RECORD_DEPTH:
-		return depths_change(&model->depths, &record->depth_change);
+		return depths_add_change(&model->depths, &record->depth_change);
 	case RECORD_OVERHEAD:
-		return depths_overhead(&model->depths, &record->overhead);
+		depths_set_overhead(&model->depths, &record->overhead);
+		return 0;
 	case RECORD_OCCURRENCE:
 	case RECORD_SYMBOL:
 	case RECORD_JIT_CODE:
@@ -408,14 +409,9 @@ uint64_t model_regions_left_out(const struct model *model)
 	return n;
 }
 
-size_t model_n_ended(const struct model *model)
+const struct ended *model_ended(const struct model *model)
 {
-	return ended_count(processes_ended(model->processes));
-}
-
-const struct model_ended *model_ended(const struct model *model, size_t index)
-{
-	return ended_get(processes_ended(model->processes), index);
+	return processes_ended(model->processes);
 }
 
 const struct record_run *model_run(const struct model *model)
@@ -520,69 +516,29 @@ const char *model_command(const struct model *model, uint32_t slot)
 	return processes_command(model->processes, slot);
 }
 
-size_t model_n_objects(const struct model *model)
+const struct object_table *model_objects(const struct model *model)
 {
-	return object_table_count(model->objects);
+	return model->objects;
 }
 
-const struct model_object *model_object(const struct model *model, size_t index)
+const struct histograms *model_histograms(const struct model *model)
 {
-	return object_table_get(model->objects, index);
+	return model->histograms;
 }
 
-const struct record_stack_check *model_stack_check(const struct model *model)
+const struct event_counts *model_events(const struct model *model)
 {
-	return coverage_of_stacks(model->coverage);
+	return model->events;
 }
 
-size_t model_n_stacks_differ(const struct model *model)
+const struct syscalls *model_syscalls(const struct model *model)
 {
-	return coverage_n_differs(model->coverage);
+	return model->syscalls;
 }
 
-const struct record_stack_differs *model_stack_differs(const struct model *model, size_t index)
+const struct coverage *model_coverage(const struct model *model)
 {
-	return coverage_differs(model->coverage, index);
-}
-
-const struct record_coverage *model_coverage(const struct model *model)
-{
-	return coverage_at_cut(model->coverage);
-}
-
-size_t model_n_unprobed(const struct model *model)
-{
-	return coverage_n_unprobed(model->coverage);
-}
-
-const struct record_unprobed *model_unprobed(const struct model *model, size_t index)
-{
-	return coverage_unprobed(model->coverage, index);
-}
-
-size_t model_n_histograms(const struct model *model)
-{
-	return histograms_count(model->histograms);
-}
-
-const struct model_histogram *model_histogram(const struct model *model, size_t index)
-{
-	return histograms_get(model->histograms, index);
-}
-
-size_t model_n_events(const struct model *model)
-{
-	return event_counts_count(model->events);
-}
-
-const struct model_event *model_event(const struct model *model, size_t index)
-{
-	return event_counts_get(model->events, index);
-}
-
-const struct model_event *model_find_event(const struct model *model, uint32_t id)
-{
-	return event_counts_find(model->events, id);
+	return model->coverage;
 }
 
 const struct series *model_series(const struct model *model)
@@ -590,27 +546,7 @@ const struct series *model_series(const struct model *model)
 	return model->series;
 }
 
-size_t model_n_syscalls(const struct model *model)
+const struct depths *model_depths(const struct model *model)
 {
-	return syscalls_count(model->syscalls);
-}
-
-const struct model_syscalls *model_syscalls(const struct model *model, size_t index)
-{
-	return syscalls_get(model->syscalls, index);
-}
-
-size_t model_n_depth_changes(const struct model *model)
-{
-	return model->depths.changes.len;
-}
-
-const struct record_depth_change *model_depth_change(const struct model *model, size_t index)
-{
-	return &model->depths.changes.data[index];
-}
-
-const struct record_overhead *model_overhead(const struct model *model)
-{
-	return model->depths.has_overhead ? &model->depths.overhead : NULL;
+	return &model->depths;
 }

@@ -8,6 +8,8 @@
 #define MEMTRACED_MODEL_MODEL_H
 
 #include "base/cleanup.h"
+#include "model/coverage.h"
+#include "model/depths.h"
 #include "model/ended.h"
 #include "model/event_counts.h"
 #include "model/histograms.h"
@@ -62,8 +64,6 @@ struct model_size {
 struct model_size model_size(const struct model *model);
 /* Regions that model_limit_regions has had no room for. */
 uint64_t model_regions_left_out(const struct model *model);
-size_t model_n_ended(const struct model *model);
-const struct model_ended *model_ended(const struct model *model, size_t index);
 
 /* NULL before RECORD_RUN. */
 const struct record_run *model_run(const struct model *model);
@@ -114,39 +114,14 @@ const struct mapping *model_exe_mapping(const struct model *model, uint32_t slot
  */
 const char *model_command(const struct model *model, uint32_t slot);
 
-size_t model_n_objects(const struct model *model);
-const struct model_object *model_object(const struct model *model, size_t index);
-
-/* In the order in which they were asked for. */
-size_t model_n_histograms(const struct model *model);
-const struct model_histogram *model_histogram(const struct model *model, size_t index);
-size_t model_n_events(const struct model *model);
-const struct model_event *model_event(const struct model *model, size_t index);
-/* NULL for an id that was never announced. */
-const struct model_event *model_find_event(const struct model *model, uint32_t id);
-
-/* At the latest cut; NULL before the first. */
-const struct record_coverage *model_coverage(const struct model *model);
-
-size_t model_n_unprobed(const struct model *model);
-const struct record_unprobed *model_unprobed(const struct model *model, size_t index);
-
-/* What came of the stacks that --check-stacks looked at; NULL: nobody asked. */
-const struct record_stack_check *model_stack_check(const struct model *model);
-size_t model_n_stacks_differ(const struct model *model);
-const struct record_stack_differs *model_stack_differs(const struct model *model, size_t index);
-
-/* Changes of depth, in their order; there are none but with --max-overhead. */
-size_t model_n_depth_changes(const struct model *model);
-const struct record_depth_change *model_depth_change(const struct model *model, size_t index);
-/* What the run costs its processes; NULL: without --max-overhead. */
-const struct record_overhead *model_overhead(const struct model *model);
-
-/* What processes and sites held over the run: model/series.h. */
-const struct series *model_series(const struct model *model);
-
-/* Processes that made system calls, where those were asked for. */
-size_t model_n_syscalls(const struct model *model);
-const struct model_syscalls *model_syscalls(const struct model *model, size_t index);
+/* What its parts hold: each has a header of its own to read it by. */
+const struct object_table *model_objects(const struct model *model);
+const struct histograms *model_histograms(const struct model *model);
+const struct event_counts *model_events(const struct model *model);
+const struct syscalls *model_syscalls(const struct model *model); /* where those were asked for */
+const struct coverage *model_coverage(const struct model *model);
+const struct depths *model_depths(const struct model *model);
+const struct series *model_series(const struct model *model); /* model/series.h */
+const struct ended *model_ended(const struct model *model);
 
 #endif

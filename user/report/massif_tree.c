@@ -2,8 +2,8 @@
 #include "report/massif_tree.h"
 
 #include "base/interns.h"
+#include "base/saturate.h"
 #include "base/vec.h"
-#include "report/view/view_sum.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -62,7 +62,7 @@ int massif_tree_begin(struct massif_tree *tree, uint64_t bytes)
 	int r = vec_push(&tree->paths, (struct path){ .first = tree->frames.len, .bytes = bytes });
 
 	if (r == 0)
-		tree->bytes = view_sum_u64(tree->bytes, bytes);
+		tree->bytes = saturate_add_u64(tree->bytes, bytes);
 	return r;
 }
 
@@ -135,7 +135,7 @@ static int make_children(struct massif_tree *tree, const struct node *node)
 			continue;
 		}
 		last->n++;
-		last->bytes = view_sum_u64(last->bytes, paths[i].bytes);
+		last->bytes = saturate_add_u64(last->bytes, paths[i].bytes);
 	}
 	if (tree->children.len == 1 && tree->children.data[0].label == LABEL_ENDED)
 		tree->children.len = 0;
@@ -156,7 +156,7 @@ static int fold_children(struct massif_tree *tree, uint32_t threshold, uint64_t 
 			continue;
 		}
 		folded.n++;
-		folded.bytes = view_sum_u64(folded.bytes, child->bytes);
+		folded.bytes = saturate_add_u64(folded.bytes, child->bytes);
 	}
 	tree->children.len = n;
 	if (folded.n > 0)

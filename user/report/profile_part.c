@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/profile_part.h"
 
+#include "base/saturate.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -36,11 +38,6 @@ bool profile_part_has(const struct sample *sample, size_t type)
 	return mapped == (type >= MAPPED_TYPES);
 }
 
-static int64_t as_value(uint64_t value)
-{
-	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
-}
-
 /* What a sample of an event stands for: a clock's time, or page faults, in small pages. */
 static uint64_t event_period(const struct view_event *event)
 {
@@ -73,8 +70,8 @@ bool profile_part_values(const struct view *view, const struct profile_part *par
 	}
 	news = baseline_since(part->base, sample);
 	(void)view_job(view, &event); /* NULL: allocations */
-	values[0] = as_value(news.count);
-	values[1] = as_value(event ? event_value(event, &news) : news.value);
+	values[0] = saturate_signed(news.count);
+	values[1] = saturate_signed(event ? event_value(event, &news) : news.value);
 	return news.count > 0;
 }
 

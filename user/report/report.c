@@ -13,11 +13,13 @@ static const struct report_format formats[] = {
 		.name = "table",
 		.description = "for people: what was counted and how much of it is certain",
 		.write = table_write,
+		.write_diff = diff_table_write,
 	},
 	{
 		.name = "json",
 		.description = "one object with all that is known; the stable interface",
 		.write = json_write,
+		.write_diff = diff_json_write,
 	},
 	{
 		.name = "html",
@@ -32,6 +34,7 @@ static const struct report_format formats[] = {
 		.one_job = true,
 		.one_quantity = true,
 		.write = folded_write,
+		.write_diff = diff_folded_write,
 	},
 	{
 		.name = "flamegraph",
@@ -40,6 +43,7 @@ static const struct report_format formats[] = {
 		.one_job = true,
 		.one_quantity = true,
 		.write = flamegraph_write,
+		.write_diff = diff_flamegraph_write,
 	},
 	{
 		.name = "perf-script",
@@ -73,6 +77,8 @@ static const struct report_format formats[] = {
 		.binary = true,
 		.packed = true,
 		.write = pprof_write,
+		.write_diff = diff_pprof_write,
+		.diff_of_allocations = true,
 	},
 	{
 		.name = "speedscope",
@@ -150,6 +156,42 @@ void report_format_unknown(const char *name, struct strbuf *error)
 	for (size_t i = 0; i < n; i++)
 		strbuf_addf(error, "%s%s", i ? " " : "", formats[i].name);
 	strbuf_adds(error, ", and record (-o only)");
+}
+
+const struct report_format *report_format_find_diff(const char *name)
+{
+	const struct report_format *found = report_format_find(name);
+
+	return found && found->write_diff ? found : NULL;
+}
+
+void report_format_unknown_diff(const char *name, struct strbuf *error)
+{
+	size_t n = sizeof(formats) / sizeof(formats[0]);
+	struct near_name near;
+	const char *best;
+
+	near_name_init(&near, name);
+	for (size_t i = 0; i < n; i++)
+		if (formats[i].write_diff)
+			near_name_offer(&near, formats[i].name);
+	best = near_name_get(&near);
+	strbuf_addch(error, '\'');
+	escape_text(error, name);
+	strbuf_adds(error, report_format_find(name) || strcmp(name, "record") == 0 ?
+				   "' is no format of 'diff'; " :
+				   "' is no format; ");
+	if (best)
+		strbuf_addf(error, "did you mean '%s'? ", best);
+	strbuf_adds(error, "formats of 'diff' are:");
+	for (size_t i = 0; i < n; i++)
+		if (formats[i].write_diff)
+			strbuf_addf(error, " %s", formats[i].name);
+}
+
+bool report_format_diff_one_job(const struct report_format *format)
+{
+	return format->one_job && !format->diff_of_allocations;
 }
 
 int report_write(const char *format, const struct view *view, FILE *file)

@@ -11,6 +11,8 @@
 
 #include <stdio.h>
 
+struct diff;
+
 struct report_format {
 	const char *name;
 	const char *description; /* one line */
@@ -27,6 +29,9 @@ struct report_format {
 	 */
 	int (*write_process)(const struct view *view, const struct view_process *process,
 			     FILE *file);
+	/* What differs between two runs ('diff'). Else NULL. */
+	int (*write_diff)(const struct diff *diff, FILE *file);
+	bool diff_of_allocations; /* of all of them, and of no other job */
 };
 
 const struct report_format *report_formats(size_t *ret_n);
@@ -36,6 +41,13 @@ const struct report_format *report_format_find(const char *name);
 
 /* What to say of a name that is no format: "unknown format 'jsn'; did you mean 'json'? ..." */
 void report_format_unknown(const char *name, struct strbuf *error);
+
+/* The same of those that differences of two runs are written in. */
+const struct report_format *report_format_find_diff(const char *name);
+void report_format_unknown_diff(const char *name, struct strbuf *error);
+
+/* Does a difference in that format hold the stacks of one job: diff_choose_job? */
+bool report_format_diff_one_job(const struct report_format *format);
 
 /* As the format's write; -ENOENT for an unknown one. */
 int report_write(const char *format, const struct view *view, FILE *file);

@@ -5,7 +5,7 @@
 #include "base/saturate.h"
 #include "base/vec.h"
 #include "config/units.h"
-#include "report/text/table_estimate.h"
+#include "report/text/table_out.h"
 #include "report/text/text.h"
 
 #include <errno.h>

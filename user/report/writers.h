@@ -28,4 +28,12 @@ int heaptrack_write_process(const struct view *view, const struct view_process *
 int prometheus_write(const struct view *view, FILE *file);
 int openmetrics_write(const struct view *view, FILE *file);
 
+/* Of two runs: report/diff/. */
+struct diff;
+int diff_table_write(const struct diff *diff, FILE *file);
+int diff_json_write(const struct diff *diff, FILE *file);
+int diff_folded_write(const struct diff *diff, FILE *file);
+int diff_flamegraph_write(const struct diff *diff, FILE *file);
+int diff_pprof_write(const struct diff *diff, FILE *file);
+
 #endif

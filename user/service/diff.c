@@ -4,7 +4,8 @@
 #include "base/log.h"
 #include "base/outfile.h"
 #include "config/options.h"
-#include "report/diff/diff_writers.h"
+#include "report/diff/diff.h"
+#include "report/report.h"
 #include "report/view/symbols.h"
 #include "service/output/jobs.h"
 #include "service/output/output_file.h"
@@ -46,7 +47,7 @@ static bool has_totals(const struct model *model)
 	for (size_t i = 0; i < model_n_processes(model); i++)
 		if (model_process(model, i)->has_totals)
 			return true;
-	return model_n_ended(model) > 0;
+	return ended_count(model_ended(model)) > 0;
 }
 
 static bool has_allocations(const struct model *model)
@@ -67,16 +68,17 @@ static int check_run(const struct run *run, const char *path)
 
 static bool has_event(const struct model *model, const struct record_event *event)
 {
-	for (size_t i = 0; i < model_n_events(model); i++)
-		if (diff_events_match(&model_event(model, i)->asked, event))
+	for (size_t i = 0; i < event_counts_count(model_events(model)); i++)
+		if (diff_events_match(&event_counts_get(model_events(model), i)->asked, event))
 			return true;
 	return false;
 }
 
 static bool has_histogram(const struct model *model, const struct record_histogram *histogram)
 {
-	for (size_t i = 0; i < model_n_histograms(model); i++)
-		if (diff_histograms_match(&model_histogram(model, i)->asked, histogram))
+	for (size_t i = 0; i < histograms_count(model_histograms(model)); i++)
+		if (diff_histograms_match(&histograms_get(model_histograms(model), i)->asked,
+					  histogram))
 			return true;
 	return false;
 }
@@ -88,11 +90,11 @@ static int check_common(const struct run *const runs[DIFF_SIDES], char *const *p
 
 	if (has_allocations(before) && has_allocations(after))
 		return 0;
-	for (size_t i = 0; i < model_n_events(after); i++)
-		if (has_event(before, &model_event(after, i)->asked))
+	for (size_t i = 0; i < event_counts_count(model_events(after)); i++)
+		if (has_event(before, &event_counts_get(model_events(after), i)->asked))
 			return 0;
-	for (size_t i = 0; i < model_n_histograms(after); i++)
-		if (has_histogram(before, &model_histogram(after, i)->asked))
+	for (size_t i = 0; i < histograms_count(model_histograms(after)); i++)
+		if (has_histogram(before, &histograms_get(model_histograms(after), i)->asked))
 			return 0;
 	log_error("%s and %s have nothing in common that 'diff' compares: allocations, the same "
 		  "-e, --hist, --off-cpu or --page-faults, or --cpu at the same rate",
@@ -117,11 +119,11 @@ static int run_read(struct run *run, FILE *file, const char *path)
 
 static int check_output(const struct option_output *output)
 {
-	const struct diff_format *format = diff_format_find(output->format);
+	const struct report_format *format = report_format_find_diff(output->format);
 	_cleanup_strbuf_ struct strbuf error = { 0 };
 
 	if (!format) {
-		diff_format_unknown(output->format, &error);
+		report_format_unknown_diff(output->format, &error);
 		log_error("%s", strbuf_str(&error));
 		return -EINVAL;
 	}
@@ -133,14 +135,14 @@ static int check_output(const struct option_output *output)
 	return 0;
 }
 
-static int write_stdout(const struct diff_format *format, const struct diff *diff)
+static int write_stdout(const struct report_format *format, const struct diff *diff)
 {
 	_cleanup_(stdout_stream_free_p) struct stdout_stream *out = NULL;
 	int r = stdout_stream_new(&out), r_flush;
 
 	if (r)
 		return r;
-	r = format->write(diff, stdout_stream_file(out));
+	r = format->write_diff(diff, stdout_stream_file(out));
 	r_flush = stdout_stream_flush(out);
 	r = r_flush < 0 ? r_flush : r;
 	if (r && r != -EPIPE)
@@ -148,7 +150,7 @@ static int write_stdout(const struct diff_format *format, const struct diff *dif
 	return r;
 }
 
-static int write_file(const struct diff_format *format, const struct diff *diff, const char *path)
+static int write_file(const struct report_format *format, const struct diff *diff, const char *path)
 {
 	_cleanup_(outfile_free_p) struct outfile *file = NULL;
 	uid_t uid;
@@ -158,7 +160,7 @@ static int write_file(const struct diff_format *format, const struct diff *diff,
 	invoking_user(&uid, &gid);
 	r = outfile_new(path, uid == geteuid() ? (uid_t)-1 : uid, gid, &file);
 	if (r == 0)
-		r = format->write(diff, outfile_stream(file));
+		r = format->write_diff(diff, outfile_stream(file));
 	if (r == 0)
 		r = outfile_commit(file);
 	if (r)
@@ -166,12 +168,12 @@ static int write_file(const struct diff_format *format, const struct diff *diff,
 	return r == -EPIPE ? -EIO : r;
 }
 
-static int write_diff(const struct diff_format *format, const struct diff *diff, const char *path)
+static int write_diff(const struct report_format *format, const struct diff *diff, const char *path)
 {
 	return path ? write_file(format, diff, path) : write_stdout(format, diff);
 }
 
-static int write_job(const struct diff_format *format, const struct diff *diff,
+static int write_job(const struct report_format *format, const struct diff *diff,
 		     const char *template, const struct model *after, size_t job)
 {
 	_cleanup_free_ char *path = NULL;
@@ -184,7 +186,7 @@ static int write_job(const struct diff_format *format, const struct diff *diff,
 }
 
 /* A file for each job that both runs have, where the path has its place for the name. */
-static int write_jobs(const struct diff_format *format, struct diff *diff, const char *template,
+static int write_jobs(const struct report_format *format, struct diff *diff, const char *template,
 		      const struct run *const runs[DIFF_SIDES])
 {
 	const struct model *after = runs[DIFF_AFTER]->model;
@@ -209,22 +211,22 @@ static int write_jobs(const struct diff_format *format, struct diff *diff, const
 }
 
 /* Does the format hold what the two runs have in common? */
-static int check_jobs(const struct diff_format *format, const struct diff *diff, const char *path)
+static int check_jobs(const struct report_format *format, const struct diff *diff, const char *path)
 {
 	size_t n_jobs = diff_n_jobs(diff);
 	bool has_job = path && path_has_job(path);
 
-	if (format->allocations && !diff_has_allocations(diff)) {
+	if (format->diff_of_allocations && !diff_has_allocations(diff)) {
 		log_error("%s of 'diff' holds allocations, and not both runs have any: give table, "
 			  "json, folded or flamegraph",
 			  format->name);
 		return -EINVAL;
 	}
-	if (has_job && !format->one_job) {
+	if (has_job && !report_format_diff_one_job(format)) {
 		log_error("%s is not about one event: leave %%e out of %s", format->name, path);
 		return -EINVAL;
 	}
-	if (!format->one_job || n_jobs == 1 || (has_job && n_jobs > 0))
+	if (!report_format_diff_one_job(format) || n_jobs == 1 || (has_job && n_jobs > 0))
 		return 0;
 	if (n_jobs == 0)
 		log_error("%s shows stacks, and nothing that both runs have has any: give table "
@@ -240,7 +242,7 @@ static int check_jobs(const struct diff_format *format, const struct diff *diff,
 static int write_output(const struct options *options, const struct option_output *output,
 			const struct run *const runs[DIFF_SIDES])
 {
-	const struct diff_format *format = diff_format_find(output->format);
+	const struct report_format *format = report_format_find_diff(output->format);
 	const struct report_opts opts = output_style(options, output);
 	_cleanup_(view_free_p) struct view *before = NULL, *after = NULL;
 	_cleanup_(diff_free_p) struct diff *diff = NULL;
@@ -266,7 +268,7 @@ static int write_output(const struct options *options, const struct option_outpu
 	r = check_jobs(format, diff, output->path);
 	if (r)
 		return r;
-	if (format->one_job && output->path && path_has_job(output->path))
+	if (report_format_diff_one_job(format) && output->path && path_has_job(output->path))
 		return write_jobs(format, diff, output->path, runs);
 	return write_diff(format, diff, output->path);
 }

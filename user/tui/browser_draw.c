@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/vec.h"
 #include "config/units.h"
-#include "report/text/table_estimate.h"
+#include "report/text/table_out.h"
 #include "report/text/text.h"
 #include "tui/browser_state.h"
 

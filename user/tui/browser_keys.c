@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/clock.h"
-#include "tui/browser.h"
-
+#include "base/saturate.h"
 #include "report/text/text.h"
+#include "tui/browser.h"
 #include "tui/browser_state.h"
 
 #include <errno.h>
@@ -123,18 +123,18 @@ static void add_process(struct browser_totals *t, const struct view_process *pro
 	t->n_processes++;
 	t->exact &= process->exact;
 	t->ended &= process->image->ended;
-	t->live_bytes = view_sum(t->live_bytes, v->live_bytes);
-	t->live_blocks = view_sum(t->live_blocks, v->live_blocks);
-	t->peak_bytes = view_sum(t->peak_bytes, v->peak_bytes);
-	t->mmap_bytes = view_sum(t->mmap_bytes, process->mmap.live_bytes);
+	t->live_bytes = saturate_add(t->live_bytes, v->live_bytes);
+	t->live_blocks = saturate_add(t->live_blocks, v->live_blocks);
+	t->peak_bytes = saturate_add(t->peak_bytes, v->peak_bytes);
+	t->mmap_bytes = saturate_add(t->mmap_bytes, process->mmap.live_bytes);
 	t->allocs += v->allocs;
 	view_estimate_add_image(&t->estimate, &estimate, process->image);
 	for (size_t i = 0; i < process->n_sites; i++) {
 		if (process->sites[i].class != VIEW_HEAP)
 			continue;
-		t->young_bytes = view_sum(t->young_bytes, process->sites[i].young_bytes);
-		t->young_blocks = view_sum(t->young_blocks, process->sites[i].young_blocks);
-		young = view_sum(young, process->sites[i].young_bytes);
+		t->young_bytes = saturate_add(t->young_bytes, process->sites[i].young_bytes);
+		t->young_blocks = saturate_add(t->young_blocks, process->sites[i].young_blocks);
+		young = saturate_add(young, process->sites[i].young_bytes);
 		variance += young_variance(interval, &process->sites[i]);
 	}
 	ci95 = view_estimate_ci95(interval, young, variance);
@@ -161,7 +161,7 @@ static int name_totals(struct browser_totals *t, const struct view *view)
 
 static int sum_up(const struct browser *b, const struct view *view, struct browser_totals *ret)
 {
-	const struct record_coverage *coverage = model_coverage(view_model(view));
+	const struct record_coverage *coverage = coverage_at_cut(model_coverage(view_model(view)));
 	const struct record_run *run = model_run(view_model(view));
 	struct browser_totals t = { .exact = view_is_exact(view), .ended = true };
 	uint64_t now_ns = view_now_ns(view);

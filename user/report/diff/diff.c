@@ -2,9 +2,10 @@
 #include "report/diff/diff.h"
 
 #include "base/interns.h"
+#include "base/saturate.h"
 #include "base/vec.h"
+#include "report/view/site_groups.h"
 #include "report/view/view_collect.h"
-#include "report/view/view_sum.h"
 #include "report/view/view_where.h"
 
 #include <errno.h>
@@ -15,34 +16,17 @@ struct matched {
 	struct diff_member member;
 };
 
-struct diff {
-	struct diff_run runs[DIFF_SIDES];
-	struct report_opts opts;
-	struct diff_keys *keys;
+/* A diff that is being made. */
+struct matching {
+	struct diff *diff;
 	struct interns *program_keys, *site_keys;
-	VEC(struct diff_program) programs;
-	VEC(struct diff_site) sites;
 	VEC(struct matched) matched; /* all, until the filter was applied */
-	VEC(struct diff_member) members;
-	struct diff_jobs jobs;
 	struct strbuf text;
 };
 
 static uint64_t magnitude(int64_t value)
 {
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
-}
-
-int64_t diff_minus(int64_t a, int64_t b)
-{
-	int64_t result;
-
-	return __builtin_sub_overflow(a, b, &result) ? (a > 0 ? INT64_MAX : INT64_MIN) : result;
-}
-
-static int64_t as_signed(uint64_t value)
-{
-	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
 }
 
 int64_t diff_value(const struct diff_values *values, enum option_sort sort)
@@ -53,7 +37,7 @@ int64_t diff_value(const struct diff_values *values, enum option_sort sort)
 	case SORT_PEAK:
 		return values->peak_bytes;
 	case SORT_TEMPORARY:
-		return as_signed(values->temporary);
+		return saturate_signed(values->temporary);
 	default:
 		return values->live_bytes;
 	}
@@ -61,18 +45,18 @@ int64_t diff_value(const struct diff_values *values, enum option_sort sort)
 
 int64_t diff_change(const struct diff_values sides[DIFF_SIDES], enum option_sort sort)
 {
-	return diff_minus(diff_value(&sides[DIFF_AFTER], sort),
-			  diff_value(&sides[DIFF_BEFORE], sort));
+	return saturate_subtract(diff_value(&sides[DIFF_AFTER], sort),
+				 diff_value(&sides[DIFF_BEFORE], sort));
 }
 
-void diff_add_values(struct diff_values *to, const struct diff_values *from)
+static void add_values(struct diff_values *to, const struct diff_values *from)
 {
-	to->live_bytes = view_sum(to->live_bytes, from->live_bytes);
-	to->live_blocks = view_sum(to->live_blocks, from->live_blocks);
-	to->peak_bytes = view_sum(to->peak_bytes, from->peak_bytes);
-	to->allocs = view_sum_u64(to->allocs, from->allocs);
-	to->bytes = view_sum_u64(to->bytes, from->bytes);
-	to->temporary = view_sum_u64(to->temporary, from->temporary);
+	to->live_bytes = saturate_add(to->live_bytes, from->live_bytes);
+	to->live_blocks = saturate_add(to->live_blocks, from->live_blocks);
+	to->peak_bytes = saturate_add(to->peak_bytes, from->peak_bytes);
+	to->allocs = saturate_add_u64(to->allocs, from->allocs);
+	to->bytes = saturate_add_u64(to->bytes, from->bytes);
+	to->temporary = saturate_add_u64(to->temporary, from->temporary);
 	view_estimate_add(&to->estimate, &from->estimate);
 }
 
@@ -103,7 +87,7 @@ bool diff_significant(int64_t change, uint64_t ci95)
 	return magnitude(change) > ci95;
 }
 
-struct diff_values diff_site_values(const struct view_site *site)
+static struct diff_values site_values(const struct view_site *site)
 {
 	return (struct diff_values){
 		.live_bytes = site->live_bytes,
@@ -152,14 +136,14 @@ static int new_program(struct diff *diff, const char *comm)
 	return r;
 }
 
-/* The number of a program by its key, which is in diff->text. 0 or -ENOMEM. */
-static int find_program(struct diff *diff, const char *comm, size_t *ret_index)
+/* The number of a program by its key, which is in m->text. 0 or -ENOMEM. */
+static int find_program(struct matching *m, const char *comm, size_t *ret_index)
 {
-	int r = strbuf_error(&diff->text);
+	int r = strbuf_error(&m->text);
 
 	if (r == 0)
-		r = interns_add_string(diff->program_keys, strbuf_str(&diff->text), ret_index);
-	return r == 1 ? new_program(diff, comm) : r;
+		r = interns_add_string(m->program_keys, strbuf_str(&m->text), ret_index);
+	return r == 1 ? new_program(m->diff, comm) : r;
 }
 
 static int rename_program(struct diff_program *program, const char *before)
@@ -175,74 +159,74 @@ static int rename_program(struct diff_program *program, const char *before)
 	return 0;
 }
 
-static int add_site(struct diff *diff, const struct diff_member *member)
+static int add_site(struct matching *m, const struct diff_member *member)
 {
 	const struct view_site *site = member->site;
-	struct diff_values values = diff_site_values(site);
+	struct diff_values values = site_values(site);
 	struct diff_site *to;
 	size_t index;
 	int r;
 
-	strbuf_reset(&diff->text);
-	strbuf_addf(&diff->text, "%zu\n%s\n", member->program,
+	strbuf_reset(&m->text);
+	strbuf_addf(&m->text, "%zu\n%s\n", member->program,
 		    site->class == VIEW_MMAP ? "mmap" : "heap");
-	r = diff_keys_stack(diff->keys, member->side, member->process->image, &site->stack,
-			    &diff->text);
+	r = diff_keys_stack(m->diff->keys, member->side, member->process->image, &site->stack,
+			    &m->text);
 	if (r == 0)
-		r = interns_add_string(diff->site_keys, strbuf_str(&diff->text), &index);
+		r = interns_add_string(m->site_keys, strbuf_str(&m->text), &index);
 	if (r == 1)
-		r = vec_push(&diff->sites,
+		r = vec_push(&m->diff->sites,
 			     (struct diff_site){ .class = site->class,
 						 .site = site,
 						 .process = member->process,
 						 .shown_side = member->side,
 						 .program = member->program,
-						 .key = interns_get(diff->site_keys, index) });
+						 .key = interns_get(m->site_keys, index) });
 	if (r < 0)
 		return r;
-	to = &diff->sites.data[index];
+	to = &m->diff->sites.data[index];
 	to->places[member->side]++;
-	diff_add_values(&to->sides[member->side], &values);
-	return vec_push(&diff->matched, (struct matched){ index, *member });
+	add_values(&to->sides[member->side], &values);
+	return vec_push(&m->matched, (struct matched){ index, *member });
 }
 
-static int add_process(struct diff *diff, unsigned int side, const struct view_process *process)
+static int add_process(struct matching *m, unsigned int side, const struct view_process *process)
 {
 	struct diff_values heap = heap_values(&process->totals), mmap = mmap_values(&process->mmap);
 	struct diff_member member = { .side = side, .process = process };
 	struct diff_program *program;
 	int r;
 
-	strbuf_reset(&diff->text);
-	diff_keys_program(diff->keys, side, process->image, &diff->text);
-	r = find_program(diff, process->image->comm, &member.program);
+	strbuf_reset(&m->text);
+	diff_keys_program(m->diff->keys, side, process->image, &m->text);
+	r = find_program(m, process->image->comm, &member.program);
 	if (r < 0)
 		return r;
-	program = &diff->programs.data[member.program];
+	program = &m->diff->programs.data[member.program];
 	if (side == DIFF_BEFORE)
 		r = rename_program(program, process->image->comm);
 	program->processes[side]++;
 	program->exact[side] &= process->exact;
 	if (process->image->has_totals)
-		diff_add_values(&program->heap[side], &heap);
+		add_values(&program->heap[side], &heap);
 	if (process->has_mmap)
-		diff_add_values(&program->mmap[side], &mmap);
+		add_values(&program->mmap[side], &mmap);
 	for (size_t i = 0; r == 0 && i < process->n_sites; i++) {
 		member.site = &process->sites[i];
-		r = add_site(diff, &member);
+		r = add_site(m, &member);
 	}
 	return r;
 }
 
 /* Of processes that ended long ago only sums are left. */
-static int add_ended(struct diff *diff, unsigned int side)
+static int add_ended(struct matching *m, unsigned int side)
 {
-	const struct view *view = diff->runs[side].view;
+	const struct view *view = m->diff->runs[side].view;
 	const struct model *model = view_model(view);
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < model_n_ended(model); i++) {
-		const struct model_ended *ended = model_ended(model, i);
+	for (size_t i = 0; r == 0 && i < ended_count(model_ended(model)); i++) {
+		const struct model_ended *ended = ended_get(model_ended(model), i);
 		const struct model_process image = {
 			.comm = ended->comm ? ended->comm : "",
 			.exe = ended->exe,
@@ -251,29 +235,30 @@ static int add_ended(struct diff *diff, unsigned int side)
 		struct diff_program *program;
 		size_t index;
 
-		strbuf_reset(&diff->text);
-		diff_keys_program(diff->keys, side, &image, &diff->text);
-		r = find_program(diff, image.comm, &index);
+		strbuf_reset(&m->text);
+		diff_keys_program(m->diff->keys, side, &image, &m->text);
+		r = find_program(m, image.comm, &index);
 		if (r < 0)
 			return r;
-		program = &diff->programs.data[index];
-		program->processes[side] = view_sum_u64(program->processes[side], ended->processes);
+		program = &m->diff->programs.data[index];
+		program->processes[side] =
+			saturate_add_u64(program->processes[side], ended->processes);
 		program->exact[side] &= view_is_exact(view) && ended->totals.lost == 0;
 		view_clamp(&heap.live_bytes, &program->exact[side]);
 		view_clamp(&heap.live_blocks, &program->exact[side]);
-		diff_add_values(&program->heap[side], &heap);
+		add_values(&program->heap[side], &heap);
 	}
 	return r;
 }
 
-static int add_run(struct diff *diff, unsigned int side)
+static int add_run(struct matching *m, unsigned int side)
 {
-	const struct view *view = diff->runs[side].view;
+	const struct view *view = m->diff->runs[side].view;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < view_n_processes(view); i++)
-		r = add_process(diff, side, view_process(view, i));
-	return r < 0 ? r : add_ended(diff, side);
+		r = add_process(m, side, view_process(view, i));
+	return r < 0 ? r : add_ended(m, side);
 }
 
 /* Where one run has no sample of a site, it may have missed some all the same. */
@@ -293,33 +278,33 @@ static void estimate_missing(struct diff *diff)
 }
 
 /* A site stays when any of its places passes, before or after; its numbers are those of all. */
-static int filter(struct diff *diff)
+static int filter(struct matching *m)
 {
-	size_t n = diff->sites.len;
+	size_t n = m->diff->sites.len;
 	_cleanup_free_ bool *keep = calloc(n + 1, sizeof(*keep));
 	int r = 0;
 
 	if (!keep)
 		return -ENOMEM;
-	vec_foreach(&diff->matched, it)
-		if (!diff->opts.where ||
-		    view_where_holds(diff->opts.where, it->member.process, it->member.site))
+	vec_foreach(&m->matched, it)
+		if (!m->diff->opts.where ||
+		    view_where_holds(m->diff->opts.where, it->member.process, it->member.site))
 			keep[it->site] = true;
-	vec_foreach(&diff->matched, it)
+	vec_foreach(&m->matched, it)
 		if (r == 0 && keep[it->site])
-			r = vec_push(&diff->members, it->member);
-	diff->sites.len = 0;
+			r = vec_push(&m->diff->members, it->member);
+	m->diff->sites.len = 0;
 	for (size_t i = 0; i < n; i++) {
-		const struct diff_site *site = &diff->sites.data[i];
-		struct diff_program *program = &diff->programs.data[site->program];
+		const struct diff_site *site = &m->diff->sites.data[i];
+		struct diff_program *program = &m->diff->programs.data[site->program];
 
 		if (keep[i]) {
-			diff->sites.data[diff->sites.len++] = *site;
+			m->diff->sites.data[m->diff->sites.len++] = *site;
 			continue;
 		}
 		program->n_left_out++;
 		program->left_out_bytes =
-			view_sum(program->left_out_bytes, diff_change(site->sides, SORT_BYTES));
+			saturate_add(program->left_out_bytes, diff_change(site->sides, SORT_BYTES));
 	}
 	return r;
 }
@@ -329,8 +314,9 @@ static int by_size(int64_t a, int64_t b)
 	return (magnitude(a) < magnitude(b)) - (magnitude(a) > magnitude(b));
 }
 
-int diff_compare_changes(const struct diff_values a[DIFF_SIDES],
-			 const struct diff_values b[DIFF_SIDES], enum option_sort sort)
+/* What has changed more comes first, by that quantity, then by live bytes, blocks, peak, allocs. */
+static int compare_changes(const struct diff_values a[DIFF_SIDES],
+			   const struct diff_values b[DIFF_SIDES], enum option_sort sort)
 {
 	const enum option_sort order[] = { sort, SORT_BYTES, SORT_COUNT, SORT_PEAK };
 	int by = 0;
@@ -350,7 +336,7 @@ static int compare_sites(const void *item_a, const void *item_b, void *userdata)
 
 	if (a->program != b->program)
 		return a->program < b->program ? -1 : 1;
-	order = diff_compare_changes(a->sides, b->sides, *(const enum option_sort *)userdata);
+	order = compare_changes(a->sides, b->sides, *(const enum option_sort *)userdata);
 	return order ? order : strcmp(a->key, b->key);
 }
 
@@ -368,11 +354,39 @@ static void sort_sites(struct diff *diff)
 	}
 }
 
+/* The later run first: what it has is shown. */
+static int match(struct matching *m)
+{
+	int r = interns_new(&m->program_keys);
+
+	if (r == 0)
+		r = interns_new(&m->site_keys);
+	if (r == 0)
+		r = add_run(m, DIFF_AFTER);
+	if (r == 0)
+		r = add_run(m, DIFF_BEFORE);
+	estimate_missing(m->diff);
+	if (r == 0)
+		r = filter(m);
+	if (r == 0)
+		sort_sites(m->diff);
+	return r;
+}
+
+static void matching_done(struct matching *m)
+{
+	interns_free(m->program_keys);
+	interns_free(m->site_keys);
+	vec_done(&m->matched);
+	strbuf_done(&m->text);
+}
+
 int diff_new(const struct diff_run runs[DIFF_SIDES], const struct report_opts *opts,
 	     struct diff **ret_diff)
 {
 	_cleanup_(diff_free_p) struct diff *diff = calloc(1, sizeof(*diff));
 	const struct view *const views[] = { runs[DIFF_BEFORE].view, runs[DIFF_AFTER].view };
+	struct matching m = { .diff = diff };
 	int r;
 
 	if (!diff)
@@ -382,25 +396,14 @@ int diff_new(const struct diff_run runs[DIFF_SIDES], const struct report_opts *o
 	if (diff->opts.width < 80)
 		diff->opts.width = 80;
 	r = diff_keys_new(views, &diff->keys);
-	if (r == 0)
-		r = interns_new(&diff->program_keys);
-	if (r == 0)
-		r = interns_new(&diff->site_keys);
-	/* The later run first: what it has is shown. */
 	if (r == 0 && diff_has_allocations(diff))
-		r = add_run(diff, DIFF_AFTER);
-	if (r == 0 && diff_has_allocations(diff))
-		r = add_run(diff, DIFF_BEFORE);
+		r = match(&m);
+	matching_done(&m);
 	if (r == 0)
 		r = diff_jobs_init(views, diff->keys, &diff->jobs);
-	estimate_missing(diff);
 	if (r == 0)
-		r = filter(diff);
-	if (r < 0)
-		return r;
-	sort_sites(diff);
-	*ret_diff = TAKE_PTR(diff);
-	return 0;
+		*ret_diff = TAKE_PTR(diff);
+	return r;
 }
 
 void diff_free(struct diff *diff)
@@ -411,40 +414,16 @@ void diff_free(struct diff *diff)
 		free(program->name);
 	vec_done(&diff->programs);
 	vec_done(&diff->sites);
-	vec_done(&diff->matched);
 	vec_done(&diff->members);
 	diff_jobs_done(&diff->jobs);
-	interns_free(diff->program_keys);
-	interns_free(diff->site_keys);
 	diff_keys_free(diff->keys);
-	strbuf_done(&diff->text);
 	free(diff);
-}
-
-const struct diff_run *diff_run(const struct diff *diff, unsigned int side)
-{
-	return &diff->runs[side];
-}
-
-const struct report_opts *diff_opts(const struct diff *diff)
-{
-	return &diff->opts;
-}
-
-struct diff_keys *diff_keys(const struct diff *diff)
-{
-	return diff->keys;
 }
 
 bool diff_has_allocations(const struct diff *diff)
 {
 	return view_has_allocations(diff->runs[DIFF_BEFORE].view) &&
 	       view_has_allocations(diff->runs[DIFF_AFTER].view);
-}
-
-const struct diff_jobs *diff_jobs(const struct diff *diff)
-{
-	return &diff->jobs;
 }
 
 size_t diff_n_jobs(const struct diff *diff)
@@ -480,32 +459,102 @@ const struct diff_event *diff_event_shown(const struct diff *diff)
 	return NULL;
 }
 
-size_t diff_n_programs(const struct diff *diff)
+struct grouping {
+	struct interns *names;
+	VEC(struct diff_group) groups; /* of the names, by their numbers */
+	struct strbuf name, raw;
+};
+
+/* What a build adds to a name makes no other group. */
+static int name_group(struct grouping *g, const struct diff *diff, const struct diff_member *member)
 {
-	return diff->programs.len;
+	enum group_by by = diff->opts.group_by;
+
+	strbuf_reset(&g->name);
+	strbuf_reset(&g->raw);
+	site_group_name(&g->raw, member->process, member->site, by);
+	if (by == GROUP_BY_PROCESS)
+		strbuf_adds(&g->name, diff->programs.data[member->program].name);
+	else if (by == GROUP_BY_FUNCTION)
+		diff_function_name(strbuf_str(&g->raw), &g->name);
+	else if (by == GROUP_BY_OBJECT)
+		diff_object_name(strbuf_str(&g->raw), &g->name);
+	else
+		strbuf_adds(&g->name, strbuf_str(&g->raw));
+	return strbuf_error(&g->raw) < 0 ? strbuf_error(&g->raw) : strbuf_error(&g->name);
 }
 
-const struct diff_program *diff_program(const struct diff *diff, size_t index)
+static int new_group(struct grouping *g)
 {
-	return &diff->programs.data[index];
+	struct diff_group group = { .name = strdup(strbuf_str(&g->name)), .exact = true };
+	int r = group.name ? vec_push(&g->groups, group) : -ENOMEM;
+
+	if (r < 0)
+		free(group.name);
+	return r;
 }
 
-size_t diff_n_sites(const struct diff *diff)
+static int add_member(struct grouping *g, const struct diff *diff, const struct diff_member *member)
 {
-	return diff->sites.len;
+	struct diff_values values = site_values(member->site);
+	size_t index;
+	int r = name_group(g, diff, member);
+
+	if (r == 0)
+		r = interns_add_string(g->names, strbuf_str(&g->name), &index);
+	if (r == 1)
+		r = new_group(g);
+	if (r < 0)
+		return r;
+	add_values(&g->groups.data[index].sides[member->side], &values);
+	g->groups.data[index].exact &= member->process->exact;
+	return 0;
 }
 
-const struct diff_site *diff_site(const struct diff *diff, size_t index)
+static int compare_groups(const void *item_a, const void *item_b, void *userdata)
 {
-	return &diff->sites.data[index];
+	const struct diff_group *a = item_a, *b = item_b;
+	enum option_sort sort = *(const enum option_sort *)userdata;
+	int order = compare_changes(a->sides, b->sides, sort);
+
+	return order ? order : strcmp(a->name, b->name);
 }
 
-size_t diff_n_members(const struct diff *diff)
+/* As of sites, where one run has no sample of any. */
+static void estimate_missing_of(struct diff_group *group)
 {
-	return diff->members.len;
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		const struct diff_values *other = &group->sides[DIFF_SIDES - 1 - side];
+
+		if (group->sides[side].estimate.interval == 0 && group->sides[side].allocs == 0)
+			group->sides[side].estimate = view_estimate_of_none(
+				other->estimate.interval, other->allocs, other->bytes);
+	}
 }
 
-const struct diff_member *diff_member(const struct diff *diff, size_t index)
+int diff_groups_make(const struct diff *diff, struct diff_groups *ret_groups)
 {
-	return &diff->members.data[index];
+	enum option_sort sort = diff->opts.sort;
+	struct grouping g = { 0 };
+	int r = interns_new(&g.names);
+
+	for (size_t i = 0; r == 0 && i < diff->members.len; i++)
+		r = add_member(&g, diff, &diff->members.data[i]);
+	vec_foreach(&g.groups, group)
+		estimate_missing_of(group);
+	if (g.groups.len > 0)
+		qsort_r(g.groups.data, g.groups.len, sizeof(g.groups.data[0]), compare_groups,
+			&sort);
+	*ret_groups = (struct diff_groups){ g.groups.data, g.groups.len };
+	interns_free(g.names);
+	strbuf_done(&g.name);
+	strbuf_done(&g.raw);
+	return r;
+}
+
+void diff_groups_done(struct diff_groups *groups)
+{
+	for (size_t i = 0; i < groups->n; i++)
+		free(groups->groups[i].name);
+	free(groups->groups);
 }

@@ -8,6 +8,7 @@
 #ifndef MEMTRACED_REPORT_DIFF_DIFF_H
 #define MEMTRACED_REPORT_DIFF_DIFF_H
 
+#include "base/vec.h"
 #include "report/diff/diff_jobs.h"
 #include "report/diff/diff_keys.h"
 
@@ -26,7 +27,7 @@ struct diff_site {
 	const struct view_process *process;
 	unsigned int shown_side;
 	size_t program;
-	const char *key; /* for an order without chance */
+	const char *key; /* for an order without chance; until the diff is made */
 };
 
 struct diff_program {
@@ -34,7 +35,7 @@ struct diff_program {
 	size_t processes[DIFF_SIDES];
 	bool exact[DIFF_SIDES];
 	struct diff_values heap[DIFF_SIDES], mmap[DIFF_SIDES];
-	size_t first, n_sites; /* in diff_site() */
+	size_t first, n_sites; /* in the diff's sites */
 	/* By --where. */
 	size_t n_left_out;
 	int64_t left_out_bytes; /* what has changed there */
@@ -54,7 +55,17 @@ struct diff_run {
 	bool damaged; /* what came behind the damage is not in it */
 };
 
-struct diff;
+struct diff {
+	struct diff_run runs[DIFF_SIDES];
+	struct report_opts opts; /* with a width that the columns fit into */
+	struct diff_keys *keys;
+	/* Those of the later run in its order, then those that are only in the earlier one. */
+	VEC(struct diff_program) programs;
+	VEC(struct diff_site) sites; /* by program; of one, what has changed most comes first */
+	/* What --where leaves, by side, program and site of the views. */
+	VEC(struct diff_member) members;
+	struct diff_jobs jobs;
+};
 
 /* `opts`: sort, top, where, group_by, widths, color and width count; all borrowed. 0 or -ENOMEM. */
 int diff_new(const struct diff_run runs[DIFF_SIDES], const struct report_opts *opts,
@@ -63,13 +74,8 @@ int diff_new(const struct diff_run runs[DIFF_SIDES], const struct report_opts *o
 void diff_free(struct diff *diff);
 DEFINE_CLEANUP(struct diff, diff_free)
 
-const struct diff_run *diff_run(const struct diff *diff, unsigned int side);
-const struct report_opts *diff_opts(const struct diff *diff);
-struct diff_keys *diff_keys(const struct diff *diff);
-
 /* Did both runs trace allocations? Else there are no programs and no sites. */
 bool diff_has_allocations(const struct diff *diff);
-const struct diff_jobs *diff_jobs(const struct diff *diff);
 
 /*
  * Jobs with stacks that both runs have: allocations, then events. Formats of one job's stacks are
@@ -80,18 +86,6 @@ void diff_choose_job(struct diff *diff, size_t job);
 /* The mappings beside the heap; diff_choose_job ends it. */
 void diff_choose_mappings(struct diff *diff);
 const struct diff_event *diff_event_shown(const struct diff *diff);
-
-/* Those of the later run in its order, then those that are only in the earlier one. */
-size_t diff_n_programs(const struct diff *diff);
-const struct diff_program *diff_program(const struct diff *diff, size_t index);
-
-/* By program; of one, what has changed most comes first. */
-size_t diff_n_sites(const struct diff *diff);
-const struct diff_site *diff_site(const struct diff *diff, size_t index);
-
-/* What --where leaves, by side, program and site of the views. */
-size_t diff_n_members(const struct diff *diff);
-const struct diff_member *diff_member(const struct diff *diff, size_t index);
 
 /* The quantity that is asked to be sorted by, and how it has changed. */
 int64_t diff_value(const struct diff_values *values, enum option_sort sort);
@@ -105,13 +99,6 @@ struct view_estimate diff_estimate(const struct diff_values sides[DIFF_SIDES]);
 uint64_t diff_ci95(const struct view_estimate *estimate, enum option_sort sort);
 bool diff_significant(int64_t change, uint64_t ci95);
 
-/* What has changed more comes first, by that quantity, then by live bytes, blocks, peak, allocs. */
-int diff_compare_changes(const struct diff_values a[DIFF_SIDES],
-			 const struct diff_values b[DIFF_SIDES], enum option_sort sort);
-
-struct diff_values diff_site_values(const struct view_site *site);
-void diff_add_values(struct diff_values *to, const struct diff_values *from);
-
 /* Are its peaks sums of several processes', which were at different moments? */
 static inline bool diff_peaks_differ(const struct diff_program *program)
 {
@@ -124,7 +111,20 @@ static inline bool diff_exact(const struct diff_program *program)
 	return program->exact[DIFF_BEFORE] && program->exact[DIFF_AFTER];
 }
 
-/* A difference that no damaged recording can make overflow. */
-int64_t diff_minus(int64_t a, int64_t b);
+/* The places, summed by what they have in common, each by what it is in its own run. */
+struct diff_group {
+	char *name; /* as it came */
+	struct diff_values sides[DIFF_SIDES];
+	bool exact;
+};
+
+struct diff_groups {
+	struct diff_group *groups; /* what has changed most comes first */
+	size_t n;
+};
+
+/* By the diff's group_by, which is not GROUP_BY_SITE. 0 or -ENOMEM; released in both cases. */
+int diff_groups_make(const struct diff *diff, struct diff_groups *ret_groups);
+void diff_groups_done(struct diff_groups *groups);
 
 #endif

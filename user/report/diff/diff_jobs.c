@@ -2,8 +2,8 @@
 #include "report/diff/diff_jobs.h"
 
 #include "base/interns.h"
+#include "base/saturate.h"
 #include "base/vec.h"
-#include "report/view/view_sum.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -69,9 +69,9 @@ static int add_stack(struct matching *m, unsigned int side, const struct view_ev
 		return r;
 	to = &m->stacks.data[index];
 	to->seen[side] = true;
-	to->counts[side] = view_sum_u64(to->counts[side], from->count);
+	to->counts[side] = saturate_add_u64(to->counts[side], from->count);
 	to->values[side] =
-		view_sum_u64(to->values[side], view_event_value(m->event->sides[side], from));
+		saturate_add_u64(to->values[side], view_event_value(m->event->sides[side], from));
 	return 0;
 }
 

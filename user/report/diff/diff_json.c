@@ -3,16 +3,64 @@
  * A diff as one object on one line: the two runs, then each program with its totals and its sites.
  * What was not there before, or is not any more, is null; the change is there always.
  */
+#include "base/saturate.h"
+#include "base/vec.h"
 #include "report/diff/diff.h"
-#include "report/diff/diff_json_jobs.h"
-#include "report/diff/diff_json_stack.h"
-#include "report/diff/diff_writers.h"
+#include "report/diff/diff_keys.h"
+#include "report/json/json_counts.h"
 #include "report/json/json_coverage.h"
-#include "report/json/json_estimate.h"
 #include "report/json/json_out.h"
+#include "report/json/json_site.h"
 #include "report/json/json_stacks.h"
+#include "report/writers.h"
 
 #include <errno.h>
+
+static int add_frame(struct json_stacks *stacks, const struct view_frame *from, bool one_place,
+		     uint32_t *ret_number)
+{
+	_cleanup_strbuf_ struct strbuf name = { 0 };
+	struct json_frame frame = {
+		.file = from->file,
+		.object = from->place->object,
+		.is_inline = from->is_inline,
+		.line = one_place ? from->line : 0,
+	};
+
+	if (from->function) {
+		diff_function_name(from->function, &name);
+		frame.function = strbuf_str(&name);
+	}
+	if (strbuf_error(&name) < 0)
+		return strbuf_error(&name);
+	return json_stacks_add_frame(stacks, &frame, ret_number);
+}
+
+/* Adds "stack_id": names as they are matched, without addresses; lines only of `one_place`. */
+static void add_stack(struct json_out *out, struct json_object *to, const struct view_stack *stack,
+		      bool one_place)
+{
+	struct json_stacks *stacks = json_stacks_get(out);
+	struct view_frames it = { .stack = stack };
+	VEC(uint32_t) numbers = { 0 };
+	struct view_frame frame;
+	int64_t number = -1;
+	int r = stacks ? 0 : -ENOMEM;
+
+	while (r == 0 && view_frames_next(&it, &frame)) {
+		uint32_t of_frame;
+
+		r = add_frame(stacks, &frame, one_place, &of_frame);
+		if (r == 0)
+			r = vec_push(&numbers, of_frame);
+	}
+	if (r == 0)
+		r = json_stacks_add_numbers(stacks, numbers.data, numbers.len, &number);
+	if (r < 0)
+		out->error = r;
+	json_out_known(out, to, "stack_id", number >= 0, (uint64_t)number);
+	vec_done(&numbers);
+}
 
 static void put_run(struct json_out *out, const char *key, const struct diff_run *run)
 {
@@ -30,63 +78,89 @@ static void put_run(struct json_out *out, const char *key, const struct diff_run
 	fputs("},", out->file);
 }
 
-static struct json_object *values_json(struct json_out *out, const struct diff_values *values,
+enum column { BEFORE, AFTER, CHANGE, COLUMNS };
+
+static const char *const column_names[COLUMNS] = { "before", "after", "change" };
+
+/* A number of both runs; null where it is not known. */
+struct number {
+	const char *key;
+	uint64_t sides[DIFF_SIDES];
+	int64_t change;
+	bool known[COLUMNS];
+};
+
+/* Numbers of one column, with what they can be off where `estimate` is not NULL. */
+static struct json_object *column_json(struct json_out *out, const struct number *numbers, size_t n,
+				       enum column column, const struct view_estimate *estimate,
 				       bool is_process)
 {
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return NULL;
-	json_out_u64(out, json, "live_bytes", values->live_bytes);
-	json_out_u64(out, json, "live_blocks", values->live_blocks);
-	json_out_u64(out, json, "peak_bytes", values->peak_bytes);
-	json_out_u64(out, json, "allocs", values->allocs);
-	json_out_u64(out, json, "bytes", values->bytes);
-	json_out_known(out, json, "temporary", !values->estimate.interval, values->temporary);
-	json_add_estimate(out, json, &values->estimate, is_process);
+	for (size_t i = 0; json && i < n; i++)
+		if (column != CHANGE || !numbers[i].known[CHANGE])
+			json_out_known(out, json, numbers[i].key, numbers[i].known[column],
+				       column == CHANGE ? 0 : numbers[i].sides[column]);
+		else
+			json_out_add(out, json, numbers[i].key,
+				     json_object_new_int64(numbers[i].change));
+	if (json && estimate)
+		json_add_estimate(out, json, estimate, is_process);
 	return json;
 }
 
-static void add_change(struct json_out *out, struct json_object *to, const char *key, int64_t value)
+static void add_columns(struct json_out *out, struct json_object *to, const struct number *numbers,
+			size_t n, const bool there[DIFF_SIDES],
+			const struct view_estimate *estimates, bool is_process)
 {
-	json_out_add(out, to, key, json_object_new_int64(value));
+	for (enum column column = BEFORE; column < COLUMNS; column++)
+		if (column == CHANGE || there[column])
+			json_out_add(out, to, column_names[column],
+				     column_json(out, numbers, n, column,
+						 estimates ? &estimates[column] : NULL,
+						 is_process));
+		else
+			json_out_null(out, to, column_names[column]);
 }
 
-static struct json_object *change_json(struct json_out *out,
-				       const struct diff_values sides[DIFF_SIDES], bool is_process)
+static void add_values(struct json_out *out, struct json_object *to,
+		       const struct diff_values sides[DIFF_SIDES], bool has_before, bool has_after,
+		       bool is_process)
 {
-	const struct view_estimate estimate = diff_estimate(sides);
-	const struct diff_values *before = &sides[DIFF_BEFORE], *after = &sides[DIFF_AFTER];
-	struct json_object *json = json_out_new(out);
+	const struct diff_values *b = &sides[DIFF_BEFORE], *a = &sides[DIFF_AFTER];
+	const struct view_estimate estimates[] = { b->estimate, a->estimate, diff_estimate(sides) };
+	const bool there[DIFF_SIDES] = { has_before, has_after };
+	struct number numbers[] = {
+		{ "live_bytes",
+		  { (uint64_t)b->live_bytes, (uint64_t)a->live_bytes },
+		  saturate_subtract(a->live_bytes, b->live_bytes),
+		  { true, true, true } },
+		{ "live_blocks",
+		  { (uint64_t)b->live_blocks, (uint64_t)a->live_blocks },
+		  saturate_subtract(a->live_blocks, b->live_blocks),
+		  { true, true, true } },
+		{ "peak_bytes",
+		  { (uint64_t)b->peak_bytes, (uint64_t)a->peak_bytes },
+		  saturate_subtract(a->peak_bytes, b->peak_bytes),
+		  { true, true, true } },
+		{ "allocs",
+		  { b->allocs, a->allocs },
+		  (int64_t)(a->allocs - b->allocs),
+		  { true, true, true } },
+		{ "bytes",
+		  { b->bytes, a->bytes },
+		  (int64_t)(a->bytes - b->bytes),
+		  { true, true, true } },
+		/* Samples do not tell it. */
+		{ "temporary",
+		  { b->temporary, a->temporary },
+		  (int64_t)(a->temporary - b->temporary),
+		  { !estimates[BEFORE].interval, !estimates[AFTER].interval,
+		    !estimates[CHANGE].interval } },
+	};
 
-	if (!json)
-		return NULL;
-	add_change(out, json, "live_bytes", diff_minus(after->live_bytes, before->live_bytes));
-	add_change(out, json, "live_blocks", diff_minus(after->live_blocks, before->live_blocks));
-	add_change(out, json, "peak_bytes", diff_minus(after->peak_bytes, before->peak_bytes));
-	add_change(out, json, "allocs", (int64_t)(after->allocs - before->allocs));
-	add_change(out, json, "bytes", (int64_t)(after->bytes - before->bytes));
-	if (estimate.interval) /* samples do not tell it */
-		json_out_null(out, json, "temporary");
-	else
-		add_change(out, json, "temporary", (int64_t)(after->temporary - before->temporary));
-	json_add_estimate(out, json, &estimate, is_process);
-	return json;
-}
-
-static void add_sides(struct json_out *out, struct json_object *to,
-		      const struct diff_values sides[DIFF_SIDES], bool has_before, bool has_after,
-		      bool is_process)
-{
-	if (has_before)
-		json_out_add(out, to, "before", values_json(out, &sides[DIFF_BEFORE], is_process));
-	else
-		json_out_null(out, to, "before");
-	if (has_after)
-		json_out_add(out, to, "after", values_json(out, &sides[DIFF_AFTER], is_process));
-	else
-		json_out_null(out, to, "after");
-	json_out_add(out, to, "change", change_json(out, sides, is_process));
+	add_columns(out, to, numbers, sizeof(numbers) / sizeof(numbers[0]), there, estimates,
+		    is_process);
 }
 
 static void put_site(struct json_out *out, const struct diff_site *site)
@@ -99,11 +173,11 @@ static void put_site(struct json_out *out, const struct diff_site *site)
 	json_out_string(out, json, "class", site->class == VIEW_MMAP ? "mmap" : "heap");
 	json_out_u64(out, json, "places_before", site->places[DIFF_BEFORE]);
 	json_out_u64(out, json, "places_after", site->places[DIFF_AFTER]);
-	add_sides(out, json, site->sides, site->places[DIFF_BEFORE] > 0,
-		  site->places[DIFF_AFTER] > 0, false);
+	add_values(out, json, site->sides, site->places[DIFF_BEFORE] > 0,
+		   site->places[DIFF_AFTER] > 0, false);
 	json_out_bool(out, json, "truncated",
 		      site->site->stack.truncated || site->site->stack.lost);
-	diff_json_stack(out, json, &site->site->stack, one_place);
+	add_stack(out, json, &site->site->stack, one_place);
 	json_out_put(out, json);
 }
 
@@ -114,8 +188,8 @@ static struct json_object *totals_json(struct json_out *out,
 	struct json_object *json = json_out_new(out);
 
 	if (json)
-		add_sides(out, json, sides, program->processes[DIFF_BEFORE] > 0,
-			  program->processes[DIFF_AFTER] > 0, true);
+		add_values(out, json, sides, program->processes[DIFF_BEFORE] > 0,
+			   program->processes[DIFF_AFTER] > 0, true);
 	return json;
 }
 
@@ -139,9 +213,122 @@ static void put_program(struct json_out *out, const struct diff *diff,
 	for (size_t i = 0; i < program->n_sites; i++) {
 		if (i > 0)
 			fputc(',', out->file);
-		put_site(out, diff_site(diff, program->first + i));
+		put_site(out, &diff->sites.data[program->first + i]);
 	}
 	fputs("]}", out->file);
+}
+
+/* What is counted of an event on both sides; "ns" where it takes time. */
+static void add_counts(struct json_out *out, struct json_object *to, const bool there[DIFF_SIDES],
+		       const uint64_t counts[DIFF_SIDES], const uint64_t ns[DIFF_SIDES], bool timed)
+{
+	const struct number numbers[] = {
+		{ "count",
+		  { counts[DIFF_BEFORE], counts[DIFF_AFTER] },
+		  (int64_t)(counts[DIFF_AFTER] - counts[DIFF_BEFORE]),
+		  { true, true, true } },
+		{ "ns",
+		  { ns[DIFF_BEFORE], ns[DIFF_AFTER] },
+		  (int64_t)(ns[DIFF_AFTER] - ns[DIFF_BEFORE]),
+		  { timed, timed, timed } },
+	};
+
+	add_columns(out, to, numbers, 2, there, NULL, false);
+}
+
+static void put_event_stack(struct json_out *out, const struct diff_stack *stack, bool timed)
+{
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return;
+	json_out_string(out, json, "comm", stack->image->comm);
+	add_counts(out, json, stack->seen, stack->counts, stack->values, timed);
+	add_stack(out, json, stack->stack, false);
+	json_out_put(out, json);
+}
+
+/* What only one run counted has no stacks here: there is nothing to compare them with. */
+static void put_event(struct json_out *out, const struct diff_event *event)
+{
+	const struct view_event *shown =
+		event->sides[event->sides[DIFF_AFTER] ? DIFF_AFTER : DIFF_BEFORE];
+	struct json_object *json = json_out_new(out);
+	uint64_t counts[DIFF_SIDES], ns[DIFF_SIDES];
+	bool there[DIFF_SIDES];
+
+	if (!json)
+		return;
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		const struct view_event *of = event->sides[side];
+
+		there[side] = of;
+		counts[side] = of ? of->count : 0;
+		ns[side] = of ? of->ns : 0;
+	}
+	json_out_string(out, json, "name", shown->asked->name);
+	json_out_known(out, json, "period_ns", shown->asked->period_ns > 0,
+		       shown->asked->period_ns);
+	add_counts(out, json, there, counts, ns, shown->asked->timed);
+	fputc('{', out->file);
+	json_out_put_members(out, json);
+	fputs(",\"stacks\":[", out->file);
+	for (size_t i = 0; out->error == 0 && i < event->n_stacks; i++) {
+		if (i > 0)
+			fputc(',', out->file);
+		put_event_stack(out, &event->stacks[i], shown->asked->timed);
+	}
+	fputs("]}", out->file);
+}
+
+static void put_group(struct json_out *out, const struct record_histogram *asked,
+		      const struct diff_hist_group *group)
+{
+	const struct view_group *shown =
+		group->sides[DIFF_AFTER] ? group->sides[DIFF_AFTER] : group->sides[DIFF_BEFORE];
+	struct json_object *json = json_out_new(out);
+	uint64_t counts[DIFF_SIDES] = { 0 };
+
+	if (!json)
+		return;
+	json_out_string(out, json, "spec", asked->spec);
+	json_out_string(out, json, "unit", asked->unit);
+	json_out_string(out, json, "key", shown->counts->key);
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		const struct view_group *of = group->sides[side];
+
+		counts[side] = of ? of->count : 0;
+		if (of)
+			json_out_add(out, json, column_names[side], json_counts_group(out, of));
+		else
+			json_out_null(out, json, column_names[side]);
+	}
+	json_out_add(out, json, "change",
+		     json_object_new_int64((int64_t)(counts[DIFF_AFTER] - counts[DIFF_BEFORE])));
+	json_out_put(out, json);
+}
+
+/* The members "histograms" and "events". */
+static void put_jobs(struct json_out *out, const struct diff *diff)
+{
+	const struct diff_jobs *jobs = &diff->jobs;
+	bool first = true;
+
+	fputs("\"histograms\":[", out->file);
+	for (size_t i = 0; i < jobs->n_histograms; i++)
+		for (size_t j = 0; j < jobs->histograms[i].n_groups; j++, first = false) {
+			if (!first)
+				fputc(',', out->file);
+			put_group(out, jobs->histograms[i].sides[DIFF_AFTER]->asked,
+				  &jobs->histograms[i].groups[j]);
+		}
+	fputs("],\"events\":[", out->file);
+	for (size_t i = 0; i < jobs->n_events; i++) {
+		if (i > 0)
+			fputc(',', out->file);
+		put_event(out, &jobs->events[i]);
+	}
+	fputc(']', out->file);
 }
 
 int diff_json_write(const struct diff *diff, FILE *file)
@@ -149,16 +336,16 @@ int diff_json_write(const struct diff *diff, FILE *file)
 	_cleanup_(json_stacks_done) struct json_out out = { .file = file };
 
 	fputs("{\"version\":2,\"report\":\"diff\",", file);
-	put_run(&out, "before", diff_run(diff, DIFF_BEFORE));
-	put_run(&out, "after", diff_run(diff, DIFF_AFTER));
+	put_run(&out, "before", &diff->runs[DIFF_BEFORE]);
+	put_run(&out, "after", &diff->runs[DIFF_AFTER]);
 	fputs("\"programs\":[", file);
-	for (size_t i = 0; out.error == 0 && i < diff_n_programs(diff); i++) {
+	for (size_t i = 0; out.error == 0 && i < diff->programs.len; i++) {
 		if (i > 0)
 			fputc(',', file);
-		put_program(&out, diff, diff_program(diff, i));
+		put_program(&out, diff, &diff->programs.data[i]);
 	}
 	fputs("],", file);
-	diff_json_jobs(&out, diff);
+	put_jobs(&out, diff);
 	fputc(',', file);
 	json_stacks_put(&out);
 	fputs("}\n", file);

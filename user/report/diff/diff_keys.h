@@ -7,6 +7,7 @@
 #ifndef MEMTRACED_REPORT_DIFF_DIFF_KEYS_H
 #define MEMTRACED_REPORT_DIFF_DIFF_KEYS_H
 
+#include "base/strbuf.h"
 #include "report/view/view.h"
 
 #define DIFF_BEFORE 0
@@ -38,5 +39,14 @@ int diff_keys_stack(struct diff_keys *keys, unsigned int side, const struct mode
  */
 int diff_keys_shows(struct diff_keys *keys, unsigned int side, const struct model_process *image,
 		    const struct view_frame *frame);
+
+/*
+ * Without Rust's hash ("::h" and 16 digits), and without what compilers append to the name of a
+ * copy or a part of a function: "parse.constprop.0" and "parse() [clone .cold]" are parse.
+ */
+void diff_function_name(const char *name, struct strbuf *out);
+
+/* "libfoo.so" of "/opt/lib/libfoo.so.1.2.3 (deleted)". */
+void diff_object_name(const char *path, struct strbuf *out);
 
 #endif

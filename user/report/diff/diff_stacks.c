@@ -4,12 +4,13 @@
  * difffolded.pl writes them), and as a flame graph, whose widths are those of one run and whose
  * colours say what has changed. Below each program's name, since pids differ.
  */
-#include "report/diff/diff_names.h"
-#include "report/diff/diff_writers.h"
+#include "report/diff/diff.h"
+#include "report/diff/diff_keys.h"
 #include "report/flame/flame_svg.h"
 #include "report/samples.h"
 #include "report/text/coverage_words.h"
 #include "report/text/text.h"
+#include "report/writers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -34,23 +35,23 @@ struct entry {
 static enum view_class class_shown(const struct diff *diff)
 {
 	for (unsigned int side = 0; side < DIFF_SIDES; side++)
-		if (view_class_shown(diff_run(diff, side)->view) == VIEW_MMAP)
+		if (view_class_shown(diff->runs[side].view) == VIEW_MMAP)
 			return VIEW_MMAP;
-	return diff_opts(diff)->mappings ? VIEW_MMAP : VIEW_HEAP;
+	return diff->opts.mappings ? VIEW_MMAP : VIEW_HEAP;
 }
 
 static size_t n_entries(const struct diff *diff)
 {
 	const struct diff_event *event = diff_event_shown(diff);
 
-	return event ? event->n_stacks : diff_n_sites(diff);
+	return event ? event->n_stacks : diff->sites.len;
 }
 
 static struct entry site_entry(const struct diff *diff, const struct diff_site *site)
 {
-	enum option_sort quantity = view_site_quantity(diff_opts(diff)->sort);
+	enum option_sort quantity = view_site_quantity(diff->opts.sort);
 	struct entry entry = {
-		.program = diff_program(diff, site->program)->name,
+		.program = diff->programs.data[site->program].name,
 		.image = site->process->image,
 		.stack = &site->site->stack,
 		.shown_side = site->shown_side,
@@ -73,7 +74,7 @@ static struct entry entry_at(const struct diff *diff, size_t index)
 	const struct diff_stack *stack;
 
 	if (!event)
-		return site_entry(diff, diff_site(diff, index));
+		return site_entry(diff, &diff->sites.data[index]);
 	stack = &event->stacks[index];
 	return (struct entry){
 		.program = *stack->image->comm ? stack->image->comm : "unknown",
@@ -90,8 +91,7 @@ static int is_shown(const struct stacks *stacks, const struct entry *entry,
 {
 	if (frame->mark)
 		return 1;
-	return diff_keys_shows(diff_keys(stacks->diff), entry->shown_side, entry->image,
-			       &frame->frame);
+	return diff_keys_shows(stacks->diff->keys, entry->shown_side, entry->image, &frame->frame);
 }
 
 static int push_frame(struct stacks *stacks, const struct entry *entry,
@@ -155,7 +155,7 @@ static void stacks_done(struct stacks *stacks)
 /* What only the run has whose widths are not drawn. */
 static uint64_t unseen(const struct diff *diff)
 {
-	unsigned int drawn = diff_opts(diff)->widths == WIDTHS_BEFORE ? DIFF_BEFORE : DIFF_AFTER;
+	unsigned int drawn = diff->opts.widths == WIDTHS_BEFORE ? DIFF_BEFORE : DIFF_AFTER;
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < n_entries(diff); i++) {
@@ -169,7 +169,7 @@ static uint64_t unseen(const struct diff *diff)
 
 static void remark(const struct diff *diff, const char *unit, struct strbuf *out)
 {
-	bool by_before = diff_opts(diff)->widths == WIDTHS_BEFORE;
+	bool by_before = diff->opts.widths == WIDTHS_BEFORE;
 	enum coverage_state worst = COVERAGE_EXACT, state;
 	uint64_t sum = unseen(diff);
 
@@ -182,29 +182,29 @@ static void remark(const struct diff *diff, const char *unit, struct strbuf *out
 			    by_before ? "later" : "earlier");
 	}
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
-		state = coverage_state(diff_run(diff, side)->view);
+		state = coverage_state(diff->runs[side].view);
 		if (state > worst)
 			worst = state;
 	}
-	if (sample_peaks_differ(diff_run(diff, DIFF_BEFORE)->view, diff_opts(diff)->sort) ||
-	    sample_peaks_differ(diff_run(diff, DIFF_AFTER)->view, diff_opts(diff)->sort))
+	if (sample_peaks_differ(diff->runs[DIFF_BEFORE].view, diff->opts.sort) ||
+	    sample_peaks_differ(diff->runs[DIFF_AFTER].view, diff->opts.sort))
 		strbuf_adds(out, "; peaks are " SAMPLE_PEAKS_DIFFER);
 	if (worst != COVERAGE_EXACT)
 		strbuf_addf(out, "; %s", coverage_state_name(worst));
-	if (diff_run(diff, DIFF_BEFORE)->damaged || diff_run(diff, DIFF_AFTER)->damaged)
+	if (diff->runs[DIFF_BEFORE].damaged || diff->runs[DIFF_AFTER].damaged)
 		strbuf_adds(out, "; a recording is damaged");
 }
 
 static void add_title(const struct diff *diff, const struct view_event *event, struct strbuf *out)
 {
-	escape_text(out, sample_what(event, class_shown(diff), diff_opts(diff)->sort));
-	if (diff_n_programs(diff) > 0 && !event) {
+	escape_text(out, sample_what(event, class_shown(diff), diff->opts.sort));
+	if (diff->programs.len > 0 && !event) {
 		strbuf_adds(out, " of ");
-		escape_text(out, diff_program(diff, 0)->name);
+		escape_text(out, diff->programs.data[0].name);
 	}
-	if (diff_n_programs(diff) > 1 && !event)
-		strbuf_addf(out, " and %zu more program%s", diff_n_programs(diff) - 1,
-			    diff_n_programs(diff) == 2 ? "" : "s");
+	if (diff->programs.len > 1 && !event)
+		strbuf_addf(out, " and %zu more program%s", diff->programs.len - 1,
+			    diff->programs.len == 2 ? "" : "s");
 	strbuf_adds(out, ", before and after");
 }
 
@@ -215,9 +215,9 @@ int diff_flamegraph_write(const struct diff *diff, FILE *file)
 	_cleanup_strbuf_ struct strbuf title = { 0 }, below = { 0 };
 	struct stacks stacks = { .diff = diff };
 	struct flame flame = {
-		.unit = sample_unit(event, diff_opts(diff)->sort),
+		.unit = sample_unit(event, diff->opts.sort),
 		.is_diff = true,
-		.by_before = diff_opts(diff)->widths == WIDTHS_BEFORE,
+		.by_before = diff->opts.widths == WIDTHS_BEFORE,
 	};
 	int r = stack_paths_new(&stacks.paths);
 

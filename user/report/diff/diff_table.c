@@ -3,14 +3,13 @@
  * What has changed, for people: each program's totals before and after, then its sites, what has
  * changed most first. Numbers that are not exact never look as if they were.
  */
+#include "report/diff/diff_table.h"
+
+#include "base/saturate.h"
 #include "config/units.h"
-#include "report/diff/diff.h"
-#include "report/diff/diff_cells.h"
-#include "report/diff/diff_groups.h"
-#include "report/diff/diff_table_jobs.h"
-#include "report/diff/diff_writers.h"
 #include "report/text/coverage_words.h"
-#include "report/text/table_estimate.h"
+#include "report/text/table_out.h"
+#include "report/writers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,9 +17,9 @@
 #include <string.h>
 #include <time.h>
 
-static bool is_count(enum option_sort sort)
+static enum diff_unit unit_of(enum option_sort sort)
 {
-	return sort == SORT_COUNT || sort == SORT_TEMPORARY;
+	return sort == SORT_COUNT || sort == SORT_TEMPORARY ? DIFF_COUNT : DIFF_BYTES;
 }
 
 static const char *quantity_name(enum option_sort sort)
@@ -37,31 +36,11 @@ static const char *quantity_name(enum option_sort sort)
 	}
 }
 
-static void add_number(struct strbuf *out, const char *mark, int64_t value, bool count, bool sign)
-{
-	char number[FORMAT_UNIT_LEN];
-
-	strbuf_addf(out, "%s%s", mark, sign && value > 0 ? "+" : "");
-	if (count)
-		strbuf_addf(out, "%" PRId64, value);
-	else
-		strbuf_adds(out, format_size(value, number));
-}
-
-static void add_cell(struct table *t, const char *mark, int64_t value, bool count, bool sign)
-{
-	_cleanup_strbuf_ struct strbuf cell = { 0 };
-
-	add_number(&cell, mark, value, count, sign);
-	diff_cell(t, strbuf_str(&cell));
-	if (strbuf_error(&cell) < 0)
-		t->out.error = strbuf_error(&cell);
-}
-
 struct total {
 	const char *name;
 	int64_t sides[DIFF_SIDES];
-	bool count, at_least; /* at_least: what was lost is missing in it */
+	enum diff_unit unit;
+	bool at_least; /* what was lost is missing in it */
 	/* What of an estimate is this one's margin; none: it is no estimate. */
 	size_t ci95;
 };
@@ -90,7 +69,7 @@ static void margins_line(struct table *t, const struct diff_program *program,
 	for (unsigned int side = 0; side < DIFF_SIDES; side++)
 		margins[side] = ci95_of(total, &program->heap[side].estimate);
 	strbuf_addf(&t->out, "  %-10s", "");
-	diff_margin_cells(t, margins, margin, total->count);
+	diff_margin_cells(t, margins, margin, total->unit == DIFF_COUNT);
 	if (!diff_significant(change, margin))
 		strbuf_adds(&t->out, "  not significant");
 	strbuf_addch(&t->out, '\n');
@@ -100,7 +79,7 @@ static void total_line(struct table *t, const struct diff_program *program,
 		       const struct total *total)
 {
 	int64_t before = total->sides[DIFF_BEFORE], after = total->sides[DIFF_AFTER];
-	int64_t change = diff_minus(after, before);
+	int64_t change = saturate_subtract(after, before);
 	const char *marks[DIFF_SIDES];
 
 	for (unsigned int side = 0; side < DIFF_SIDES; side++)
@@ -108,9 +87,9 @@ static void total_line(struct table *t, const struct diff_program *program,
 			      total->at_least && !program->heap[side].estimate.interval ? "≥" :
 											  "~";
 	strbuf_addf(&t->out, "  %-10s", total->name);
-	add_cell(t, marks[DIFF_BEFORE], before, total->count, false);
-	add_cell(t, marks[DIFF_AFTER], after, total->count, false);
-	add_cell(t, diff_exact(program) ? "" : "~", change, total->count, true);
+	diff_cell(t, marks[DIFF_BEFORE], before, total->unit, false);
+	diff_cell(t, marks[DIFF_AFTER], after, total->unit, false);
+	diff_cell(t, diff_exact(program) ? "" : "~", change, total->unit, true);
 	diff_percent(t, diff_exact(program) ? "" : "~", before, change);
 	strbuf_addch(&t->out, '\n');
 	margins_line(t, program, total, change);
@@ -122,44 +101,29 @@ static void totals(struct table *t, const struct diff_program *program)
 	const char *at_peak = diff_peaks_differ(program) ? "at peaks" : "at peak";
 	/* Samples do not tell it. */
 	const bool knows_temporary = !heap[0].estimate.interval && !heap[1].estimate.interval;
+	const uint64_t temporary[DIFF_SIDES] = { knows_temporary ? heap[0].temporary : 0,
+						 knows_temporary ? heap[1].temporary : 0 };
+#define OF(member)                                                                                 \
+	{                                                                                          \
+		(int64_t) heap[0].member, (int64_t)heap[1].member                                  \
+	}
 	const struct total lines[] = {
-		{ "live",
-		  { heap[0].live_bytes, heap[1].live_bytes },
-		  false,
-		  false,
-		  CI95(ci95_bytes) },
-		{ "blocks",
-		  { heap[0].live_blocks, heap[1].live_blocks },
-		  true,
-		  false,
-		  CI95(ci95_blocks) },
-		{ at_peak,
-		  { heap[0].peak_bytes, heap[1].peak_bytes },
-		  false,
-		  false,
-		  CI95(ci95_peak_bytes) },
-		{ "allocs",
-		  { (int64_t)heap[0].allocs, (int64_t)heap[1].allocs },
-		  true,
-		  true,
-		  CI95(ci95_allocs) },
-		{ "allocated",
-		  { (int64_t)heap[0].bytes, (int64_t)heap[1].bytes },
-		  false,
-		  true,
-		  CI95(ci95_allocated_bytes) },
+		{ "live", OF(live_bytes), DIFF_BYTES, false, CI95(ci95_bytes) },
+		{ "blocks", OF(live_blocks), DIFF_COUNT, false, CI95(ci95_blocks) },
+		{ at_peak, OF(peak_bytes), DIFF_BYTES, false, CI95(ci95_peak_bytes) },
+		{ "allocs", OF(allocs), DIFF_COUNT, true, CI95(ci95_allocs) },
+		{ "allocated", OF(bytes), DIFF_BYTES, true, CI95(ci95_allocated_bytes) },
 		{ "temporary",
-		  { knows_temporary ? (int64_t)heap[0].temporary : 0,
-		    knows_temporary ? (int64_t)heap[1].temporary : 0 },
-		  true,
+		  { (int64_t)temporary[0], (int64_t)temporary[1] },
+		  DIFF_COUNT,
 		  true,
 		  0 },
-		{ "mapped", { mmap[0].live_bytes, mmap[1].live_bytes }, false, false, 0 },
+		{ "mapped", { mmap[0].live_bytes, mmap[1].live_bytes }, DIFF_BYTES, false, 0 },
 	};
+#undef OF
 	size_t n = sizeof(lines) / sizeof(lines[0]);
 
-	strbuf_addf(&t->out, "  %-10s  %*s  %*s  %*s\n", "", DIFF_CELL, "BEFORE", DIFF_CELL,
-		    "AFTER", DIFF_CELL, "CHANGE");
+	diff_column_heads(t, 10);
 	for (size_t i = 0; i < n; i++)
 		if (i == 0 || lines[i].sides[DIFF_BEFORE] || lines[i].sides[DIFF_AFTER])
 			total_line(t, program, &lines[i]);
@@ -179,11 +143,11 @@ static void add_held(struct strbuf *out, const struct diff_values *values, const
 		     enum option_sort sort, const char *of)
 {
 	if (sort != SORT_BYTES && sort != SORT_COUNT) {
-		add_number(out, mark, diff_value(values, sort), is_count(sort), false);
+		diff_number(out, mark, diff_value(values, sort), unit_of(sort), false);
 		add_margin(out, &values->estimate, sort);
 		return;
 	}
-	add_number(out, mark, values->live_bytes, false, false);
+	diff_number(out, mark, values->live_bytes, DIFF_BYTES, false);
 	table_margin(out, &values->estimate, values->estimate.ci95_bytes);
 	strbuf_addf(out, " in %s%" PRId64, mark, values->live_blocks);
 	table_count_margin(out, &values->estimate, values->estimate.ci95_blocks);
@@ -230,7 +194,7 @@ static void site_head(struct table *t, const struct diff_program *program,
 		(int64_t)(site->sides[DIFF_AFTER].allocs - site->sides[DIFF_BEFORE].allocs);
 
 	strbuf_addf(&line, "  #%zu  ", rank);
-	add_number(&line, mark, diff_change(site->sides, sort), is_count(sort), true);
+	diff_number(&line, mark, diff_change(site->sides, sort), unit_of(sort), true);
 	add_margin(&line, &estimate, sort);
 	strbuf_addf(&line, " %s", quantity_name(sort));
 	if (estimate.interval && sort != SORT_TEMPORARY &&
@@ -260,7 +224,7 @@ static void rest_lines(struct table *t, size_t n_hidden, int64_t hidden, size_t 
 	_cleanup_strbuf_ struct strbuf change = { 0 };
 
 	if (n_hidden > 0) {
-		add_number(&change, mark, hidden, is_count(sort), true);
+		diff_number(&change, mark, hidden, unit_of(sort), true);
 		strbuf_addf(&t->out, "  … %zu more site%s, %s %s together; --top 0 shows all\n",
 			    n_hidden, table_plural(n_hidden), strbuf_str(&change),
 			    quantity_name(sort));
@@ -271,7 +235,7 @@ static void rest_lines(struct table *t, size_t n_hidden, int64_t hidden, size_t 
 			    sort == SORT_BYTES ? "; --sort looks at peak, count, temporary" : "");
 	if (program->n_left_out > 0) {
 		strbuf_reset(&change);
-		add_number(&change, mark, program->left_out_bytes, false, true);
+		diff_number(&change, mark, program->left_out_bytes, DIFF_BYTES, true);
 		strbuf_addf(&t->out, "  … %zu site%s left out by --where, %s live\n",
 			    program->n_left_out, table_plural(program->n_left_out),
 			    strbuf_str(&change));
@@ -282,12 +246,12 @@ static void rest_lines(struct table *t, size_t n_hidden, int64_t hidden, size_t 
 
 static void sites(struct table *t, const struct diff *diff, const struct diff_program *program)
 {
-	const struct report_opts *opts = diff_opts(diff);
+	const struct report_opts *opts = &diff->opts;
 	size_t rank = 0, n_hidden = 0, n_same = 0;
 	int64_t hidden = 0;
 
 	for (size_t i = 0; i < program->n_sites; i++) {
-		const struct diff_site *site = diff_site(diff, program->first + i);
+		const struct diff_site *site = &diff->sites.data[program->first + i];
 		int64_t change = diff_change(site->sides, opts->sort);
 
 		if (change == 0) {
@@ -296,7 +260,7 @@ static void sites(struct table *t, const struct diff *diff, const struct diff_pr
 		}
 		if (opts->top > 0 && rank >= opts->top) {
 			n_hidden++;
-			hidden = view_sum(hidden, change);
+			hidden = saturate_add(hidden, change);
 			continue;
 		}
 		strbuf_addch(&t->out, '\n');
@@ -315,7 +279,7 @@ static void program_part(struct table *t, const struct diff *diff,
 	size_t n_new = 0, n_gone = 0;
 
 	for (size_t i = 0; i < program->n_sites; i++) {
-		const struct diff_site *site = diff_site(diff, program->first + i);
+		const struct diff_site *site = &diff->sites.data[program->first + i];
 
 		n_new += site->places[DIFF_BEFORE] == 0;
 		n_gone += site->places[DIFF_AFTER] == 0;
@@ -334,7 +298,7 @@ static void program_part(struct table *t, const struct diff *diff,
 		    table_plural(program->n_sites));
 	strbuf_addf(&t->out, ", %zu new, %zu gone\n", n_new, n_gone);
 	totals(t, program);
-	if (diff_opts(diff)->group_by == GROUP_BY_SITE)
+	if (diff->opts.group_by == GROUP_BY_SITE)
 		sites(t, diff, program);
 }
 
@@ -394,13 +358,13 @@ static void group_line(struct table *t, const struct diff_group *group)
 	const struct view_estimate estimate = diff_estimate(group->sides);
 	const char *mark = group->exact ? "" : "~";
 
-	add_cell(t, mark, before, false, false);
-	add_cell(t, mark, after, false, false);
-	add_cell(t, mark, diff_minus(after, before), false, true);
-	add_cell(t, mark, diff_change(group->sides, SORT_COUNT), true, true);
-	add_cell(t, mark,
-		 (int64_t)(group->sides[DIFF_AFTER].allocs - group->sides[DIFF_BEFORE].allocs),
-		 true, true);
+	diff_cell(t, mark, before, DIFF_BYTES, false);
+	diff_cell(t, mark, after, DIFF_BYTES, false);
+	diff_cell(t, mark, saturate_subtract(after, before), DIFF_BYTES, true);
+	diff_cell(t, mark, diff_change(group->sides, SORT_COUNT), DIFF_COUNT, true);
+	diff_cell(t, mark,
+		  (int64_t)(group->sides[DIFF_AFTER].allocs - group->sides[DIFF_BEFORE].allocs),
+		  DIFF_COUNT, true);
 	strbuf_adds(&t->out, "  ");
 	text_fit(&t->out, group->name, width > used + 20 ? width - used : 20);
 	strbuf_addch(&t->out, '\n');
@@ -418,7 +382,7 @@ static int groups_part(struct table *t, const struct diff *diff)
 	table_bold(t, true);
 	strbuf_addf(&t->out, "  %*s  %*s  %*s  %*s  %*s  %s\n", DIFF_CELL, "LIVE BEFORE", DIFF_CELL,
 		    "AFTER", DIFF_CELL, "CHANGE", DIFF_CELL, "BLOCKS", DIFF_CELL, "ALLOCS",
-		    group_by_name(diff_opts(diff)->group_by));
+		    group_by_name(diff->opts.group_by));
 	table_bold(t, false);
 	for (size_t i = 0; r == 0 && i < n_shown; i++)
 		group_line(t, &groups.groups[i]);
@@ -430,15 +394,15 @@ static int groups_part(struct table *t, const struct diff *diff)
 
 int diff_table_write(const struct diff *diff, FILE *file)
 {
-	struct table t = { .view = diff_run(diff, DIFF_AFTER)->view };
+	struct table t = { .view = diff->runs[DIFF_AFTER].view };
 	int r = 0;
 
-	run_line(&t, diff_run(diff, DIFF_BEFORE), "before");
-	run_line(&t, diff_run(diff, DIFF_AFTER), "after");
-	for (size_t i = 0; i < diff_n_programs(diff); i++)
-		program_part(&t, diff, diff_program(diff, i));
+	run_line(&t, &diff->runs[DIFF_BEFORE], "before");
+	run_line(&t, &diff->runs[DIFF_AFTER], "after");
+	for (size_t i = 0; i < diff->programs.len; i++)
+		program_part(&t, diff, &diff->programs.data[i]);
 	diff_table_jobs(&t, diff);
-	if (diff_opts(diff)->group_by != GROUP_BY_SITE && diff_has_allocations(diff))
+	if (diff->opts.group_by != GROUP_BY_SITE && diff_has_allocations(diff))
 		r = groups_part(&t, diff);
 	if (r == 0)
 		r = strbuf_error(&t.out);

@@ -3,11 +3,9 @@
  * What has changed of events and histograms, for people: totals of an event, then its stacks, what
  * has changed most first; of a histogram, group by group, the buckets side by side.
  */
-#include "report/diff/diff_table_jobs.h"
-
-#include "config/units.h"
-#include "report/diff/diff_cells.h"
-#include "report/text/bucket_label.h"
+#include "base/saturate.h"
+#include "report/diff/diff_table.h"
+#include "report/text/table_out.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -16,7 +14,7 @@
 
 static bool run_exact(const struct diff *diff, unsigned int side)
 {
-	return view_lost_nothing(diff_run(diff, side)->view);
+	return view_lost_nothing(diff->runs[side].view);
 }
 
 static bool both_exact(const struct diff *diff)
@@ -24,61 +22,28 @@ static bool both_exact(const struct diff *diff)
 	return run_exact(diff, DIFF_BEFORE) && run_exact(diff, DIFF_AFTER);
 }
 
-static int64_t as_signed(uint64_t value)
-{
-	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
-}
-
-/* "-1.2 s", "+15"; of a time, else of a count. */
-static void add_number(struct strbuf *out, const char *mark, int64_t value, bool time, bool sign)
-{
-	uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
-	char text[FORMAT_UNIT_LEN];
-
-	strbuf_addf(out, "%s%s", mark, value < 0 ? "-" : sign && value > 0 ? "+" : "");
-	if (time)
-		strbuf_adds(out, format_duration(size, text));
-	else
-		strbuf_addf(out, "%" PRIu64, size);
-}
-
-static void number_cell(struct table *t, const char *mark, int64_t value, bool time, bool sign)
-{
-	_cleanup_strbuf_ struct strbuf cell = { 0 };
-
-	add_number(&cell, mark, value, time, sign);
-	diff_cell(t, strbuf_str(&cell));
-	if (strbuf_error(&cell) < 0)
-		t->out.error = strbuf_error(&cell);
-}
-
 /* Before, after and change. `least`: what was lost is missing; `estimate`: nobody counted them. */
 struct numbers {
 	uint64_t sides[DIFF_SIDES];
-	bool time, estimate, least;
+	enum diff_unit unit;
+	bool estimate, least;
 };
 
 static void number_cells(struct table *t, const struct diff *diff, const struct numbers *numbers)
 {
-	int64_t before = as_signed(numbers->sides[DIFF_BEFORE]);
-	int64_t after = as_signed(numbers->sides[DIFF_AFTER]);
+	int64_t before = saturate_signed(numbers->sides[DIFF_BEFORE]);
+	int64_t after = saturate_signed(numbers->sides[DIFF_AFTER]);
 	const char *lost = numbers->least ? "≥" : "~";
 	const char *change = numbers->estimate || !both_exact(diff) ? "~" : "";
 
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
 		const char *mark = numbers->estimate ? "~" : !run_exact(diff, side) ? lost : "";
 
-		number_cell(t, mark, side == DIFF_BEFORE ? before : after, numbers->time, false);
+		diff_cell(t, mark, side == DIFF_BEFORE ? before : after, numbers->unit, false);
 	}
-	number_cell(t, change, after - before, numbers->time, true);
+	diff_cell(t, change, after - before, numbers->unit, true);
 	diff_percent(t, change, before, after - before);
 	strbuf_addch(&t->out, '\n');
-}
-
-static void column_heads(struct table *t, size_t indent, size_t label)
-{
-	strbuf_addf(&t->out, "%*s%-*s  %*s  %*s  %*s\n", (int)indent, "", (int)label, "", DIFF_CELL,
-		    "BEFORE", DIFF_CELL, "AFTER", DIFF_CELL, "CHANGE");
 }
 
 static const char *times_name(const struct diff_event *event)
@@ -98,13 +63,13 @@ static void event_totals(struct table *t, const struct diff *diff, const struct 
 	const struct record_event *asked = after->asked;
 	const struct numbers times = { .sides = { before->count, after->count }, .least = true };
 	struct numbers other = { .sides = { view_event_total(before), view_event_total(after) },
-				 .time = asked->timed || asked->period_ns,
+				 .unit = asked->timed || asked->period_ns ? DIFF_NS : DIFF_COUNT,
 				 .estimate = !asked->timed };
 
 	if (asked->period_ns)
 		for (unsigned int side = 0; side < DIFF_SIDES; side++)
 			other.sides[side] *= asked->period_ns;
-	column_heads(t, 2, 10);
+	diff_column_heads(t, 10);
 	strbuf_addf(&t->out, "  %-10s", times_name(event));
 	number_cells(t, diff, &times);
 	if (!asked->timed && !view_event_sampled(before) && !view_event_sampled(after))
@@ -125,17 +90,18 @@ static void stack_head(struct table *t, const struct diff *diff, const struct di
 					      view_event_sampled(event->sides[DIFF_AFTER]));
 	const char *mark = estimate || !both_exact(diff) ? "~" : "", *comma = "";
 	static const char *const names[DIFF_SIDES] = { "before", "after" };
-	int64_t waits =
-		as_signed(stack->counts[DIFF_AFTER]) - as_signed(stack->counts[DIFF_BEFORE]);
+	enum diff_unit unit = asked->timed ? DIFF_NS : DIFF_COUNT;
+	const int64_t values[DIFF_SIDES] = { saturate_signed(stack->values[DIFF_BEFORE]),
+					     saturate_signed(stack->values[DIFF_AFTER]) };
+	int64_t waits = saturate_signed(stack->counts[DIFF_AFTER]) -
+			saturate_signed(stack->counts[DIFF_BEFORE]);
 	const char *const is = !stack->seen[DIFF_BEFORE] ? ", new" :
 			       !stack->seen[DIFF_AFTER]	 ? ", gone" :
 							   "";
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 
 	strbuf_addf(&line, "  #%zu  ", rank);
-	add_number(&line, mark,
-		   as_signed(stack->values[DIFF_AFTER]) - as_signed(stack->values[DIFF_BEFORE]),
-		   asked->timed, true);
+	diff_number(&line, mark, values[DIFF_AFTER] - values[DIFF_BEFORE], unit, true);
 	if (asked->timed && waits != 0)
 		strbuf_addf(&line, " in %s%+" PRId64 " wait%s", mark, waits,
 			    waits == 1 || waits == -1 ? "" : "s");
@@ -146,8 +112,8 @@ static void stack_head(struct table *t, const struct diff *diff, const struct di
 		if (!stack->seen[side])
 			continue;
 		strbuf_adds(&line, comma);
-		add_number(&line, estimate || !run_exact(diff, side) ? "~" : "",
-			   as_signed(stack->values[side]), asked->timed, false);
+		diff_number(&line, estimate || !run_exact(diff, side) ? "~" : "", values[side],
+			    unit, false);
 		strbuf_addf(&line, " %s", names[side]);
 		comma = ", ";
 	}
@@ -162,7 +128,7 @@ static void stack_head(struct table *t, const struct diff *diff, const struct di
 
 static void stacks(struct table *t, const struct diff *diff, const struct diff_event *event)
 {
-	const struct report_opts *opts = diff_opts(diff);
+	const struct report_opts *opts = &diff->opts;
 	size_t n_shown = 0, n_hidden = 0, n_same = 0;
 
 	for (size_t i = 0; i < event->n_stacks; i++) {
@@ -315,7 +281,7 @@ static void group_part(struct table *t, const struct diff *diff,
 		strbuf_addch(&t->out, ')');
 	}
 	strbuf_addf(&t->out, "%s\n", !before ? ", new" : !after ? ", gone" : "");
-	column_heads(t, 2, LABEL_COLUMNS);
+	diff_column_heads(t, LABEL_COLUMNS);
 	strbuf_addf(&t->out, "  %-*s", LABEL_COLUMNS, "all");
 	number_cells(t, diff, &all);
 	bucket_lines(t, diff, asked, sides[DIFF_BEFORE], sides[DIFF_AFTER]);
@@ -349,7 +315,7 @@ static void histogram_part(struct table *t, const struct diff *diff,
 
 void diff_table_jobs(struct table *t, const struct diff *diff)
 {
-	const struct diff_jobs *jobs = diff_jobs(diff);
+	const struct diff_jobs *jobs = &diff->jobs;
 
 	for (size_t i = 0; i < jobs->n_histograms; i++)
 		histogram_part(t, diff, &jobs->histograms[i]);

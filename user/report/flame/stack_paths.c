@@ -2,9 +2,9 @@
 #include "report/flame/stack_paths.h"
 
 #include "base/interns.h"
+#include "base/saturate.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "report/view/view_sum.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -199,9 +199,9 @@ int stack_paths_walk(struct stack_paths *paths, unsigned int side, path_fn fn, v
 			break;
 		vec_foreach(&paths->open, node)
 			node->values[path->side] =
-				view_sum_u64(node->values[path->side], path->value);
+				saturate_add_u64(node->values[path->side], path->value);
 		if (path->side == side)
-			start = view_sum_u64(start, path->value);
+			start = saturate_add_u64(start, path->value);
 		before = path;
 	}
 	return r == 0 ? close_nodes(paths, 0, fn, userdata) : r;
@@ -239,7 +239,7 @@ int stack_paths_each(struct stack_paths *paths, path_stack_fn fn, void *userdata
 			const struct path *path = &paths->paths.data[next];
 
 			stack.values[path->side] =
-				view_sum_u64(stack.values[path->side], path->value);
+				saturate_add_u64(stack.values[path->side], path->value);
 		}
 		r = name_frames(paths, first);
 		stack.names = paths->path.data;

@@ -9,8 +9,7 @@
 #define MEMTRACED_REPORT_HEAPTRACK_HEAP_REPLAY_H
 
 #include "base/cleanup.h"
-#include "report/heaptrack/heap_replay_types.h"
-#include "report/view/view_series.h"
+#include "report/heaptrack/heap_replay_stages.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,10 +7,23 @@
 #define MEMTRACED_REPORT_HEAPTRACK_HEAP_REPLAY_STAGES_H
 
 #include "base/vec.h"
-#include "report/heaptrack/heap_replay_types.h"
 #include "report/view/view_series.h"
 
 #include <stdbool.h>
+
+struct replay_site {
+	uint64_t allocs, bytes, temporary;
+	uint64_t peak_bytes, live_bytes, live_blocks;
+	/* Live bytes at the points of the timeline but the last, known from `first` on; or NULL. */
+	const int64_t *samples;
+	size_t first;
+};
+
+/* What could not be made true, where events were lost or blocks are older than the trace. */
+struct replay_faults {
+	uint64_t extra_allocs; /* calls that nobody made: blocks that nobody allocated need them */
+	uint64_t missing_temporary;
+};
 
 enum stage_kind {
 	STAGE_SAMPLE,

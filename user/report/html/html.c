@@ -5,7 +5,7 @@
  * page's own policy forbids to load anything.
  */
 #include "base/cleanup.h"
-#include "report/flame/flame_stacks.h"
+#include "report/flame/flamegraph.h"
 #include "report/html/html_data.h"
 #include "report/json/json_stacks.h"
 #include "report/text/text.h"
@@ -46,7 +46,7 @@ static int put_head(const struct view *view, FILE *file)
 {
 	_cleanup_strbuf_ struct strbuf title = { 0 }, text = { 0 };
 
-	flame_stacks_title(view, &title);
+	flamegraph_title(view, &title);
 	text_xml(&text, strbuf_str(&title));
 	if (strbuf_error(&title) < 0 || strbuf_error(&text) < 0)
 		return -ENOMEM;

@@ -5,11 +5,10 @@
 #include "report/html/html_stacks.h"
 #include "report/json/json_counts.h"
 #include "report/json/json_coverage.h"
-#include "report/json/json_leaks.h"
 #include "report/json/json_process.h"
 #include "report/json/json_series.h"
+#include "report/json/json_site.h"
 #include "report/json/json_stacks.h"
-#include "report/json/json_syscalls.h"
 #include "report/samples.h"
 #include "report/text/coverage_words.h"
 

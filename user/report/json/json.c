@@ -7,14 +7,11 @@
 #include "base/cleanup.h"
 #include "report/json/json_counts.h"
 #include "report/json/json_coverage.h"
-#include "report/json/json_estimate.h"
-#include "report/json/json_frees.h"
-#include "report/json/json_leaks.h"
 #include "report/json/json_out.h"
 #include "report/json/json_process.h"
 #include "report/json/json_series.h"
+#include "report/json/json_site.h"
 #include "report/json/json_stacks.h"
-#include "report/json/json_syscalls.h"
 #include "report/writers.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parts of the JSON report that are about jobs that count, each an array. Used by json.c alone.
+ * The parts of the JSON report that are about jobs that count, each an array.
  */
 #ifndef MEMTRACED_REPORT_JSON_JSON_COUNTS_H
 #define MEMTRACED_REPORT_JSON_JSON_COUNTS_H
@@ -13,5 +13,7 @@ struct json_object *json_counts_group(struct json_out *out, const struct view_gr
 
 void json_histograms(struct json_out *out, const struct view *view);
 void json_events(struct json_out *out, const struct view *view);
+/* By process. */
+void json_syscalls(struct json_out *out, const struct view *view);
 
 #endif

@@ -23,8 +23,9 @@ static struct json_object *unprobed_json(struct json_out *out, const struct mode
 {
 	struct json_object *array = json_object_new_array();
 
-	for (size_t i = 0; array && i < model_n_unprobed(model); i++) {
-		const struct record_unprobed *unprobed = model_unprobed(model, i);
+	for (size_t i = 0; array && i < coverage_n_unprobed(model_coverage(model)); i++) {
+		const struct record_unprobed *unprobed =
+			coverage_unprobed(model_coverage(model), i);
 		struct json_object *json = json_out_new(out);
 
 		if (!json || json_object_array_add(array, json) < 0) {
@@ -84,8 +85,9 @@ static struct json_object *stack_check_json(struct json_out *out, const struct v
 
 	for (size_t i = 0; results && i < check->n_results; i++)
 		json_out_u64(out, results, check->results[i].cause, check->results[i].count);
-	for (size_t i = 0; differing && i < model_n_stacks_differ(model); i++) {
-		struct json_object *one = difference_json(out, view, model_stack_differs(model, i));
+	for (size_t i = 0; differing && i < coverage_n_differs(model_coverage(model)); i++) {
+		struct json_object *one =
+			difference_json(out, view, coverage_differs(model_coverage(model), i));
 
 		if (!one || json_object_array_add(differing, one) < 0) {
 			json_object_put(one);
@@ -113,7 +115,7 @@ static struct json_object *budget_json(struct json_out *out, const struct report
 
 static struct json_object *overhead_json(struct json_out *out, const struct view *view)
 {
-	const struct record_overhead *overhead = model_overhead(view_model(view));
+	const struct record_overhead *overhead = depths_overhead(model_depths(view_model(view)));
 	struct json_object *json = json_out_new(out);
 
 	json_out_u64(out, json, "max_ppm", overhead->max_ppm);
@@ -133,8 +135,8 @@ static struct json_object *depths_json(struct json_out *out, const struct model 
 	uint64_t start_ns = run ? run->start_ns : 0;
 	struct json_object *json = json_object_new_array();
 
-	for (size_t i = 0; json && i < model_n_depth_changes(model); i++) {
-		const struct record_depth_change *change = model_depth_change(model, i);
+	for (size_t i = 0; json && i < model_depths(model)->changes.len; i++) {
+		const struct record_depth_change *change = &model_depths(model)->changes.data[i];
 		bool known = change->predicted_ppm != UINT64_MAX;
 		struct json_object *one = json_out_new(out);
 
@@ -178,9 +180,11 @@ void json_coverage(struct json_out *out, const struct view *view)
 		json_out_bool(out, json, "all_stacks_complete", !coverage->stacks_truncated);
 	else
 		json_out_null(out, json, "all_stacks_complete");
-	if (model_stack_check(view_model(view)))
-		json_out_add(out, json, "stack_check",
-			     stack_check_json(out, view, model_stack_check(view_model(view))));
+	if (coverage_of_stacks(model_coverage(view_model(view))))
+		json_out_add(
+			out, json, "stack_check",
+			stack_check_json(out, view,
+					 coverage_of_stacks(model_coverage(view_model(view)))));
 	else
 		json_out_null(out, json, "stack_check");
 	json_out_string(out, json, "kernel_lacks", lacks ? run->kernel_lacks : NULL);
@@ -188,7 +192,7 @@ void json_coverage(struct json_out *out, const struct view *view)
 	if (view_opts(view)->budget)
 		json_out_add(out, json, "budget", budget_json(out, view_opts(view)->budget));
 	/* Of a run with --max-overhead. */
-	if (model_overhead(view_model(view))) {
+	if (depths_overhead(model_depths(view_model(view)))) {
 		json_out_add(out, json, "overhead", overhead_json(out, view));
 		json_out_add(out, json, "depths", depths_json(out, view_model(view)));
 	}

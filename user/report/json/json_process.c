@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json/json_process.h"
 
-#include "report/json/json_death.h"
-#include "report/json/json_errors.h"
-#include "report/json/json_estimate.h"
-#include "report/json/json_fault.h"
-#include "report/json/json_leaks.h"
-#include "report/json/json_resident.h"
+#include "analyze/reach.h"
+#include "report/json/json_site.h"
+#include "report/json/json_stacks.h"
+#include "report/leak/leak_result.h"
+#include "report/text/error_words.h"
 #include "report/view/view_collect.h"
 
 #include <inttypes.h>
+#include <json-c/json_object.h>
 
 const char *json_depth_name(enum record_depth depth)
 {
@@ -118,7 +118,7 @@ void json_process_head(struct json_out *out, const struct view *view,
 	json_out_string(out, json, "comm", image->comm);
 	json_out_string(out, json, "exe", image->exe);
 	/* Of a run with --max-overhead. */
-	if (model_overhead(view_model(view)))
+	if (depths_overhead(model_depths(view_model(view))))
 		json_out_string(out, json, "depth", json_depth_name(image->depth));
 	if (image->ended)
 		json_out_add(out, json, "end", end_json(out, image));
@@ -135,20 +135,288 @@ void json_process_head(struct json_out *out, const struct view *view,
 	json_out_put_members(out, json);
 }
 
+static struct json_object *use_json(struct json_out *out, const char *path,
+				    const struct record_memory_use *use)
+{
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return NULL;
+	json_out_string(out, json, "path", path);
+	json_out_u64(out, json, "used", use->used);
+	json_out_u64(out, json, "most", use->most);
+	json_out_known(out, json, "limit", use->limit != UINT64_MAX, use->limit);
+	return json;
+}
+
+static struct json_object *sender_json(struct json_out *out, const struct record_death *death)
+{
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return NULL;
+	json_out_u64(out, json, "pid", death->sender);
+	json_out_u64(out, json, "uid", death->sender_uid);
+	json_out_string(out, json, "comm", death->sender_comm);
+	return json;
+}
+
+static struct json_object *oom_json(struct json_out *out, const struct record_death *death)
+{
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return NULL;
+	json_out_string(out, json, "constraint", death->oom_constraint);
+	if (death->oom_cgroup)
+		json_out_add(out, json, "cgroup",
+			     use_json(out, death->oom_cgroup, &death->oom_use));
+	else
+		json_out_null(out, json, "cgroup");
+	return json;
+}
+
+static struct json_object *memory_json(struct json_out *out, const struct record_death *death)
+{
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return NULL;
+	json_out_u64(out, json, "total_vm", death->total_vm);
+	json_out_u64(out, json, "anon_rss", death->anon);
+	json_out_u64(out, json, "file_rss", death->file);
+	json_out_u64(out, json, "shmem_rss", death->shared);
+	json_out_u64(out, json, "swapped", death->swapped);
+	json_out_u64(out, json, "page_tables", death->page_tables);
+	return json;
+}
+
+static struct json_object *cgroup_json(struct json_out *out, const struct record_death *death)
+{
+	struct json_object *json = use_json(out, death->cgroup, &death->use);
+
+	if (!json)
+		return NULL;
+	json_out_known(out, json, "limit_hits", death->has_events, death->limit_hits);
+	json_out_known(out, json, "ooms", death->has_events, death->ooms);
+	json_out_known(out, json, "oom_kills", death->has_events, death->oom_kills);
+	return json;
+}
+
+static struct json_object *full_json(struct json_out *out, const struct record_death *death)
+{
+	return use_json(out, death->full_cgroup, &death->full_use);
+}
+
+static void add_if(struct json_out *out, struct json_object *to, const char *key, bool known,
+		   struct json_object *(*make)(struct json_out *out,
+					       const struct record_death *death),
+		   const struct record_death *death)
+{
+	if (known)
+		json_out_add(out, to, key, make(out, death));
+	else
+		json_out_null(out, to, key);
+}
+
+static void put_death(struct json_out *out, const struct view_process *process)
+{
+	static const char *const killers[] = {
+		[RECORD_KILLER_KERNEL] = "kernel",
+		[RECORD_KILLER_PROCESS] = "process",
+	};
+	const struct record_death *death = &process->image->death;
+	struct json_object *json = process->image->has_death ? json_out_new(out) : NULL;
+
+	if (!json) {
+		fputs("null", out->file);
+		return;
+	}
+	json_out_u64(out, json, "signal", (uint64_t)death->signal);
+	json_out_add(out, json, "code", json_object_new_int(death->code));
+	json_out_string(out, json, "by",
+			death->killer <= RECORD_KILLER_PROCESS ? killers[death->killer] : NULL);
+	add_if(out, json, "sender", death->killer == RECORD_KILLER_PROCESS, sender_json, death);
+	add_if(out, json, "oom", death->oom, oom_json, death);
+	json_out_add(out, json, "oom_score_adj", json_object_new_int(death->oom_score_adj));
+	add_if(out, json, "memory", death->has_memory, memory_json, death);
+	add_if(out, json, "cgroup", death->cgroup != NULL, cgroup_json, death);
+	add_if(out, json, "full_cgroup", death->full_cgroup != NULL, full_json, death);
+	json_out_put(out, json);
+}
+
+static struct json_object *fault_block_json(struct json_out *out, const struct view_fault *fault)
+{
+	static const char *const sides[] = { "before", "inside", "after" };
+	const struct record_fault *v = fault->values;
+	struct json_object *json = json_out_new(out);
+	uint64_t bytes;
+	int side = fault_side(v, &bytes);
+
+	if (!json)
+		return NULL;
+	json_out_address(out, json, "addr", true, v->block);
+	json_out_u64(out, json, "size", v->block_size);
+	json_out_bool(out, json, "freed", v->freed);
+	json_out_string(out, json, "side", sides[side + 1]);
+	json_out_u64(out, json, "bytes", bytes);
+	return json;
+}
+
+static void put_fault(struct json_out *out, const struct view_process *process)
+{
+	const struct view_fault *fault = &process->fault;
+	const struct record_fault *v = fault->values;
+	struct json_object *json = v ? json_out_new(out) : NULL;
+
+	if (!json) {
+		fputs("null", out->file);
+		return;
+	}
+	json_out_u64(out, json, "signal", (uint64_t)v->signal);
+	json_out_string(out, json, "name", fault_signal_name(v->signal));
+	json_out_add(out, json, "code", json_object_new_int(v->code));
+	json_out_u64(out, json, "tid", v->tid);
+	json_out_address(out, json, "addr", v->has_addr, v->addr);
+	if (v->block)
+		json_out_add(out, json, "block", fault_block_json(out, fault));
+	else
+		json_out_null(out, json, "block");
+	json_add_stack(out, json, "stack_id", true, &fault->stack);
+	json_add_stack(out, json, "allocated_stack_id", fault->has_allocated, &fault->allocated);
+	json_add_stack(out, json, "freed_stack_id", fault->has_freed, &fault->freed);
+	json_out_put(out, json);
+}
+
+static struct json_object *error_block_json(struct json_out *out, const struct record_heap_error *v)
+{
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return NULL;
+	json_out_address(out, json, "addr", v->block != 0, v->block);
+	json_out_u64(out, json, "size", v->block_size);
+	json_out_u64(out, json, "offset", v->addr - v->block);
+	return json;
+}
+
+static void put_error(struct json_out *out, const struct view_process *process,
+		      const struct view_heap_error *error)
+{
+	const struct record_heap_error *v = error->values;
+	struct json_object *json = json_out_new(out);
+	bool asked = v->kind == RECORD_FAILED_ALLOCATION || v->kind == RECORD_SUSPICIOUS_SIZE;
+
+	if (!json)
+		return;
+	json_out_string(out, json, "kind", view_error_name(v->kind));
+	json_out_bool(out, json, "certain", view_errors_certain(process));
+	json_out_u64(out, json, "count", error->count);
+	json_out_address(out, json, "addr", v->addr != 0, v->addr);
+	json_out_known(out, json, "size", asked, v->size);
+	if (error->has_block)
+		json_out_add(out, json, "block", error_block_json(out, v));
+	else
+		json_out_null(out, json, "block");
+	json_add_stack(out, json, "stack_id", true, &error->stack);
+	json_add_stack(out, json, "allocated_stack_id", error->has_allocated, &error->allocated);
+	json_add_stack(out, json, "freed_stack_id", error->has_freed, &error->freed);
+	json_out_put(out, json);
+}
+
+static void put_errors(struct json_out *out, const struct view_process *process)
+{
+	fputc('[', out->file);
+	for (size_t i = 0; i < process->errors.n; i++) {
+		if (i > 0)
+			fputc(',', out->file);
+		put_error(out, process, &process->errors.errors[i]);
+	}
+	fputc(']', out->file);
+}
+
+static struct json_object *sum_json(struct json_out *out, const struct loss_sum *sum)
+{
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return NULL;
+	json_out_u64(out, json, "bytes", sum->bytes);
+	json_out_u64(out, json, "blocks", sum->blocks);
+	return json;
+}
+
+static void put_leaks(struct json_out *out, const struct view_process *process)
+{
+	const struct leak_result *leaks = process->leaks;
+	const struct loss_totals *totals = leaks ? loss_records_totals(leaks->records) : NULL;
+	struct json_object *json = leaks ? json_out_new(out) : NULL;
+
+	if (!json) {
+		fputs("null", out->file);
+		return;
+	}
+	for (int class = 0; class < REACH_CLASSES; class ++)
+		json_out_add(out, json, reach_class_name((enum reach_class) class),
+			     sum_json(out, &totals->classes[class]));
+	json_out_add(out, json, "suppressed", sum_json(out, &totals->suppressed));
+	json_out_u64(out, json, "errors", totals->errors);
+	json_out_u64(out, json, "checks", leaks->number);
+	json_out_bool(out, json, "complete",
+		      leaks->stats.end == REACH_COMPLETE && leaks->running_threads == 0);
+	json_out_bool(out, json, "all_blocks_known", !leaks->unknown_blocks);
+	json_out_u64(out, json, "stopped_ns", leaks->stopped_ns);
+	json_out_put(out, json);
+}
+
+static void put_resident(struct json_out *out, const struct view *view,
+			 const struct view_process *process)
+{
+	const struct record_resident *v = &process->image->resident;
+	const struct record_run *run = model_run(view_model(view));
+	bool timed = run && v->time_ns >= run->start_ns;
+	struct json_object *json;
+
+	if (!process->image->has_resident) {
+		fputs("null", out->file);
+		return;
+	}
+	json = json_out_new(out);
+	if (!json)
+		return;
+	json_out_known(out, json, "at_ns", timed, timed ? v->time_ns - run->start_ns : 0);
+	json_out_bool(out, json, "exact", view_resident_exact(process));
+	json_out_u64(out, json, "rss", v->rss);
+	json_out_u64(out, json, "pss", v->pss);
+	json_out_u64(out, json, "heap_live", v->heap_live);
+	json_out_known(out, json, "heap_free", v->all_blocks, v->heap_free);
+	json_out_u64(out, json, "mmap", v->mmap);
+	json_out_u64(out, json, "file", v->file);
+	json_out_u64(out, json, "stack", v->stack);
+	json_out_u64(out, json, "unknown", v->unknown);
+	json_out_u64(out, json, "unknown_heap", v->unknown_heap);
+	json_out_u64(out, json, "moved", v->moved);
+	json_out_u64(out, json, "swap", v->swap);
+	json_out_u64(out, json, "page_tables", v->page_tables);
+	json_out_u64(out, json, "mapped", v->mapped);
+	json_out_u64(out, json, "inaccessible", v->inaccessible);
+	json_out_put(out, json);
+}
+
 void json_process_findings(struct json_out *out, const struct view *view,
 			   const struct view_process *process)
 {
 	fputs("\"leaks\":", out->file);
-	json_leaks(out, process);
+	put_leaks(out, process);
 	fputs(",\"death\":", out->file);
-	json_death(out, process);
+	put_death(out, process);
 	fputs(",\"fault\":", out->file);
-	json_fault(out, process);
+	put_fault(out, process);
 	fputs(",\"heap_errors\":", out->file);
-	json_errors(out, process);
+	put_errors(out, process);
 	fprintf(out->file,
 		",\"further_heap_errors\":%" PRIu64 ",\"rss\":", process->errors.further);
-	json_resident(out, view, process);
+	put_resident(out, view, process);
 }
 
 /* Sums of processes that ended long ago, by what they ran. */
@@ -157,8 +425,8 @@ void json_ended(struct json_out *out, const struct view *view)
 	const struct model *model = view_model(view);
 
 	fputc('[', out->file);
-	for (size_t i = 0; i < model_n_ended(model); i++) {
-		const struct model_ended *ended = model_ended(model, i);
+	for (size_t i = 0; i < ended_count(model_ended(model)); i++) {
+		const struct model_ended *ended = ended_get(model_ended(model), i);
 		struct record_totals totals = ended->totals;
 		struct json_object *json = json_out_new(out);
 		bool exact;

@@ -11,6 +11,7 @@
 #include "analyze/loss_records.h"
 #include "config/options.h"
 #include "report/leak/leak_stacks.h"
+#include "trace/record/record.h"
 
 enum leak_occasion {
 	LEAK_AT_EXIT,	  /* the process ends, its exit handlers have run */
@@ -57,5 +58,16 @@ int leak_result_suppress(struct leak_result *result, const struct leak_stacks *s
 /* The image's, as of the check: NULL when they are not known. */
 const struct record_totals *leak_result_totals(const struct leak_result *result,
 					       const struct model_process *image);
+
+/*
+ * Results as records, so that reports of a recording show what those of the run do: sums, and what
+ * became of each place's blocks. Loss records are left out: their text is recorded.
+ */
+
+/* Hands it over as a RECORD_LEAKS, after its text was written. 0, -ENOMEM, or what fn returned. */
+int leak_record_emit(const struct leak_result *result, record_fn fn, void *userdata);
+
+/* 0 or -ENOMEM; what the record has no name for is left out. */
+int leak_record_read(const struct record_leaks *record, struct leak_result **ret_result);
 
 #endif

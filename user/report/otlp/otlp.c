@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/otlp/otlp.h"
 
-#include "report/gzip_out.h"
 #include "report/otlp/otlp_tables.h"
+#include "report/packed_out.h"
 #include "report/text/text.h"
 #include "version.h"
 

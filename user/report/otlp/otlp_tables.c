@@ -2,7 +2,6 @@
 #include "report/otlp/otlp_tables.h"
 
 #include "base/interns.h"
-#include "model/mappings.h"
 #include "report/text/text.h"
 
 #include <errno.h>
@@ -13,33 +12,17 @@
 #define BUILD_ID_KEY "process.executable.build_id.gnu"
 #define FRAME_KEY "profile.frame.type"
 
-/* Keys of what is written once; padding is named and 0. */
-struct function_key {
-	int32_t name, linkage, file;
-};
-
 struct attribute_key {
 	int32_t key, value; /* both of strings */
-};
-
-struct mapping_key {
-	uint64_t start, end, file_offset;
-	const struct model_object *object;
-};
-
-struct location_key {
-	uint64_t addr, mapping;
-	const struct symbol *symbol;
-	const char *alloc, *mark;
 };
 
 struct otlp_tables {
 	struct strbuf dictionary;
 	int error; /* sticks */
-	struct interns *strings, *functions, *attributes, *mappings, *locations, *stacks;
-	struct sample_frames frames; /* of the stack at hand */
-	VEC(int32_t) places;	     /* of the stack at hand */
-	VEC(Otlp__Line) lines;	     /* of the location at hand */
+	struct profile_tables *rows;
+	struct interns *attributes, *stacks;
+	VEC(int32_t) places;   /* of the stack at hand */
+	VEC(Otlp__Line) lines; /* of the location at hand */
 	VEC(Otlp__Line *) line_pointers;
 };
 
@@ -90,50 +73,6 @@ static void put_zeros(struct otlp_tables *tables)
 	put(tables, &part);
 }
 
-int otlp_tables_new(struct otlp_tables **ret_tables)
-{
-	_cleanup_(otlp_tables_free_p) struct otlp_tables *tables = calloc(1, sizeof(*tables));
-	int r;
-
-	if (!tables)
-		return -ENOMEM;
-	r = interns_new(&tables->strings);
-	if (r == 0)
-		r = interns_new(&tables->functions);
-	if (r == 0)
-		r = interns_new(&tables->attributes);
-	if (r == 0)
-		r = interns_new(&tables->mappings);
-	if (r == 0)
-		r = interns_new(&tables->locations);
-	if (r == 0)
-		r = interns_new(&tables->stacks);
-	if (r < 0)
-		return r;
-	put_zeros(tables);
-	(void)otlp_tables_string(tables, ""); /* is always the first */
-	*ret_tables = TAKE_PTR(tables);
-	return 0;
-}
-
-void otlp_tables_free(struct otlp_tables *tables)
-{
-	if (!tables)
-		return;
-	strbuf_done(&tables->dictionary);
-	interns_free(tables->strings);
-	interns_free(tables->functions);
-	interns_free(tables->attributes);
-	interns_free(tables->mappings);
-	interns_free(tables->locations);
-	interns_free(tables->stacks);
-	sample_frames_done(&tables->frames);
-	vec_done(&tables->places);
-	vec_done(&tables->lines);
-	vec_done(&tables->line_pointers);
-	free(tables);
-}
-
 /* 1: it is new, and the caller puts it; *ret_number counts from 1. */
 static int number(struct otlp_tables *tables, struct interns *interns, const void *key, size_t len,
 		  int32_t *ret_number)
@@ -149,23 +88,7 @@ static int number(struct otlp_tables *tables, struct interns *interns, const voi
 
 int32_t otlp_tables_string(struct otlp_tables *tables, const char *s)
 {
-	Otlp__Dictionary part = OTLP__DICTIONARY__INIT;
-	_cleanup_strbuf_ struct strbuf text = {};
-	char *string;
-	size_t index = 0;
-	int r;
-
-	escape_text(&text, s);
-	string = (char *)strbuf_str(&text);
-	r = strbuf_error(&text) ? -ENOMEM : interns_add_string(tables->strings, string, &index);
-	if (r < 0)
-		tables->error = r;
-	if (r == 1) {
-		part.n_string_table = 1;
-		part.string_table = &string;
-		put(tables, &part);
-	}
-	return (int32_t)index;
+	return (int32_t)profile_tables_string(tables->rows, s);
 }
 
 int32_t otlp_tables_attribute(struct otlp_tables *tables, const char *key, const char *value)
@@ -180,7 +103,7 @@ int32_t otlp_tables_attribute(struct otlp_tables *tables, const char *key, const
 	if (number(tables, tables->attributes, &row, sizeof(row), &index) != 1)
 		return index;
 	any.value_case = OTLP__ANY_VALUE__VALUE_STRING_VALUE;
-	any.string_value = (char *)interns_get(tables->strings, (size_t)row.value);
+	any.string_value = (char *)profile_tables_get_string(tables->rows, (uint64_t)row.value);
 	attribute.key_strindex = row.key;
 	attribute.value = &any;
 	part.n_attribute_table = 1;
@@ -189,47 +112,45 @@ int32_t otlp_tables_attribute(struct otlp_tables *tables, const char *key, const
 	return index;
 }
 
-/* --- stacks ---------------------------------------------------------------------------------- */
-
-static int32_t function_number(struct otlp_tables *tables, const char *name,
-			       const struct view_frame *frame)
+static void put_string(void *userdata, const char *string)
 {
-	struct function_key key = { .name = otlp_tables_string(tables, name) };
-	Otlp__Function function = OTLP__FUNCTION__INIT, *pointer = &function;
 	Otlp__Dictionary part = OTLP__DICTIONARY__INIT;
-	int32_t index;
+	char *text = (char *)string;
 
-	if (frame && frame->linkage)
-		key.linkage = otlp_tables_string(tables, frame->linkage);
-	if (frame && frame->file)
-		key.file = otlp_tables_string(tables, frame->file);
-	if (number(tables, tables->functions, &key, sizeof(key), &index) != 1)
-		return index;
-	function.name_strindex = key.name;
-	function.system_name_strindex = key.linkage;
-	function.filename_strindex = key.file;
-	part.n_function_table = 1;
-	part.function_table = &pointer;
-	put(tables, &part);
-	return index;
+	part.n_string_table = 1;
+	part.string_table = &text;
+	put(userdata, &part);
 }
 
-static int32_t mapping_number(struct otlp_tables *tables, const struct mapping *m)
+/* Rows count from 1 here, too: each table begins with one of zeros. */
+static void put_function(void *userdata, uint64_t number, const struct profile_function *from)
 {
-	const struct mapping_key key = { m->start, m->end, m->file_offset, m->object };
+	Otlp__Function function = OTLP__FUNCTION__INIT, *pointer = &function;
+	Otlp__Dictionary part = OTLP__DICTIONARY__INIT;
+
+	(void)number; /* its place says it */
+	function.name_strindex = (int32_t)from->name;
+	function.system_name_strindex = (int32_t)from->linkage;
+	function.filename_strindex = (int32_t)from->file;
+	part.n_function_table = 1;
+	part.function_table = &pointer;
+	put(userdata, &part);
+}
+
+static void put_mapping(void *userdata, const struct profile_mapping *from)
+{
 	Otlp__Mapping mapping = OTLP__MAPPING__INIT, *pointer = &mapping;
 	char build_id[2 * RECORD_BUILD_ID_MAX + 1] = "";
 	Otlp__Dictionary part = OTLP__DICTIONARY__INIT;
-	int32_t index, attribute;
+	struct otlp_tables *tables = userdata;
+	int32_t attribute;
 
-	if (number(tables, tables->mappings, &key, sizeof(key), &index) != 1)
-		return index;
-	for (size_t i = 0; i < m->object->build_id_len; i++)
-		(void)snprintf(build_id + 2 * i, 3, "%02x", m->object->build_id[i]); /* fits */
-	mapping.memory_start = m->start;
-	mapping.memory_limit = m->end;
-	mapping.file_offset = m->file_offset;
-	mapping.filename_strindex = otlp_tables_string(tables, m->object->path);
+	for (size_t i = 0; i < from->object->build_id_len; i++)
+		(void)snprintf(build_id + 2 * i, 3, "%02x", from->object->build_id[i]); /* fits */
+	mapping.memory_start = from->start;
+	mapping.memory_limit = from->end;
+	mapping.file_offset = from->file_offset;
+	mapping.filename_strindex = otlp_tables_string(tables, from->object->path);
 	if (*build_id) {
 		attribute = otlp_tables_attribute(tables, BUILD_ID_KEY, build_id);
 		mapping.n_attribute_indices = 1;
@@ -238,93 +159,92 @@ static int32_t mapping_number(struct otlp_tables *tables, const struct mapping *
 	part.n_mapping_table = 1;
 	part.mapping_table = &pointer;
 	put(tables, &part);
-	return index;
 }
 
-static int add_line(struct otlp_tables *tables, const struct sample_frame *frame)
+static int put_location(void *userdata, uint64_t number, const struct profile_location *from)
 {
-	const struct view_frame *place = frame->mark ? NULL : &frame->frame;
-	_cleanup_strbuf_ struct strbuf name = {};
-	Otlp__Line line = OTLP__LINE__INIT;
-
-	sample_frame_name(frame, &name);
-	if (strbuf_error(&name) < 0)
-		return strbuf_error(&name);
-	line.function_index = function_number(tables, strbuf_str(&name), place);
-	line.line = place ? place->line : 0;
-	return vec_push(&tables->lines, line);
-}
-
-static int put_location(struct otlp_tables *tables, Otlp__Location *location,
-			const struct sample_frame *frames, size_t n)
-{
-	int32_t type =
-		otlp_tables_attribute(tables, FRAME_KEY, frames->is_kernel ? "kernel" : "native");
+	Otlp__Location location = OTLP__LOCATION__INIT, *pointer = &location;
 	Otlp__Dictionary part = OTLP__DICTIONARY__INIT;
-	int r = vec_reserve(&tables->line_pointers, n);
+	struct otlp_tables *tables = userdata;
+	int32_t type =
+		otlp_tables_attribute(tables, FRAME_KEY, from->is_kernel ? "kernel" : "native");
+	int r = vec_reserve(&tables->lines, from->n_lines);
 
-	tables->lines.len = 0;
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add_line(tables, &frames[i]);
+	(void)number; /* as above */
+	if (r == 0)
+		r = vec_reserve(&tables->line_pointers, from->n_lines);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < from->n_lines; i++) {
+		otlp__line__init(&tables->lines.data[i]);
+		tables->lines.data[i].function_index = (int32_t)from->lines[i].function;
+		tables->lines.data[i].line = from->lines[i].line;
 		tables->line_pointers.data[i] = &tables->lines.data[i];
-	location->n_lines = n;
-	location->lines = tables->line_pointers.data;
-	location->n_attribute_indices = 1;
-	location->attribute_indices = &type;
+	}
+	location.mapping_index = (int32_t)from->mapping;
+	location.address = from->addr;
+	location.n_lines = from->n_lines;
+	location.lines = tables->line_pointers.data;
+	location.n_attribute_indices = 1;
+	location.attribute_indices = &type;
 	part.n_location_table = 1;
-	part.location_table = &location;
+	part.location_table = &pointer;
 	put(tables, &part);
 	return 0;
 }
 
-/* `frames` are the n lines of a place, or a mark. */
-static int add_place(struct otlp_tables *tables, const struct sample_frame *frames, size_t n)
+int otlp_tables_new(struct otlp_tables **ret_tables)
 {
-	const struct view_place *place = frames->mark ? NULL : frames->frame.place;
-	struct location_key key = { .mark = frames->mark };
-	Otlp__Location location = OTLP__LOCATION__INIT;
-	int32_t index;
+	static const struct profile_rows rows = {
+		.put_string = put_string,
+		.put_function = put_function,
+		.put_mapping = put_mapping,
+		.put_location = put_location,
+	};
+	_cleanup_(otlp_tables_free_p) struct otlp_tables *tables = calloc(1, sizeof(*tables));
 	int r;
 
-	if (place) {
-		key.symbol = place->symbol;
-		key.alloc = place->alloc;
-		/* Of a call its last byte, as in pprof's format. */
-		key.addr = place->has_addr ? place->addr - place->is_call : 0;
-		if (place->mapping)
-			key.mapping = (uint64_t)mapping_number(tables, place->mapping);
-	}
-	r = number(tables, tables->locations, &key, sizeof(key), &index);
-	location.mapping_index = (int32_t)key.mapping;
-	location.address = key.addr;
-	if (r == 1)
-		r = put_location(tables, &location, frames, n);
-	return r < 0 ? r : vec_push(&tables->places, index);
+	if (!tables)
+		return -ENOMEM;
+	r = profile_tables_new(&rows, tables, &tables->rows);
+	if (r == 0)
+		r = interns_new(&tables->attributes);
+	if (r == 0)
+		r = interns_new(&tables->stacks);
+	if (r < 0)
+		return r;
+	put_zeros(tables);
+	(void)otlp_tables_string(tables, ""); /* is always the first */
+	*ret_tables = TAKE_PTR(tables);
+	return 0;
 }
 
-static int add_places(struct otlp_tables *tables, const struct view_stack *stack)
+void otlp_tables_free(struct otlp_tables *tables)
 {
-	int r = sample_frames_fill(&tables->frames, stack);
-	size_t n;
-
-	tables->places.len = 0;
-	for (size_t i = 0; r == 0 && i < tables->frames.list.len; i += n) {
-		n = sample_frames_of_place(&tables->frames, i);
-		r = add_place(tables, &tables->frames.list.data[i], n);
-	}
-	return r;
+	if (!tables)
+		return;
+	strbuf_done(&tables->dictionary);
+	profile_tables_free(tables->rows);
+	interns_free(tables->attributes);
+	interns_free(tables->stacks);
+	vec_done(&tables->places);
+	vec_done(&tables->lines);
+	vec_done(&tables->line_pointers);
+	free(tables);
 }
 
 int32_t otlp_tables_stack(struct otlp_tables *tables, const struct view_stack *stack)
 {
 	Otlp__Stack row = OTLP__STACK__INIT, *pointer = &row;
 	Otlp__Dictionary part = OTLP__DICTIONARY__INIT;
-	int r = add_places(tables, stack);
+	uint64_t *places;
 	int32_t index;
+	size_t n;
+	int r = profile_tables_stack(tables->rows, stack, NULL, &places, &n);
 
+	tables->places.len = 0;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = vec_push(&tables->places, (int32_t)places[i]);
 	if (r < 0)
 		tables->error = r;
 	/* Of which nothing is known: none. */
@@ -343,6 +263,9 @@ int32_t otlp_tables_stack(struct otlp_tables *tables, const struct view_stack *s
 
 int otlp_tables_end(const struct otlp_tables *tables, const struct strbuf **ret_dictionary)
 {
+	int r = profile_tables_error(tables->rows);
+
 	*ret_dictionary = &tables->dictionary;
-	return tables->error ? tables->error : strbuf_error(&tables->dictionary);
+	r = r ? r : tables->error;
+	return r ? r : strbuf_error(&tables->dictionary);
 }

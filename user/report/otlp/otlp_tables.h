@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The dictionary of an OTLP request: strings, functions, mappings, locations, stacks, attributes,
- * each numbered when it is first named and packed at once. Used by otlp.c alone.
+ * The dictionary of an OTLP request: what samples refer to (profile_tables.h), stacks and
+ * attributes, each numbered when it is first named and packed at once. Used by otlp.c alone.
  */
 #ifndef MEMTRACED_REPORT_OTLP_OTLP_TABLES_H
 #define MEMTRACED_REPORT_OTLP_OTLP_TABLES_H
 
 #include "base/cleanup.h"
-#include "report/samples.h"
+#include "report/profile_tables.h"
 
 #include "otlp.pb-c.h"
 

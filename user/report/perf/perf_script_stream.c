@@ -2,7 +2,7 @@
 #include "report/perf/perf_script_stream.h"
 
 #include "base/hashmap.h"
-#include "report/perf/perf_script_text.h"
+#include "report/perf/perf_script.h"
 #include "report/view/view_resolve.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ int perf_script_stream_new(const struct model *model, struct symbols *symbols, u
 {
 	_cleanup_(perf_script_stream_free_p) struct perf_script_stream *stream =
 		calloc(1, sizeof(*stream));
-	const struct model_event *event = model_find_event(model, event_id);
+	const struct model_event *event = event_counts_find(model_events(model), event_id);
 	int r;
 
 	if (!stream)

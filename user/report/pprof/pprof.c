@@ -5,13 +5,13 @@
  * of mappings as further types. Of an event it counts how often it happened, and of samples the
  * time that they stand for.
  */
-#include "report/diff/diff_writers.h"
-#include "report/gzip_out.h"
+#include "base/saturate.h"
+#include "report/diff/diff.h"
+#include "report/packed_out.h"
 #include "report/pprof/pprof_tables.h"
 #include "report/profile_part.h"
 #include "report/samples.h"
 #include "report/text/coverage_words.h"
-#include "report/view/view_budget.h"
 #include "report/writers.h"
 
 #include <errno.h>
@@ -31,8 +31,6 @@
 struct profile {
 	const struct view *view;
 	struct pprof_tables *tables;
-	struct sample_frames frames; /* of the stack at hand */
-	VEC(uint64_t) locations;
 	const struct profile_part *part; /* what alone is in it; NULL: all of the view */
 	size_t n_samples;
 	size_t n_types;	 /* of an event: values of each sample */
@@ -43,12 +41,17 @@ struct profile {
 	uint64_t page_bytes;
 };
 
+static int64_t add_string(struct pprof_tables *tables, const char *s)
+{
+	return (int64_t)profile_tables_string(tables->rows, s);
+}
+
 static Pprof__ValueType value_type(struct pprof_tables *tables, const char *type, const char *unit)
 {
 	Pprof__ValueType value = PPROF__VALUE_TYPE__INIT;
 
-	value.type = pprof_tables_string(tables, type);
-	value.unit = pprof_tables_string(tables, unit);
+	value.type = add_string(tables, type);
+	value.unit = add_string(tables, unit);
 	return value;
 }
 
@@ -63,11 +66,6 @@ static void add_time(const struct view *view, bool is_event, Pprof__Profile *par
 	part->time_nanos = (int64_t)view_realtime_ns(view);
 	if (is_event)
 		part->duration_nanos = (int64_t)(now_ns - run->start_ns);
-}
-
-static int64_t as_value(uint64_t value)
-{
-	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
 }
 
 /*
@@ -128,7 +126,7 @@ static void put_heap_types(struct profile *profile)
 	if (!view_opts(profile->view)->allocated_first)
 		part.default_sample_type = types[SITE_TYPES - 1].type;
 	part.period_type = &period;
-	part.period = as_value(smallest_interval(profile->view));
+	part.period = saturate_signed(smallest_interval(profile->view));
 	add_time(profile->view, false, &part);
 	pprof_tables_put(tables, &part);
 }
@@ -159,7 +157,8 @@ static void put_sample_types(struct profile *profile, const struct view_event *e
 	part.sample_type = pointers;
 	part.default_sample_type = types[profile->n_types - 1].type;
 	part.period_type = &types[1];
-	part.period = timed ? 1 : as_value(profile->period ? profile->period : event->interval);
+	part.period =
+		timed ? 1 : saturate_signed(profile->period ? profile->period : event->interval);
 	add_time(profile->view, true, &part);
 	pprof_tables_put(profile->tables, &part);
 }
@@ -200,9 +199,9 @@ static void put_part_types(struct profile *profile)
 	part.sample_type = pointers;
 	part.default_sample_type = types[1].type;
 	part.period_type = &period;
-	part.period = as_value(profile_part_period(profile->view, profile->part));
-	part.time_nanos = as_value(time.start_ns);
-	part.duration_nanos = as_value(time.length_ns);
+	part.period = saturate_signed(profile_part_period(profile->view, profile->part));
+	part.time_nanos = saturate_signed(time.start_ns);
+	part.duration_nanos = saturate_signed(time.length_ns);
 	pprof_tables_put(tables, &part);
 }
 
@@ -213,7 +212,7 @@ static void put_comment(struct profile *profile, const char *text)
 	int64_t index;
 
 	strbuf_addf(&whole, "%s%s", profile->of ? profile->of : "", text);
-	index = pprof_tables_string(profile->tables, strbuf_str(&whole));
+	index = add_string(profile->tables, strbuf_str(&whole));
 	part.n_comment = 1;
 	part.comment = &index;
 	pprof_tables_put(profile->tables, &part);
@@ -239,7 +238,7 @@ static int put_comments(struct profile *profile)
 		put_comment(profile, run->tool);
 	put_comment(profile, totals[coverage_state(view)]);
 	if (view_opts(view)->budget) {
-		view_budget_words(view_opts(view)->budget, &text);
+		coverage_budget_words(view_opts(view)->budget, &text);
 		put_comment(profile, strbuf_str(&text));
 	}
 	for (size_t i = 0; coverage && i < coverage->n_losses; i++) {
@@ -264,28 +263,6 @@ static int put_comments(struct profile *profile)
 	return strbuf_error(&text) < 0 ? strbuf_error(&text) : profile->error;
 }
 
-/* Frames of one place are one location, the inlined ones among them. */
-static int add_locations(struct profile *profile, const struct view_stack *stack)
-{
-	static const struct sample_frame unknown = { .mark = "[unknown]" };
-	size_t n;
-	int r = sample_frames_fill(&profile->frames, stack);
-
-	/* Readers leave out what has no location. */
-	if (r == 0 && profile->frames.list.len == 0)
-		r = vec_push(&profile->frames.list, unknown);
-	profile->locations.len = 0;
-	for (size_t i = 0; r == 0 && i < profile->frames.list.len; i += n) {
-		uint64_t id;
-
-		n = sample_frames_of_place(&profile->frames, i);
-		r = pprof_tables_location(profile->tables, &profile->frames.list.data[i], n, &id);
-		if (r == 0)
-			r = vec_push(&profile->locations, id);
-	}
-	return r;
-}
-
 struct labels {
 	Pprof__Label list[5], *pointers[5];
 	size_t n;
@@ -296,7 +273,7 @@ static Pprof__Label *add_label(struct profile *profile, struct labels *labels, c
 	Pprof__Label *label = &labels->list[labels->n];
 
 	pprof__label__init(label);
-	label->key = pprof_tables_string(profile->tables, key);
+	label->key = add_string(profile->tables, key);
 	labels->pointers[labels->n++] = label;
 	return label;
 }
@@ -312,19 +289,17 @@ static void add_labels(struct profile *profile, const struct sample *sample, str
 		add_label(profile, labels, "pid")->num = image->pid;
 	if (*image->comm && !profile->part)
 		add_label(profile, labels, "process")->str =
-			pprof_tables_string(profile->tables, image->comm);
+			add_string(profile->tables, image->comm);
 	/* The mean, as in Go's profiles. */
 	if (site && site->allocs > 0 && site->bytes >= site->allocs && !profile->part) {
 		label = add_label(profile, labels, "bytes");
-		label->num = as_value(site->bytes / site->allocs);
-		label->num_unit = pprof_tables_string(profile->tables, "bytes");
+		label->num = saturate_signed(site->bytes / site->allocs);
+		label->num_unit = add_string(profile->tables, "bytes");
 	}
 	if (site && site->class == VIEW_MMAP)
-		add_label(profile, labels, "class")->str =
-			pprof_tables_string(profile->tables, "mmap");
+		add_label(profile, labels, "class")->str = add_string(profile->tables, "mmap");
 	if (profile->is_base)
-		add_label(profile, labels, BASE_KEY)->str =
-			pprof_tables_string(profile->tables, BASE_VALUE);
+		add_label(profile, labels, BASE_KEY)->str = add_string(profile->tables, BASE_VALUE);
 }
 
 /* How many values; 0: there is nothing to say. */
@@ -334,18 +309,18 @@ static size_t fill_values(const struct profile *profile, const struct sample *sa
 	const struct view_site *site = sample->site;
 
 	if (!site) {
-		values[0] = as_value(sample->count);
-		values[1] =
-			as_value(profile->period ? sample->count * profile->period : sample->value);
+		values[0] = saturate_signed(sample->count);
+		values[1] = saturate_signed(profile->period ? sample->count * profile->period :
+							      sample->value);
 		if (values[0] == 0)
 			return 0;
-		values[2] = as_value(values[1] * profile->page_bytes);
+		values[2] = saturate_signed(values[1] * profile->page_bytes);
 		return profile->n_types;
 	}
 	memset(values, 0, SITE_TYPES * sizeof(*values));
 	values += class_at(profile, site->class);
-	values[0] = as_value(site->allocs);
-	values[1] = as_value(site->bytes);
+	values[0] = saturate_signed(site->allocs);
+	values[1] = saturate_signed(site->bytes);
 	values[2] = site->live_blocks;
 	values[3] = site->live_bytes;
 	return values[0] || values[1] || values[2] || values[3] ? SITE_TYPES : 0;
@@ -369,13 +344,13 @@ static int put_sample(const struct sample *from, void *userdata)
 		return 0;
 	for (size_t i = 0; profile->is_base && i < sample.n_value; i++)
 		values[i] = -values[i];
-	r = add_locations(profile, from->stack);
+	/* Readers leave out what has no location. */
+	r = profile_tables_stack(profile->tables->rows, from->stack, "[unknown]",
+				 &sample.location_id, &sample.n_location_id);
 	if (r < 0)
 		return r;
 	profile->n_samples++;
 	add_labels(profile, from, &labels);
-	sample.n_location_id = profile->locations.len;
-	sample.location_id = profile->locations.data;
 	sample.n_label = labels.n;
 	sample.label = labels.pointers;
 	part.n_sample = 1;
@@ -391,13 +366,19 @@ static const struct mapping *main_mapping(const struct view *view)
 	return model_exe_mapping(view_model(view), view_process(view, 0)->image->slot);
 }
 
+/* The first mapping is that of the main program; NULL: it is not known. */
+static void add_main(struct profile *profile, const struct mapping *mapping)
+{
+	if (mapping)
+		(void)profile_tables_add_mapping(profile->tables->rows, mapping);
+}
+
 static int put_profile(struct profile *profile, const void *of)
 {
 	const struct view_event *event = of;
-	int r = pprof_tables_main(profile->tables, main_mapping(profile->view));
+	int r;
 
-	if (r < 0)
-		return r;
+	add_main(profile, main_mapping(profile->view));
 	if (event && (view_event_sampled(event) || event->asked->timed || event->asked->page_bytes))
 		put_sample_types(profile, event);
 	else if (event)
@@ -413,11 +394,9 @@ static int put_profile(struct profile *profile, const void *of)
 static int put_part(struct profile *profile, const void *of)
 {
 	const struct profile_part *part = of;
-	int r = pprof_tables_main(profile->tables, model_exe_mapping(view_model(profile->view),
-								     part->process->image->slot));
+	int r;
 
-	if (r < 0)
-		return r;
+	add_main(profile, model_exe_mapping(view_model(profile->view), part->process->image->slot));
 	put_part_types(profile);
 	r = put_comments(profile);
 	if (r == 0)
@@ -438,8 +417,6 @@ static int write_profile(struct profile *profile, FILE *file,
 	profile->tables = tables;
 	if (r == 0)
 		r = put(profile, of);
-	sample_frames_done(&profile->frames);
-	vec_done(&profile->locations);
 	if (r < 0)
 		return r;
 	gzip_out_end(out);
@@ -466,8 +443,8 @@ static int put_members(struct profile *profile, const struct diff *diff)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < diff_n_members(diff); i++) {
-		const struct diff_member *member = diff_member(diff, i);
+	for (size_t i = 0; r == 0 && i < diff->members.len; i++) {
+		const struct diff_member *member = &diff->members.data[i];
 		const struct sample sample = {
 			.image = member->process->image,
 			.stack = &member->site->stack,
@@ -484,17 +461,16 @@ static int put_members(struct profile *profile, const struct diff *diff)
 static int put_diff(struct profile *profile, const void *of)
 {
 	const struct diff *diff = of;
-	int r = pprof_tables_main(profile->tables, main_mapping(profile->view));
+	int r;
 
-	if (r < 0)
-		return r;
+	add_main(profile, main_mapping(profile->view));
 	put_heap_types(profile);
 	put_comment(profile, "difference of two runs");
 	profile->of = "before: ";
-	profile->view = diff_run(diff, DIFF_BEFORE)->view;
+	profile->view = diff->runs[DIFF_BEFORE].view;
 	r = put_comments(profile);
 	profile->of = "after: ";
-	profile->view = diff_run(diff, DIFF_AFTER)->view;
+	profile->view = diff->runs[DIFF_AFTER].view;
 	if (r == 0)
 		r = put_comments(profile);
 	if (r == 0)
@@ -504,7 +480,7 @@ static int put_diff(struct profile *profile, const void *of)
 
 int diff_pprof_write(const struct diff *diff, FILE *file)
 {
-	struct profile profile = { .view = diff_run(diff, DIFF_AFTER)->view };
+	struct profile profile = { .view = diff->runs[DIFF_AFTER].view };
 
 	return write_profile(&profile, file, put_diff, diff);
 }

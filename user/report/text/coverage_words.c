@@ -2,9 +2,11 @@
 #include "report/text/coverage_words.h"
 
 #include "base/escape.h"
+#include "base/strbuf.h"
 #include "config/units.h"
+#include "report/report_opts.h"
+#include "report/view/view_coverage.h"
 #include "report/view/view_estimate.h"
-#include "report/view/view_exact.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -65,7 +67,7 @@ static void totals_words(const struct view *view, struct strbuf *line)
 					  "none lost: totals are exact, of sampled events "
 					  "ESTIMATES" :
 					  "none lost: totals are exact");
-	else if (model_n_depth_changes(model) > 0)
+	else if (model_depths(model)->changes.len > 0)
 		strbuf_adds(line, "none lost: totals are exact, or ESTIMATES, as each "
 				  "process says, of the time that it says");
 	else if (view_is_sampled(model))
@@ -156,4 +158,34 @@ const char *coverage_state_name(enum coverage_state state)
 	};
 
 	return names[state];
+}
+
+static void add_share(struct strbuf *line, uint64_t ppm)
+{
+	strbuf_addf(line, "%" PRIu64 ".%02" PRIu64 " %%", ppm / 10000, ppm / 100 % 100);
+}
+
+void coverage_budget_words(const struct report_budget *budget, struct strbuf *out)
+{
+	char time[FORMAT_UNIT_LEN];
+
+	if (budget->pre_empted) {
+		strbuf_addf(out,
+			    "ended early to make room for another trace ([trace] max_traces): NOT "
+			    "TRACED for the last %s",
+			    format_duration(budget->untraced_ns, time));
+		return;
+	}
+	strbuf_adds(out, "budget: probes used ");
+	add_share(out, budget->used_ppm);
+	strbuf_adds(out, " of a CPU's time (estimated), ");
+	add_share(out, budget->predicted_ppm);
+	strbuf_adds(out, " if it had gone on; allowed: ");
+	if (budget->max_ppm)
+		add_share(out, budget->max_ppm);
+	else
+		strbuf_adds(out, "all");
+	if (budget->untraced_ns)
+		strbuf_addf(out, "; so it was NOT TRACED for the last %s",
+			    format_duration(budget->untraced_ns, time));
 }

@@ -31,4 +31,7 @@ enum coverage_state coverage_state_of(const struct view *view, const struct view
 /* "exact", "estimates", "not exact, events were lost", "not exact" */
 const char *coverage_state_name(enum coverage_state state);
 
+/* What a service's trace was allowed to cost and has cost: one line, without its end. */
+void coverage_budget_words(const struct report_budget *budget, struct strbuf *out);
+
 #endif

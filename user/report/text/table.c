@@ -4,11 +4,12 @@
  * Numbers that are not exact never look as if they were: lower bounds carry a ≥, the rest a ~.
  */
 #include "report/text/table.h"
-#include "report/text/table_estimate.h"
 
+#include "base/saturate.h"
 #include "base/vec.h"
 #include "config/units.h"
-#include "report/view/view_exact.h"
+#include "report/text/table_out.h"
+#include "report/view/view_coverage.h"
 #include "report/writers.h"
 
 #include <errno.h>
@@ -148,7 +149,7 @@ static void hidden_processes(struct table *t, struct view_process *const *proces
 	if (n <= n_shown)
 		return;
 	for (size_t i = n_shown; i < n; i++)
-		hidden_bytes = view_sum(hidden_bytes, heap_bytes(processes[i]));
+		hidden_bytes = saturate_add(hidden_bytes, heap_bytes(processes[i]));
 	strbuf_addf(&t->out, "%s… %zu more process%s, %s of heap live%s\n", indent, n - n_shown,
 		    n - n_shown == 1 ? "" : "es", format_size(hidden_bytes, size), hint);
 }
@@ -439,7 +440,7 @@ static int compare_ended(const void *item_a, const void *item_b)
 static int ended_processes(struct table *t)
 {
 	const struct model *model = view_model(t->view);
-	size_t n = model_n_ended(model), n_shown = table_shown(t, n);
+	size_t n = ended_count(model_ended(model)), n_shown = table_shown(t, n);
 	_cleanup_free_ const struct model_ended **all = calloc(n + 1, sizeof(*all));
 
 	if (!all)
@@ -447,7 +448,7 @@ static int ended_processes(struct table *t)
 	if (n == 0)
 		return 0;
 	for (size_t i = 0; i < n; i++)
-		all[i] = model_ended(model, i);
+		all[i] = ended_get(model_ended(model), i);
 	qsort(all, n, sizeof(all[0]), compare_ended);
 	strbuf_adds(&t->out, "processes that ended before those above, without their sites "
 			     "(--keep-ended)\n");
@@ -464,8 +465,8 @@ static int ended_processes(struct table *t)
 
 static void add_totals(struct record_totals *sum, const struct record_totals *totals)
 {
-	sum->live_bytes = view_sum(sum->live_bytes, totals->live_bytes);
-	sum->live_blocks = view_sum(sum->live_blocks, totals->live_blocks);
+	sum->live_bytes = saturate_add(sum->live_bytes, totals->live_bytes);
+	sum->live_blocks = saturate_add(sum->live_blocks, totals->live_blocks);
 	sum->allocs += totals->allocs;
 	sum->bytes += totals->bytes;
 	sum->frees += totals->frees;
@@ -532,8 +533,8 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 		add_totals(&sum, &totals);
 		exact &= processes[i]->exact;
 	}
-	for (size_t i = 0; i < model_n_ended(view_model(t->view)); i++) {
-		const struct model_ended *ended = model_ended(view_model(t->view), i);
+	for (size_t i = 0; i < ended_count(model_ended(view_model(t->view))); i++) {
+		const struct model_ended *ended = ended_get(model_ended(view_model(t->view)), i);
 		struct record_totals totals = ended->totals;
 
 		held_by_nobody(&totals);

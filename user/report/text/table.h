@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parts of the table report, a file each; they write with table_out.h, as diff_table.c does,
+ * The parts of the table report; they write with table_out.h, as diff_table.c does,
  * where two runs are compared.
  */
 #ifndef MEMTRACED_REPORT_TEXT_TABLE_H
@@ -12,8 +12,6 @@ void table_histograms(struct table *t);
 void table_events(struct table *t);
 void table_syscalls(struct table *t);
 void table_sites(struct table *t, const struct view_process *process, enum view_class class);
-/* Where its blocks are freed; nothing where that is not known. */
-void table_frees(struct table *t, const struct view_process *process, const struct view_site *site);
 /* Nothing where there was no check. */
 void table_leaks(struct table *t, const struct view_process *process);
 /* Nothing where there are none. */

@@ -2,9 +2,8 @@
 #include "config/units.h"
 #include "report/text/coverage_words.h"
 #include "report/text/table.h"
-#include "report/view/view_budget.h"
+#include "report/view/view_coverage.h"
 #include "report/view/view_estimate.h"
-#include "report/view/view_exact.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -13,8 +12,8 @@ static void unprobed(struct table *t)
 {
 	const struct model *model = view_model(t->view);
 
-	for (size_t i = 0; i < model_n_unprobed(model); i++) {
-		const struct record_unprobed *u = model_unprobed(model, i);
+	for (size_t i = 0; i < coverage_n_unprobed(model_coverage(model)); i++) {
+		const struct record_unprobed *u = coverage_unprobed(model_coverage(model), i);
 		_cleanup_strbuf_ struct strbuf line = { 0 };
 
 		strbuf_adds(&line, "not probed: ");
@@ -72,7 +71,8 @@ static void stacks(struct table *t, const struct record_coverage *coverage)
 /* --check-stacks */
 static void stack_check(struct table *t)
 {
-	const struct record_stack_check *check = model_stack_check(view_model(t->view));
+	const struct record_stack_check *check =
+		coverage_of_stacks(model_coverage(view_model(t->view)));
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 
 	if (!check)
@@ -112,7 +112,7 @@ static void budget(struct table *t)
 
 	if (!budget)
 		return;
-	view_budget_words(budget, &line);
+	coverage_budget_words(budget, &line);
 	table_wrap(t, 8, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);

@@ -9,7 +9,7 @@
 
 static bool is_governed(const struct table *t)
 {
-	return model_overhead(view_model(t->view)) != NULL;
+	return depths_overhead(model_depths(view_model(t->view))) != NULL;
 }
 
 /* A time of the run, from its start. */
@@ -39,7 +39,7 @@ void table_process_depth(struct table *t, const struct view_process *process)
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char time[FORMAT_UNIT_LEN];
 
-	if (!is_governed(t) || model_n_depth_changes(view_model(t->view)) == 0)
+	if (!is_governed(t) || model_depths(view_model(t->view))->changes.len == 0)
 		return;
 	strbuf_addf(&line, "  %s, from %s", names[image->depth],
 		    run_time(t, image->start_ns, time));
@@ -106,16 +106,16 @@ static void one_change(struct table *t, const struct record_depth_change *change
 void table_depths(struct table *t)
 {
 	const struct model *model = view_model(t->view);
-	const struct record_overhead *overhead = model_overhead(model);
+	const struct record_overhead *overhead = depths_overhead(model_depths(model));
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char time[FORMAT_UNIT_LEN];
 
 	if (!overhead)
 		return;
-	for (size_t i = 0; i < model_n_depth_changes(model); i++) {
-		const struct record_depth_change *change = model_depth_change(model, i);
+	for (size_t i = 0; i < model_depths(model)->changes.len; i++) {
+		const struct record_depth_change *change = &model_depths(model)->changes.data[i];
 		const struct record_depth_change *last =
-			i ? model_depth_change(model, i - 1) : NULL;
+			i ? &model_depths(model)->changes.data[i - 1] : NULL;
 
 		if (last && last->depth == change->depth)
 			one_interval(t, change, change->doublings > last->doublings);

@@ -66,3 +66,174 @@ void table_process(struct strbuf *out, const struct model_process *image)
 	escape_text(out, *image->comm ? image->comm : "?");
 	strbuf_addf(out, " (pid %s)", pid);
 }
+
+void table_margin(struct strbuf *line, const struct view_estimate *estimate, uint64_t ci95)
+{
+	char size[FORMAT_UNIT_LEN];
+
+	if (estimate->interval)
+		strbuf_addf(line, " ± %s", format_size((int64_t)ci95, size));
+}
+
+void table_count_margin(struct strbuf *line, const struct view_estimate *estimate, uint64_t ci95)
+{
+	if (estimate->interval)
+		strbuf_addf(line, " ± %" PRIu64, ci95);
+}
+
+void table_margin_cell(struct table *t, uint64_t ci95, bool is_count, size_t columns)
+{
+	char number[FORMAT_UNIT_LEN];
+	size_t have;
+
+	if (is_count)
+		format_count((int64_t)ci95, number);
+	else
+		format_size((int64_t)ci95, number);
+	have = text_columns(number) + 1;
+	strbuf_addf(&t->out, "%*s±%s", have < columns ? (int)(columns - have) : 0, "", number);
+}
+
+void table_few_samples(struct strbuf *line, const struct view_estimate *estimate)
+{
+	if (view_has_few_samples(estimate))
+		strbuf_addf(line, ", from %" PRIu64 " sample%s only", estimate->samples,
+			    table_plural(estimate->samples));
+}
+
+const char *table_at_least(const struct table *t, bool exact)
+{
+	if (exact)
+		return "";
+	return view_has_estimates(view_model(t->view)) ? "~" : "≥";
+}
+
+void table_estimated_calls(struct table *t, const struct record_totals *totals)
+{
+	const struct view_estimate estimate = view_estimate_totals(totals);
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char size[FORMAT_UNIT_LEN];
+
+	strbuf_adds(&line, "        ");
+	if (!estimate.interval) {
+		strbuf_adds(&line, "no samples");
+	} else {
+		strbuf_addf(&line, "~%" PRIu64, totals->allocs);
+		table_count_margin(&line, &estimate, estimate.ci95_allocs);
+		strbuf_addf(&line, " allocations of ~%s",
+			    format_size((int64_t)totals->bytes, size));
+		table_margin(&line, &estimate, estimate.ci95_allocated_bytes);
+		strbuf_addf(&line, ", ~%" PRIu64, totals->frees);
+		table_count_margin(&line, &estimate, estimate.ci95_frees);
+		strbuf_adds(&line, " frees");
+		strbuf_addf(&line, "; ESTIMATES: one sample in %s",
+			    format_size((int64_t)estimate.interval, size));
+		if (estimate.shown_interval < estimate.interval)
+			strbuf_addf(&line, " (too many lived at a time for one in %s)",
+				    format_size((int64_t)estimate.shown_interval, size));
+		strbuf_addf(&line, ", %" PRIu64 " live, ± is 95 %%", estimate.samples);
+	}
+	if (totals->missed_frees > 0)
+		strbuf_addf(&line, "; %" PRIu64 " missed free%s", totals->missed_frees,
+			    table_plural(totals->missed_frees));
+	if (totals->unknown_frees > 0)
+		strbuf_addf(&line, "; %" PRIu64 " free%s of unknown samples", totals->unknown_frees,
+			    table_plural(totals->unknown_frees));
+	table_wrap(t, 8, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+/* Where a frame is: its source line, or its object when that is not known. */
+static void frame_where(const struct table *t, const struct view_frame *frame, struct strbuf *out)
+{
+	const char *object = frame->place->object;
+
+	if (frame->file) {
+		strbuf_addf(out, "  %s", text_base_name(frame->file));
+		if (frame->line > 0 && !t->no_lines)
+			strbuf_addf(out, ":%" PRIu32, frame->line);
+	} else if (object && frame->function) {
+		strbuf_addf(out, "  (%s)", text_base_name(object));
+	}
+	if (frame->is_inline)
+		strbuf_adds(out, " [inlined]");
+}
+
+static void frame_line(struct table *t, const struct view_frame *frame)
+{
+	_cleanup_strbuf_ struct strbuf name = { 0 }, where = { 0 };
+	const struct view_place *place = frame->place;
+	size_t width = view_opts(t->view)->width - 6, where_width;
+
+	frame_where(t, frame, &where);
+	if (frame->function)
+		strbuf_adds(&name, frame->function);
+	else if (place->object && !(place->mapped && model_object_is_kernel(place->mapped)))
+		strbuf_addf(&name, "%s+0x%" PRIx64, place->object, place->offset);
+	else
+		strbuf_addf(&name, "0x%" PRIx64, place->addr);
+
+	/* The name gives way first, but not below half of the line. */
+	where_width = text_columns(strbuf_str(&where));
+	if (where_width > width / 2)
+		where_width = width / 2;
+	strbuf_adds(&t->out, "      ");
+	text_fit(&t->out, strbuf_str(&name), width - where_width);
+	text_fit(&t->out, strbuf_str(&where), where_width < 3 ? 3 : where_width);
+	strbuf_addch(&t->out, '\n');
+	if (strbuf_error(&name) < 0 || strbuf_error(&where) < 0)
+		t->out.error = strbuf_error(&name) < 0 ? strbuf_error(&name) : strbuf_error(&where);
+}
+
+void table_stack(struct table *t, const struct view_stack *stack)
+{
+	struct view_frames it = { .stack = stack };
+	struct view_frame frame;
+
+	if (stack->kernel_lost)
+		strbuf_adds(&t->out, "      (the kernel's stack was lost)\n");
+	while (view_frames_next(&it, &frame))
+		frame_line(t, &frame);
+	if (stack->lost)
+		strbuf_adds(&t->out, "      (the stack was lost)\n");
+	else if (stack->truncated)
+		strbuf_adds(&t->out, "      (the stack goes on: it was truncated)\n");
+	else if (stack->n_places == 0 && !stack->kernel_lost)
+		strbuf_adds(&t->out, "      (no frames)\n");
+}
+
+/* Powers of two have a suffix at each power of 1024; linear bounds as far as the step has it. */
+static void add_bound(struct strbuf *out, const struct record_histogram *asked, int64_t value)
+{
+	static const char suffixes[] = "KMGTPE";
+	size_t max = asked->linear ? asked->step % 1024 == 0 ? 2 : 0 : sizeof(suffixes) - 1;
+	size_t n = 0;
+
+	while (n < max && value != 0 && value % 1024 == 0) {
+		value /= 1024;
+		n++;
+	}
+	strbuf_addf(out, "%" PRId64, value);
+	if (n > 0)
+		strbuf_addch(out, suffixes[n - 1]);
+}
+
+void bucket_label(struct strbuf *out, const struct record_histogram *asked, int64_t lo, int64_t hi)
+{
+	strbuf_addch(out, lo == INT64_MIN ? '(' : '[');
+	if (lo == INT64_MIN)
+		strbuf_adds(out, "...");
+	else
+		add_bound(out, asked, lo);
+	if (lo != INT64_MIN && lo < INT64_MAX && lo + 1 == hi) {
+		strbuf_addch(out, ']');
+		return;
+	}
+	strbuf_adds(out, ", ");
+	if (hi == INT64_MAX)
+		strbuf_adds(out, "...");
+	else
+		add_bound(out, asked, hi);
+	strbuf_addch(out, ')');
+}

@@ -9,6 +9,8 @@
 #include "base/strbuf.h"
 #include "report/text/text.h"
 #include "report/view/view.h"
+#include "report/view/view_estimate.h"
+#include "trace/record/record_counts.h"
 
 struct table {
 	const struct view *view;
@@ -41,7 +43,7 @@ void table_process(struct strbuf *out, const struct model_process *image);
 /* A line broken to the width of the report, all but its first part indented. */
 void table_wrap(struct table *t, size_t indent, const char *text);
 
-/* The frames of a stack, innermost first, and what is not known of it: table_stack.c. */
+/* The frames of a stack, innermost first, and what is not known of it. */
 void table_stack(struct table *t, const struct view_stack *stack);
 
 static inline const char *table_plural(uint64_t n)
@@ -64,5 +66,22 @@ static inline void table_warn(struct table *t, bool on)
 {
 	table_style(t, on ? "1;33" : "0");
 }
+
+/* How far estimates can be off; nothing where there are none. */
+
+/* " ± 1.2 MiB", " ± 12": one of the estimate's. */
+void table_margin(struct strbuf *line, const struct view_estimate *estimate, uint64_t ci95);
+void table_count_margin(struct strbuf *line, const struct view_estimate *estimate, uint64_t ci95);
+/* "±1.2 MiB", "±12" in a column of that width, to stand below a number. */
+void table_margin_cell(struct table *t, uint64_t ci95, bool is_count, size_t columns);
+/* ", from 3 samples only", where they are few. */
+void table_few_samples(struct strbuf *line, const struct view_estimate *estimate);
+/* "≥" for lower bounds, "~" for estimates, "" for what is exact. */
+const char *table_at_least(const struct table *t, bool exact);
+/* What a process has allocated and freed, where that is an estimate. */
+void table_estimated_calls(struct table *t, const struct record_totals *totals);
+
+/* What a bucket is called, as bpftrace has it: "[16, 32)", "[1K, 2K)", "(..., 0)". */
+void bucket_label(struct strbuf *out, const struct record_histogram *asked, int64_t lo, int64_t hi);
 
 #endif

@@ -1,10 +1,73 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sites of a process in the table, where their blocks are freed, and sums by --group-by. */
+#include "base/saturate.h"
 #include "config/units.h"
+#include "report/samples.h"
 #include "report/text/table.h"
-#include "report/text/table_estimate.h"
+#include "report/text/table_out.h"
+#include "report/view/site_groups.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+/* Places of a site that are shown. */
+#define PLACES 3
+
+static void add_lifetimes(struct strbuf *line, const struct view_free *place)
+{
+	uint64_t mean = view_frees_mean_ns(place->total_ns, place->count, place->unknown);
+	size_t median = view_free_median(place);
+	char text[FORMAT_UNIT_LEN];
+
+	if (mean == VIEW_UNKNOWN)
+		return;
+	strbuf_addf(line, ", after %s on average", format_duration(mean, text));
+	if (median + 1 < RECORD_LIFETIMES)
+		strbuf_addf(line, ", half of them within %s",
+			    format_duration(view_lifetime_from_ns(median + 1), text));
+}
+
+static void place_part(struct table *t, const struct view_frees *frees,
+		       const struct view_free *place, bool exact)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	uint64_t known = place->count - place->unknown;
+	char number[TABLE_NUMBER_LEN], size[TABLE_NUMBER_LEN];
+
+	strbuf_addf(&line, "    freed: %s of %" PRIu64 " block%s, %s",
+		    table_count(place->count, exact, number), frees->count,
+		    table_plural(frees->count), table_size((int64_t)place->bytes, exact, size));
+	add_lifetimes(&line, place);
+	if (place->count > place->unknown)
+		strbuf_addf(&line, "; %.1f%% by another thread",
+			    100.0 * (double)place->others / (double)known);
+	if (place->unknown > 0)
+		strbuf_addf(&line, "; of %" PRIu64 " it is not known when they were allocated",
+			    place->unknown);
+	table_wrap(t, 8, strbuf_str(&line));
+	table_stack(t, &place->stack);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+/* Where its blocks are freed; nothing where that is not known. */
+static void frees_part(struct table *t, const struct view_process *process,
+		       const struct view_site *site)
+{
+	const struct view_frees *frees = &site->frees;
+	uint64_t rest = 0;
+
+	for (size_t i = 0; i < frees->n; i++) {
+		if (i < PLACES)
+			place_part(t, frees, &frees->list[i], process->exact);
+		else
+			rest += frees->list[i].count;
+	}
+	if (frees->n > PLACES)
+		strbuf_addf(&t->out, "    … %zu more place%s, %" PRIu64 " block%s\n",
+			    frees->n - PLACES, table_plural(frees->n - PLACES), rest,
+			    table_plural(rest));
+}
 
 /* What is shown of a process's sites of one class. */
 struct section {
@@ -166,7 +229,8 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 		s.sort = SORT_BYTES;
 	for (size_t i = 0; i < process->n_sites; i++)
 		if (belongs(&s, &process->sites[i]))
-			s.weight = view_sum(s.weight, view_site_weight(&process->sites[i], s.sort));
+			s.weight = saturate_add(s.weight,
+						view_site_weight(&process->sites[i], s.sort));
 	for (size_t i = 0; i < process->n_sites; i++) {
 		const struct view_site *site = &process->sites[i];
 
@@ -176,7 +240,7 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 		}
 		if (opts->top > 0 && rank >= opts->top) {
 			n_hidden++;
-			hidden_weight = view_sum(hidden_weight, view_site_weight(site, s.sort));
+			hidden_weight = saturate_add(hidden_weight, view_site_weight(site, s.sort));
 			view_estimate_add(&hidden, &site->estimate);
 			continue;
 		}
@@ -185,7 +249,85 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 			strbuf_adds(&t->out, "  mapped regions\n");
 		site_head(t, &s, site, ++rank);
 		table_stack(t, &site->stack);
-		table_frees(t, process, site);
+		frees_part(t, process, site);
 	}
 	rest_lines(t, &s, rank, n_hidden, hidden_weight, &hidden, n_zero);
+}
+
+static void add_cell(struct strbuf *line, const char *mark, const char *number, size_t columns)
+{
+	size_t have = text_columns(mark) + text_columns(number);
+
+	strbuf_addf(line, "%*s%s%s", have < columns ? (int)(columns - have) : 0, "", mark, number);
+}
+
+static void margins_line(struct table *t, const struct view_estimate *estimate)
+{
+	table_margin_cell(t, estimate->ci95_bytes, false, 9);
+	table_margin_cell(t, estimate->ci95_blocks, true, 8);
+	table_margin_cell(t, estimate->ci95_peak_bytes, false, 10);
+	table_margin_cell(t, estimate->ci95_allocated_bytes, false, 10);
+	table_margin_cell(t, estimate->ci95_allocs, true, 8);
+	strbuf_addch(&t->out, '\n');
+}
+
+static void group_line(struct table *t, const struct site_group *group)
+{
+	const char *near = group->exact ? "" : "~", *at_least = table_at_least(t, group->exact);
+	size_t columns = view_opts(t->view)->width - 54;
+	const char *name = group->name;
+	char number[FORMAT_UNIT_LEN];
+
+	/* Of a path, the end tells more than the beginning. */
+	if (*name == '/' && text_columns(name) > columns)
+		name = text_base_name(name);
+	add_cell(&t->out, near, format_size(group->live_bytes, number), 9);
+	add_cell(&t->out, near, format_count(group->live_blocks, number), 8);
+	add_cell(&t->out, near, format_size(group->peak_bytes, number), 10);
+	add_cell(&t->out, at_least, format_size((int64_t)group->bytes, number), 10);
+	add_cell(&t->out, at_least, format_count((int64_t)group->allocs, number), 8);
+	add_cell(&t->out, "", format_count((int64_t)group->n_sites, number), 7);
+	strbuf_adds(&t->out, "  ");
+	text_fit(&t->out, name, columns);
+	strbuf_addch(&t->out, '\n');
+	if (group->estimate.interval)
+		margins_line(t, &group->estimate);
+}
+
+/* Are there mappings that the groups are not of? */
+static bool has_other_class(const struct view *view)
+{
+	if (view_opts(view)->group_by == GROUP_BY_CLASS || view_class_shown(view) == VIEW_MMAP)
+		return false;
+	for (size_t i = 0; i < view_n_processes(view); i++)
+		if (view_process(view, i)->mmap.allocs > 0)
+			return true;
+	return false;
+}
+
+int table_groups(struct table *t)
+{
+	struct site_groups groups;
+	int r = site_groups_make(t->view, &groups);
+	size_t n_shown = table_shown(t, groups.n);
+
+	if (r == 0) {
+		table_bold(t, true);
+		strbuf_addf(&t->out, "%9s%8s%10s%10s%8s%7s  %s\n", "LIVE", "BLOCKS", "AT PEAK",
+			    "ALLOCATED", "ALLOCS", "SITES",
+			    group_by_name(view_opts(t->view)->group_by));
+		table_bold(t, false);
+		if (has_other_class(t->view))
+			strbuf_adds(&t->out,
+				    "  of the heap; --where 'class = mmap' shows mappings\n");
+	}
+	if (r == 0 && view_n_processes(t->view) > 1)
+		strbuf_adds(&t->out, "  AT PEAK: " SAMPLE_PEAKS_DIFFER "\n");
+	for (size_t i = 0; r == 0 && i < n_shown; i++)
+		group_line(t, &groups.groups[i]);
+	if (r == 0 && groups.n > n_shown)
+		strbuf_addf(&t->out, "  … %zu more; --top 0 shows all\n", groups.n - n_shown);
+	strbuf_addch(&t->out, '\n');
+	site_groups_done(&groups);
+	return r;
 }

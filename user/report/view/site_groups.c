@@ -4,6 +4,7 @@
 #include "analyze/reach.h"
 #include "base/clock.h"
 #include "base/interns.h"
+#include "base/saturate.h"
 #include "base/vec.h"
 #include "config/units.h"
 
@@ -118,9 +119,9 @@ static void add_site(struct site_group *group, const struct view_process *proces
 		     const struct view_site *site)
 {
 	group->n_sites++;
-	group->live_bytes = view_sum(group->live_bytes, site->live_bytes);
-	group->live_blocks = view_sum(group->live_blocks, site->live_blocks);
-	group->peak_bytes = view_sum(group->peak_bytes, site->peak_bytes);
+	group->live_bytes = saturate_add(group->live_bytes, site->live_bytes);
+	group->live_blocks = saturate_add(group->live_blocks, site->live_blocks);
+	group->peak_bytes = saturate_add(group->peak_bytes, site->peak_bytes);
 	group->bytes += site->bytes;
 	group->allocs += site->allocs;
 	if (site->temporary != VIEW_UNKNOWN)

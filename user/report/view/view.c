@@ -5,9 +5,8 @@
 #include "report/view/view_collect.h"
 #include "report/view/view_coverage.h"
 #include "report/view/view_estimate.h"
-#include "report/view/view_exact.h"
-#include "report/view/view_free_pairs.h"
-#include "report/view/view_leaks.h"
+#include "report/view/view_frees.h"
+#include "report/view/view_site.h"
 #include "report/view/view_where.h"
 
 #include <errno.h>
@@ -209,7 +208,7 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 	     struct view **ret_view)
 {
 	_cleanup_(view_free_p) struct view *view = calloc(1, sizeof(*view));
-	const struct record_coverage *coverage = model_coverage(model);
+	const struct record_coverage *coverage = coverage_at_cut(model_coverage(model));
 	int r;
 
 	if (!view)
@@ -387,7 +386,7 @@ enum view_class view_class_shown(const struct view *view)
 
 bool view_lost_nothing(const struct view *view)
 {
-	return view->lost_nothing && model_n_depth_changes(view->model) == 0;
+	return view->lost_nothing && model_depths(view->model)->changes.len == 0;
 }
 
 bool view_is_exact(const struct view *view)

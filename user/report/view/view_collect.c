@@ -3,8 +3,8 @@
 
 #include "base/hashmap.h"
 #include "base/saturate.h"
-#include "report/view/view_growth.h"
 #include "report/view/view_resolve.h"
+#include "report/view/view_series.h"
 
 #include <errno.h>
 #include <math.h>
@@ -45,10 +45,10 @@ static void site_done(struct view_site *site)
 
 static void merge(struct view_site *into, struct view_site *site, size_t n_points)
 {
-	into->live_bytes = view_sum(into->live_bytes, site->live_bytes);
-	into->live_blocks = view_sum(into->live_blocks, site->live_blocks);
-	into->peak_bytes = view_sum(into->peak_bytes, site->peak_bytes);
-	into->young_bytes = view_sum(into->young_bytes, site->young_bytes);
+	into->live_bytes = saturate_add(into->live_bytes, site->live_bytes);
+	into->live_blocks = saturate_add(into->live_blocks, site->live_blocks);
+	into->peak_bytes = saturate_add(into->peak_bytes, site->peak_bytes);
+	into->young_bytes = saturate_add(into->young_bytes, site->young_bytes);
 	into->live_variance += site->live_variance;
 	into->bytes_variance += site->bytes_variance;
 	into->samples += site->samples;
@@ -59,9 +59,9 @@ static void merge(struct view_site *into, struct view_site *site, size_t n_point
 		into->most_beyond = site->most_beyond;
 	into->blocks_variance += site->blocks_variance;
 	into->allocs_variance += site->allocs_variance;
-	into->inherited_bytes = view_sum(into->inherited_bytes, site->inherited_bytes);
-	into->young_blocks = view_sum(into->young_blocks, site->young_blocks);
-	into->growth_bytes = view_sum(into->growth_bytes, site->growth_bytes);
+	into->inherited_bytes = saturate_add(into->inherited_bytes, site->inherited_bytes);
+	into->young_blocks = saturate_add(into->young_blocks, site->young_blocks);
+	into->growth_bytes = saturate_add(into->growth_bytes, site->growth_bytes);
 	into->allocs += site->allocs;
 	into->bytes += site->bytes;
 	if (site->temporary != VIEW_UNKNOWN)
@@ -272,7 +272,7 @@ static void hand_over(struct collector *c, const struct report_opts *opts,
 		} else {
 			process->n_left_out++;
 			process->left_out_bytes =
-				view_sum(process->left_out_bytes, site->live_bytes);
+				saturate_add(process->left_out_bytes, site->live_bytes);
 			site_done(site);
 		}
 	}

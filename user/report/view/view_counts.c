@@ -7,7 +7,6 @@
 #include "report/report_opts.h"
 #include "report/view/view_estimate.h"
 #include "report/view/view_resolve.h"
-#include "report/view/view_sum.h"
 
 #include <errno.h>
 #include <string.h>
@@ -38,7 +37,7 @@ static int add_histogram(const struct model_histogram *from, struct view_histogr
 
 		group->counts = counts;
 		for (size_t j = 0; j < counts->n_buckets; j++)
-			group->count = view_sum_u64(group->count, counts->buckets[j].count);
+			group->count = saturate_add_u64(group->count, counts->buckets[j].count);
 	}
 	qsort(histogram->groups, histogram->n_groups, sizeof(histogram->groups[0]), compare_groups);
 	return 0;
@@ -80,9 +79,9 @@ static const struct hashmap_ops event_stack_ops = {
 
 static void merge(struct view_event_stack *into, const struct view_event_stack *stack)
 {
-	into->count = view_sum_u64(into->count, stack->count);
-	into->ns = view_sum_u64(into->ns, stack->ns);
-	into->weight = view_sum_u64(into->weight, stack->weight);
+	into->count = saturate_add_u64(into->count, stack->count);
+	into->ns = saturate_add_u64(into->ns, stack->ns);
+	into->weight = saturate_add_u64(into->weight, stack->weight);
 	into->variance += stack->variance;
 	if (stack->first_ns < into->first_ns)
 		into->first_ns = stack->first_ns;
@@ -168,9 +167,9 @@ static int hand_over(struct hashmap *merged, struct view_event *event)
 	while ((stack = hashmap_next(merged, &pos))) {
 		if (stack->count == 0)
 			continue;
-		event->count = view_sum_u64(event->count, stack->count);
-		event->ns = view_sum_u64(event->ns, stack->ns);
-		event->weight = view_sum_u64(event->weight, stack->weight);
+		event->count = saturate_add_u64(event->count, stack->count);
+		event->ns = saturate_add_u64(event->ns, stack->ns);
+		event->weight = saturate_add_u64(event->weight, stack->weight);
 		event->variance += stack->variance;
 		event->stacks[event->n_stacks++] = *stack;
 		stack->stack.places = NULL;
@@ -237,7 +236,8 @@ int view_counts_init(const struct model *model, struct symbols *symbols,
 		     const struct report_opts *opts, struct view_counts *ret_counts)
 {
 	const struct view_resolver resolver = { model, symbols };
-	size_t n_histograms = model_n_histograms(model), n_events = model_n_events(model);
+	size_t n_histograms = histograms_count(model_histograms(model)),
+	       n_events = event_counts_count(model_events(model));
 	int r = 0;
 
 	*ret_counts = (struct view_counts){
@@ -247,10 +247,10 @@ int view_counts_init(const struct model *model, struct symbols *symbols,
 	if (!ret_counts->histograms || !ret_counts->events)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < n_histograms; i++)
-		r = add_histogram(model_histogram(model, i),
+		r = add_histogram(histograms_get(model_histograms(model), i),
 				  &ret_counts->histograms[ret_counts->n_histograms++]);
 	for (size_t i = 0; r == 0 && i < n_events; i++)
-		r = add_event(&resolver, model_event(model, i), opts,
+		r = add_event(&resolver, event_counts_get(model_events(model), i), opts,
 			      &ret_counts->events[ret_counts->n_events++]);
 	return r;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What was lost of a run: the coverage of the model's state, regions that it had no room for, and
- * the symbols that could not be read for a view of it. Part of report/view/view.h.
+ * the symbols that could not be read for a view of it; and whether what is known of a process is
+ * all that there was. Part of report/view/view.h.
  */
 #ifndef MEMTRACED_REPORT_VIEW_VIEW_COVERAGE_H
 #define MEMTRACED_REPORT_VIEW_VIEW_COVERAGE_H
@@ -20,5 +21,14 @@ struct view_coverage {
 int view_coverage_init(const struct model *model, const struct symbols *symbols,
 		       struct view_coverage *ret_coverage);
 void view_coverage_done(struct view_coverage *coverage);
+
+/* Is every lost event some process's? Others make the totals of all processes doubtful. */
+bool view_losses_attributed(const struct model *model);
+
+/* Is it of a recording without an end, so that all is as of some moment before? */
+bool view_is_cut_off(const struct model *model);
+
+/* Were all events of this process seen, as far as anybody knows? */
+bool view_saw_all(const struct model *model, const struct model_process *image);
 
 #endif

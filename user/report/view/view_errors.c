@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/view/view_errors.h"
 
-#include "report/view/view_sum.h"
+#include "base/saturate.h"
 
 #include <errno.h>
 
@@ -58,7 +58,7 @@ static bool merge(struct view_errors *errors, const struct view_heap_error *erro
 		if (e->values->kind != error->values->kind ||
 		    !view_stack_equal(&e->stack, &error->stack))
 			continue;
-		e->count = view_sum_u64(e->count, error->count);
+		e->count = saturate_add_u64(e->count, error->count);
 		return true;
 	}
 	return false;
@@ -115,4 +115,33 @@ void view_errors_done(struct view_errors *errors)
 		error_done(&errors->errors[i]);
 	free(errors->errors);
 	*errors = (struct view_errors){ 0 };
+}
+
+int view_fault_init(const struct view_resolver *resolver, const struct model_process *image,
+		    struct view_fault *ret_fault)
+{
+	const struct record_fault *v = &image->fault;
+	int r;
+
+	*ret_fault = (struct view_fault){ 0 };
+	if (!image->has_fault)
+		return 0;
+	ret_fault->values = v;
+	ret_fault->has_allocated = v->block && (v->block_fn || v->block_stack);
+	ret_fault->has_freed = v->block && v->freed && (v->freed_fn || v->freed_stack);
+	r = view_resolve_event(resolver, image, v->stack, 0, &ret_fault->stack);
+	if (r == 0 && ret_fault->has_allocated)
+		r = view_resolve_site(resolver, image, v->block_fn, v->block_stack,
+				      &ret_fault->allocated);
+	if (r == 0 && ret_fault->has_freed)
+		r = view_resolve_site(resolver, image, v->freed_fn, v->freed_stack,
+				      &ret_fault->freed);
+	return r;
+}
+
+void view_fault_done(struct view_fault *fault)
+{
+	view_stack_done(&fault->stack);
+	view_stack_done(&fault->allocated);
+	view_stack_done(&fault->freed);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a view holds of wrong uses of the heap: each error with its stacks, those with the same
- * places merged. Plain data, owned by the view, which alone makes it.
+ * places merged; and of the fault that killed a process. Plain data, owned by the view, which alone
+ * makes it.
  */
 #ifndef MEMTRACED_REPORT_VIEW_VIEW_ERRORS_H
 #define MEMTRACED_REPORT_VIEW_VIEW_ERRORS_H
@@ -36,5 +37,17 @@ const char *view_error_name(enum record_heap_error_kind kind);
 
 /* Is it a fault of the program? A request that there was no memory for need not be one. */
 bool view_error_is_fault(const struct view_heap_error *error);
+
+struct view_fault {
+	const struct record_fault *values; /* NULL: there was none */
+	struct view_stack stack;
+	bool has_allocated, has_freed; /* of the block that is near it is known where */
+	struct view_stack allocated, freed;
+};
+
+/* 0 or -ENOMEM; it has to be released in both cases. */
+int view_fault_init(const struct view_resolver *resolver, const struct model_process *image,
+		    struct view_fault *ret_fault);
+void view_fault_done(struct view_fault *fault);
 
 #endif

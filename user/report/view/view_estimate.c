@@ -295,8 +295,8 @@ bool view_image_is_sampled(const struct model *model, const struct model_process
 
 bool view_has_estimates(const struct model *model)
 {
-	for (size_t i = 0; i < model_n_depth_changes(model); i++)
-		if (model_depth_change(model, i)->depth == RECORD_DEPTH_SAMPLED)
+	for (size_t i = 0; i < model_depths(model)->changes.len; i++)
+		if (model_depths(model)->changes.data[i].depth == RECORD_DEPTH_SAMPLED)
 			return true;
 	return view_is_sampled(model);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/view/view_frees.h"
 
+#include "base/saturate.h"
 #include "report/view/view_resolve.h"
-#include "report/view/view_sum.h"
 
 #include <stdlib.h>
 
@@ -31,7 +31,7 @@ size_t view_free_median(const struct view_free *place)
 	if (place->count <= place->unknown)
 		return RECORD_LIFETIMES;
 	for (size_t i = 0; i < RECORD_LIFETIMES; i++) {
-		below = view_sum_u64(below, place->lifetimes[i]);
+		below = saturate_add_u64(below, place->lifetimes[i]);
 		if (below >= known - known / 2)
 			return i;
 	}

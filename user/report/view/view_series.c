@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/view/view_series.h"
 
+#include "base/saturate.h"
 #include "model/series.h"
-#include "report/view/view_sum.h"
 
 #include <errno.h>
 
@@ -31,8 +31,9 @@ static struct view_point point_of(const struct model *model, const struct record
 {
 	return (struct view_point){
 		.time_ns = since_start(model, time_ns),
-		.live_bytes = positive(view_sum(sample->live_bytes, totals->inherited_bytes)),
-		.live_blocks = positive(view_sum(sample->live_blocks, totals->inherited_blocks)),
+		.live_bytes = positive(saturate_add(sample->live_bytes, totals->inherited_bytes)),
+		.live_blocks =
+			positive(saturate_add(sample->live_blocks, totals->inherited_blocks)),
 		.allocs = sample->allocs,
 		.frees = sample->frees,
 		.bytes = sample->bytes,
@@ -60,7 +61,8 @@ static struct view_point last_point(const struct model *model, const struct reco
 
 static struct view_point death_point(const struct model *model, const struct record_death *death)
 {
-	uint64_t rss_bytes = view_sum_u64(death->anon, view_sum_u64(death->file, death->shared));
+	uint64_t rss_bytes =
+		saturate_add_u64(death->anon, saturate_add_u64(death->file, death->shared));
 
 	return (struct view_point){
 		.time_ns = since_start(model, death->time_ns),
@@ -207,7 +209,7 @@ int view_series_init(const struct model *model, const struct view_timeline *time
 				      s.live_bytes[at - s.first] :
 				      0;
 
-		series->live_bytes[i] = positive(view_sum(own, site->inherited_bytes));
+		series->live_bytes[i] = positive(saturate_add(own, site->inherited_bytes));
 	}
 	series->live_bytes[timeline->n - 1] = positive(site->live_bytes);
 	return 0;
@@ -230,5 +232,5 @@ void view_series_merge(struct view_series *into, struct view_series *from, size_
 	if (from->first > into->first)
 		into->first = from->first;
 	for (size_t i = 0; i < n; i++)
-		into->live_bytes[i] = view_sum(into->live_bytes[i], from->live_bytes[i]);
+		into->live_bytes[i] = saturate_add(into->live_bytes[i], from->live_bytes[i]);
 }

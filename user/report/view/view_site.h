@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a view holds of allocations: processes and their sites. Plain data, owned by the view.
+ * What a view holds of allocations: processes and their sites. Plain data, owned by the view. What
+ * is learnt of sites beside their sums is set here: growth, leaks, where blocks are freed.
  */
 #ifndef MEMTRACED_REPORT_VIEW_VIEW_SITE_H
 #define MEMTRACED_REPORT_VIEW_VIEW_SITE_H
@@ -12,17 +13,17 @@
 #include "model/regions.h"
 #include "report/view/view_errors.h"
 #include "report/view/view_estimate.h"
-#include "report/view/view_fault.h"
 #include "report/view/view_frees.h"
 #include "report/view/view_series.h"
 #include "report/view/view_stack.h"
-#include "report/view/view_sum.h"
 
 #define VIEW_UNKNOWN UINT64_MAX /* of ages and counts */
 
 enum view_class { VIEW_HEAP, VIEW_MMAP };
 
 struct leak_result;
+struct report_opts;
+struct view_resolver;
 
 struct view_site {
 	uint64_t id; /* content hash: the same in every run of the same binaries */
@@ -65,13 +66,13 @@ struct view_process {
 	int64_t left_out_bytes;
 };
 
-/* Was nothing missed that would make a right use of the heap look wrong? */
 /* 0 also where it is not known. */
 static inline uint64_t view_site_temporary(const struct view_site *site)
 {
 	return site->temporary == VIEW_UNKNOWN ? 0 : site->temporary;
 }
 
+/* Was nothing missed that would make a right use of the heap look wrong? */
 static inline bool view_errors_certain(const struct view_process *process)
 {
 	return process->exact && process->totals.missed_frees == 0;
@@ -105,5 +106,21 @@ uint64_t view_site_mean_size(const struct view_site *site);
  * that is a quantity of its own, bytes at the peak or temporary allocations.
  */
 enum option_sort view_site_quantity(enum option_sort sort);
+
+/* Sets the process's check, if there was one, and its sites' classes. 0 or -ENOMEM. */
+int view_leaks_init(const struct view_resolver *resolver, const struct report_opts *opts,
+		    struct view_process *process);
+
+/*
+ * A verdict on how it grows: sets has_growth and growth, if there are samples of least_span_ns. The
+ * process's are judged from all its sites, those left out, too.
+ */
+void view_judge_site(const struct view_timeline *timeline, uint64_t least_span_ns,
+		     struct view_site *site);
+void view_judge_process(struct view_process *process, uint64_t least_span_ns,
+			const uint64_t born_bytes[GROWTH_BIRTHS]);
+
+/* Where blocks were freed, of the process's sites, which have no frees yet. 0 or -ENOMEM. */
+int view_free_pairs_init(const struct view_resolver *resolver, struct view_process *process);
 
 #endif

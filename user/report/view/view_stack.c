@@ -3,6 +3,8 @@
 
 #include "report/text/text.h"
 
+#include <inttypes.h>
+
 /* The probed function goes by the name that it was called by, an alias maybe, at its start. */
 static void allocator_frame(const struct view_place *place, struct view_frame *frame)
 {
@@ -61,4 +63,17 @@ void view_frame_name(const struct view_frame *frame, struct strbuf *out)
 		strbuf_addf(out, "[%s]", text_base_name(object));
 	else
 		strbuf_adds(out, object && *object ? object : "[unknown]");
+}
+
+void view_frame_words(const struct view_frame *frame, struct strbuf *out)
+{
+	_cleanup_strbuf_ struct strbuf name = { 0 };
+
+	view_frame_name(frame, &name);
+	escape_text(out, strbuf_str(&name));
+	if (frame->file) {
+		strbuf_adds(out, " (");
+		escape_text(out, text_base_name(frame->file));
+		strbuf_addf(out, ":%" PRIu32 ")", frame->line);
+	}
 }

@@ -55,4 +55,7 @@ bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame);
 /* The function's name, or where there is none "[libc.so.6]", as collapsers name such frames. */
 void view_frame_name(const struct view_frame *frame, struct strbuf *out);
 
+/* The frame in a sentence. Appends "leaks (deaths.c:23)", or what is known of that. */
+void view_frame_words(const struct view_frame *frame, struct strbuf *out);
+
 #endif

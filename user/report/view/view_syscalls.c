@@ -380,7 +380,7 @@ int view_syscalls_init(const struct model *model, struct symbols *symbols,
 		       struct view_syscalls *ret_syscalls)
 {
 	const struct view_resolver resolver = { model, symbols };
-	size_t n = model_n_syscalls(model);
+	size_t n = syscalls_count(model_syscalls(model));
 	int r = 0;
 
 	*ret_syscalls = (struct view_syscalls){ 0 };
@@ -388,7 +388,7 @@ int view_syscalls_init(const struct model *model, struct symbols *symbols,
 	if (!ret_syscalls->processes)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add_process(&resolver, model_syscalls(model, i),
+		r = add_process(&resolver, syscalls_get(model_syscalls(model), i),
 				&ret_syscalls->processes[ret_syscalls->n_processes++]);
 	if (r < 0)
 		return r;

@@ -125,7 +125,7 @@ void view_where_apply(const struct where *where, struct view_process *process)
 			continue;
 		}
 		process->n_left_out++;
-		process->left_out_bytes = view_sum(process->left_out_bytes, site->live_bytes);
+		process->left_out_bytes = saturate_add(process->left_out_bytes, site->live_bytes);
 		view_frees_done(&site->frees);
 		view_stack_done(&site->stack);
 		view_series_done(&site->series);

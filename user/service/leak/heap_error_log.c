@@ -3,7 +3,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "report/view/view_exact.h"
+#include "report/view/view_coverage.h"
 
 #include <errno.h>
 #include <inttypes.h>

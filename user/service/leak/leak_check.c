@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "probe/allocators.h"
-#include "report/leak/leak_record.h"
+#include "report/leak/leak_result.h"
 #include "report/leak/leak_text.h"
 #include "service/leak/heap_error_log.h"
 #include "service/leak/leak_log.h"

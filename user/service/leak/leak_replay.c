@@ -3,7 +3,7 @@
 
 #include "base/escape.h"
 #include "base/vec.h"
-#include "report/leak/leak_record.h"
+#include "report/leak/leak_result.h"
 #include "report/text/text.h"
 
 #include <errno.h>

@@ -502,8 +502,9 @@ static void log_missing_allocators(const struct session *s)
 /* Of a period that the user chose; that of --max-overhead is ours. */
 static void log_unseen_faults(const struct session *s)
 {
-	for (size_t i = 0; i < model_n_events(s->model) && !s->options->max_overhead; i++) {
-		const struct model_event *event = model_event(s->model, i);
+	for (size_t i = 0;
+	     i < event_counts_count(model_events(s->model)) && !s->options->max_overhead; i++) {
+		const struct model_event *event = event_counts_get(model_events(s->model), i);
 
 		if (event->asked.page_bytes && event->asked.period > 1 && event->n_counts == 0)
 			log_warning("--page-faults=%" PRIu32 ": no page fault was sampled, as too "

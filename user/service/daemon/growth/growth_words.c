@@ -2,8 +2,8 @@
 #include "service/daemon/growth/growth_words.h"
 
 #include "config/units.h"
-#include "report/text/frame_words.h"
 #include "report/text/text.h"
+#include "report/view/view_stack.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -75,7 +75,7 @@ bool growth_words_place(const struct view_event *faults, uint64_t page_size, str
 
 	if (!most || !find_frame(&most->stack, &frame))
 		return false;
-	frame_words(&frame, out);
+	view_frame_words(&frame, out);
 	strbuf_adds(out, ", ");
 	add_bytes(view_event_value(faults, most), page_size, out);
 	return true;
@@ -107,7 +107,7 @@ bool growth_words_mapped_place(const struct view_process *process, struct strbuf
 			most = &process->sites[i];
 	if (!most || most->live_bytes <= 0 || !find_frame(&most->stack, &frame))
 		return false;
-	frame_words(&frame, out);
+	view_frame_words(&frame, out);
 	strbuf_addf(out, ", %s%s", process->exact ? "" : "about ",
 		    format_size(most->live_bytes, size));
 	return true;

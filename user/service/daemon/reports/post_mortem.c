@@ -6,8 +6,8 @@
 #include "base/log.h"
 #include "config/units.h"
 #include "report/text/death_words.h"
-#include "report/text/frame_words.h"
 #include "report/text/text.h"
+#include "report/view/view_stack.h"
 #include "service/daemon/growth/growth_words.h"
 #include "service/daemon/reports/reports.h"
 #include "service/session/session.h"
@@ -121,7 +121,7 @@ static bool add_site(const struct view_process *process, struct strbuf *out)
 	while (view_frames_next(&frames, &frame)) {
 		if (frame.place->alloc)
 			continue;
-		frame_words(&frame, out);
+		view_frame_words(&frame, out);
 		strbuf_addf(out, ", %s", format_size(most->live_bytes, size));
 		return true;
 	}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the table says of a process beside its allocations: who killed it, and what it and its
+ * cgroup had of memory then; the fault that killed it; wrong uses of the heap, in the words of
+ * memcheck, which its users know; its latest leak check, in a line, as its text has the rest.
+ */
+#include "analyze/reach.h"
+#include "report/leak/leak_result.h"
+#include "report/text/death_words.h"
+#include "report/text/error_words.h"
+#include "report/text/table.h"
+
+#include <inttypes.h>
+
+static void add_death_line(struct table *t, const struct model_process *image,
+			   void (*words)(struct strbuf *out, const struct model_process *image))
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	size_t none;
+
+	strbuf_adds(&line, "  ");
+	none = line.len;
+	words(&line, image);
+	if (line.len > none)
+		table_wrap(t, 6, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+void table_death(struct table *t, const struct view_process *process)
+{
+	table_bold(t, true);
+	add_death_line(t, process->image, death_words_killer);
+	table_bold(t, false);
+	add_death_line(t, process->image, death_words_memory);
+	add_death_line(t, process->image, death_words_cgroup);
+}
+
+static void add_fault_line(struct table *t, const char *indent,
+			   void (*words)(struct strbuf *out, const struct record_fault *fault),
+			   const struct record_fault *fault)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+
+	words(&line, fault);
+	if (line.len > 0) {
+		_cleanup_strbuf_ struct strbuf whole = { 0 };
+
+		strbuf_addf(&whole, "%s%s", indent, strbuf_str(&line));
+		table_wrap(t, 8, strbuf_str(&whole));
+		if (strbuf_error(&whole) < 0)
+			t->out.error = strbuf_error(&whole);
+	}
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+void table_fault(struct table *t, const struct view_process *process)
+{
+	const struct view_fault *fault = &process->fault;
+
+	if (!fault->values)
+		return;
+	strbuf_addch(&t->out, '\n');
+	table_bold(t, true);
+	add_fault_line(t, "  ", fault_words_title, fault->values);
+	table_bold(t, false);
+	add_fault_line(t, "    ", fault_words_cause, fault->values);
+	table_stack(t, &fault->stack);
+	add_fault_line(t, "    ", fault_words_address, fault->values);
+	if (fault->has_freed)
+		table_stack(t, &fault->freed);
+	if (fault->has_freed && fault->has_allocated)
+		table_wrap(t, 6, "    Block was alloc'd at");
+	if (fault->has_allocated)
+		table_stack(t, &fault->allocated);
+}
+
+static void add_title(struct strbuf *line, const struct view_heap_error *error)
+{
+	const struct view_stack *stack = &error->stack;
+
+	error_words_title(line, error->values,
+			  stack->n_places > 0 ? stack->places[0]->alloc : NULL);
+	if (error->count > 1)
+		strbuf_addf(line, ", %" PRIu64 " times", error->count);
+}
+
+static void detail(struct table *t, const char *text, const struct view_stack *stack)
+{
+	table_wrap(t, 6, text);
+	if (stack)
+		table_stack(t, stack);
+}
+
+/* Of a block that was freed, its free comes first, as memcheck has it. */
+static void block_lines(struct table *t, const struct view_heap_error *error)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	bool freed = error->values->kind == RECORD_DOUBLE_FREE;
+
+	strbuf_adds(&line, "    ");
+	error_words_address(&line, error->values, error->has_block);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+	if (!freed) {
+		detail(t, strbuf_str(&line), error->has_allocated ? &error->allocated : NULL);
+		return;
+	}
+	detail(t, strbuf_str(&line), error->has_freed ? &error->freed : NULL);
+	if (!error->has_freed)
+		detail(t, "    (where it was free'd is not known: --heap-errors remembers it)",
+		       NULL);
+	if (error->has_allocated)
+		detail(t, "    Block was alloc'd at", &error->allocated);
+}
+
+static void error_section(struct table *t, const struct view_heap_error *error, bool certain)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+
+	strbuf_adds(&line, certain ? "  " : "  Possibly: ");
+	add_title(&line, error);
+	strbuf_addch(&t->out, '\n');
+	table_bold(t, true);
+	table_wrap(t, 8, strbuf_str(&line));
+	table_bold(t, false);
+	table_stack(t, &error->stack);
+	if (error_words_has_address(error->values, error->has_block))
+		block_lines(t, error);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+void table_errors(struct table *t, const struct view_process *process)
+{
+	const struct view_errors *errors = &process->errors;
+	size_t n_shown = table_shown(t, errors->n);
+	uint64_t faults = errors->further, failed = 0;
+
+	for (size_t i = 0; i < errors->n; i++)
+		*(view_error_is_fault(&errors->errors[i]) ? &faults : &failed) +=
+			errors->errors[i].count;
+	if (errors->n == 0 && errors->further == 0)
+		return;
+	strbuf_adds(&t->out, "  ");
+	if (faults > 0) {
+		table_warn(t, true);
+		strbuf_addf(&t->out, "HEAP ERRORS: %" PRIu64, faults);
+		table_warn(t, false);
+	}
+	if (failed > 0)
+		strbuf_addf(&t->out, "%s%" PRIu64 " failed allocation%s",
+			    faults > 0 ? ", and " : "", failed, table_plural(failed));
+	strbuf_addf(&t->out, ", from %zu place%s\n", errors->n, table_plural(errors->n));
+	for (size_t i = 0; i < n_shown; i++)
+		error_section(t, &errors->errors[i], view_errors_certain(process));
+	if (errors->n > n_shown)
+		strbuf_addf(&t->out, "  … from %zu more place%s; --top 0 shows all\n",
+			    errors->n - n_shown, table_plural(errors->n - n_shown));
+	if (errors->further > 0)
+		strbuf_addf(&t->out, "  … %" PRIu64 " more error%s, of places that were too many\n",
+			    errors->further, table_plural(errors->further));
+}
+
+static void add_sum(struct strbuf *line, const char *name, const struct loss_sum *sum, bool exact)
+{
+	char size[TABLE_NUMBER_LEN];
+
+	strbuf_addf(line, "%s %s in %" PRIu64 " block%s", name,
+		    table_size((int64_t)sum->bytes, exact, size), sum->blocks,
+		    table_plural(sum->blocks));
+}
+
+void table_leaks(struct table *t, const struct view_process *process)
+{
+	const struct leak_result *leaks = process->leaks;
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	const struct loss_totals *totals;
+
+	if (!leaks)
+		return;
+	totals = loss_records_totals(leaks->records);
+	strbuf_adds(&line, "  leaks: ");
+	for (int class = 0; class < REACH_CLASSES; class ++) {
+		strbuf_adds(&line, class > 0 ? ", " : "");
+		add_sum(&line, reach_class_name((enum reach_class) class), &totals->classes[class],
+			process->exact);
+	}
+	if (totals->suppressed.blocks > 0) {
+		strbuf_adds(&line, "; ");
+		add_sum(&line, "suppressed", &totals->suppressed, process->exact);
+	}
+	if (leaks->stats.end != REACH_COMPLETE)
+		strbuf_adds(&line, "; partial, since --max-stop was over");
+	table_wrap(t, 9, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Places are looked up, object by object, and remembered as long as there is room. */
+#include "base/cleanup.h"
+#include "base/file_system.h"
+#include "report/view/symbols_state.h"
+#include "symbol/jit/jit_codes.h"
+#include "symbol/object_symbols.h"
+#include "target/proc_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/*
+ * A place takes some 400 bytes, with its names, here and in the symbolizer: 100,000 places, and
+ * what the last report needed if that is more.
+ */
+#define MAX_CACHED_BYTES (32ULL << 20)
+/* The kernel's has 15 MB at most so far. */
+#define KALLSYMS_MAX (256u << 20)
+
+static const struct symbol_frame nothing_frame = { 0 };
+static const struct symbol nothing = { .n_frames = 1, .frames = &nothing_frame };
+
+static uint64_t entry_hash(const void *item)
+{
+	const struct entry *e = item;
+	uint64_t where = e->object ? e->object->index : (uint64_t)e->slot << 32 | e->code;
+
+	return hash_u64(e->offset ^ hash_u64(where * 2 + e->is_call));
+}
+
+static bool entry_equal(const void *item_a, const void *item_b)
+{
+	const struct entry *a = item_a, *b = item_b;
+
+	return a->object == b->object && a->slot == b->slot && a->code == b->code &&
+	       a->offset == b->offset && a->is_call == b->is_call;
+}
+
+static const struct hashmap_ops entry_ops = {
+	.hash = entry_hash,
+	.equal = entry_equal,
+	.free_item = free,
+};
+
+int symbols_new(const struct model *model, struct symbolizer *symbolizer, bool open_files,
+		struct symbols **ret_symbols)
+{
+	_cleanup_(symbols_free_p) struct symbols *symbols = calloc(1, sizeof(*symbols));
+	int r;
+
+	if (!symbols)
+		return -ENOMEM;
+	symbols->model = model;
+	symbols->symbolizer = symbolizer;
+	symbols->open_files = open_files;
+	r = jit_codes_new(&symbols->jit);
+	if (r == 0)
+		r = hashmap_new(&entry_ops, &symbols->entries);
+	if (r < 0)
+		return r;
+	*ret_symbols = TAKE_PTR(symbols);
+	return 0;
+}
+
+static void drop_kept(struct symbols *symbols)
+{
+	vec_foreach(&symbols->kept, kept)
+		free(*kept);
+	symbols->kept.len = 0;
+	symbols->kept_bytes = 0;
+}
+
+void symbols_free(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	vec_done(&symbols->objects);
+	vec_done(&symbols->pending);
+	drop_kept(symbols);
+	vec_done(&symbols->kept);
+	hashmap_free(symbols->entries);
+	jit_codes_free(symbols->jit);
+	free(symbols);
+}
+
+/*
+ * The root directory of the process that mapped the object, where its debug files are looked for;
+ * false when it is this host's, or the process is gone.
+ */
+static bool foreign_root(const struct model *model, uint32_t slot, char path[32])
+{
+	const struct model_process *process = model_find_process(model, slot);
+	_cleanup_close_ int root_fd = -1, our_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat theirs, ours;
+
+	if (!process || !process->known)
+		return false;
+	snprintf(path, 32, "/proc/%u/root", process->pid);
+	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0 || our_fd < 0 || file_status(root_fd, &theirs) < 0 ||
+	    file_status(our_fd, &ours) < 0)
+		return false;
+	return theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino;
+}
+
+/* The file must be the one that was mapped: a path may hold another one by now. */
+static bool build_id_differs(const struct symbol_object *opened, const struct model_object *object)
+{
+	const char *have = symbol_object_build_id(opened);
+	char want[2 * RECORD_BUILD_ID_MAX + 1] = "";
+
+	for (size_t i = 0; i < object->build_id_len; i++)
+		snprintf(want + 2 * i, 3, "%02x", object->build_id[i]);
+	return *want && *have && strcmp(want, have) != 0;
+}
+
+int symbols_open(struct symbols *symbols, const struct model_object *object, const char *local_path,
+		 uint32_t slot, struct symbol_object **ret_object)
+{
+	_cleanup_close_ int fd = -1;
+	char root[32];
+	bool has_root;
+	int r;
+
+	if (local_path)
+		fd = reopen_own(local_path);
+	has_root = fd >= 0 && foreign_root(symbols->model, slot, root);
+	r = symbolizer_object(symbols->symbolizer, object->path, object->dev, object->ino, fd,
+			      has_root ? root : NULL, ret_object);
+	if (r < 0 || fd < 0 || !build_id_differs(*ret_object, object))
+		return r;
+	return symbolizer_object(symbols->symbolizer, object->path, object->dev, object->ino, -1,
+				 NULL, ret_object);
+}
+
+int symbols_update(struct symbols *symbols)
+{
+	size_t n = object_table_count(model_objects(symbols->model));
+	int r = vec_reserve(&symbols->objects, n);
+
+	while (r == 0 && symbols->objects.len < n) {
+		const struct model_object *object =
+			object_table_get(model_objects(symbols->model), symbols->objects.len);
+
+		r = symbols_open(symbols, object, symbols->open_files ? object->local_path : NULL,
+				 object->slot, &symbols->objects.data[symbols->objects.len]);
+		if (r == 0)
+			symbols->objects.len++;
+	}
+	return r;
+}
+
+/*
+ * The kernel's symbols, when its first frame is looked up: it takes a tenth of a second. Where they
+ * cannot be read its frames stay unknown.
+ */
+static int read_kernel(struct symbols *symbols, const struct model_object *object)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	if (!symbols->open_files || symbols->has_kernel)
+		return 0;
+	symbols->has_kernel = true;
+	if (proc_kallsyms_read(KALLSYMS_MAX, &text) < 0)
+		return strbuf_error(&text);
+	return symbolizer_kallsyms(symbols->symbolizer, object->path, strbuf_str(&text), text.len,
+				   &symbols->objects.data[object->index]);
+}
+
+int symbols_remember(struct symbols *symbols, const struct entry *found, struct entry **ret_entry)
+{
+	struct entry *entry = hashmap_find(symbols->entries, found);
+	int r;
+
+	if (!entry) {
+		entry = malloc(sizeof(*entry));
+		if (!entry)
+			return -ENOMEM;
+		*entry = *found;
+		entry->resolved.symbol = &entry->symbol;
+		if (entry->code)
+			entry->symbol = (struct symbol){ 1, &entry->frame };
+		r = hashmap_insert(symbols->entries, entry);
+		if (r < 0) {
+			free(entry);
+			return r;
+		}
+	}
+	*ret_entry = entry;
+	return 0;
+}
+
+/*
+ * The code of a process, or what it inherited from the one that it was forked from: the run-time
+ * said that once. 0 or -ENOMEM; not found: code 0.
+ */
+static int find_jit(struct symbols *symbols, const struct symbols_at *at,
+		    struct jit_place *ret_place)
+{
+	uint32_t slot = at->slot;
+	int r = -ENOENT;
+
+	*ret_place = (struct jit_place){ 0 };
+	while (slot != RECORD_NO_SLOT && r == -ENOENT) {
+		const struct model_process *process = model_find_process(symbols->model, slot);
+
+		r = jit_codes_find(symbols->jit, slot, at->addr, at->is_call, at->time_ns,
+				   ret_place);
+		slot = process ? process->parent_slot : RECORD_NO_SLOT;
+	}
+	return r == -ENOENT ? 0 : r;
+}
+
+static int resolve_jit(struct symbols *symbols, const struct model_place *place,
+		       const struct symbols_at *at, const struct resolved **ret_resolved)
+{
+	struct entry entry = {
+		.slot = at->slot,
+		.offset = at->addr,
+		.is_call = at->is_call,
+		.symbol = nothing,
+	};
+	struct jit_place found;
+	struct entry *kept;
+	int r = find_jit(symbols, at, &found);
+
+	if (r < 0)
+		return r;
+	entry.code = found.code;
+	entry.frame = found.frame;
+	entry.resolved = (struct resolved){
+		.object = found.code && found.source ? found.source : place->object->path,
+		.vaddr = at->addr,
+	};
+	r = symbols_remember(symbols, &entry, &kept);
+	if (r == 0)
+		*ret_resolved = &kept->resolved;
+	return r;
+}
+
+int symbols_resolve(struct symbols *symbols, const struct model_place *place,
+		    const struct symbols_at *at, const struct resolved **ret_resolved)
+{
+	struct entry entry = {
+		.object = place->object,
+		.offset = place->file_offset,
+		.is_call = at->is_call,
+		.symbol = nothing,
+	};
+	struct entry *kept;
+	int r;
+
+	if (place->object->is_anonymous)
+		return resolve_jit(symbols, place, at, ret_resolved);
+	kept = hashmap_find(symbols->entries, &entry);
+	if (kept) {
+		*ret_resolved = &kept->resolved;
+		return 0;
+	}
+	r = symbols_update(symbols);
+	if (r == 0 && model_object_is_kernel(place->object))
+		r = read_kernel(symbols, place->object);
+	if (r == 0)
+		r = vec_reserve(&symbols->pending, symbols->pending.len + 1);
+	if (r < 0)
+		return r;
+	entry.opened = symbols->objects.data[place->object->index];
+	entry.resolved.object = place->object->path;
+	entry.resolved.vaddr = symbol_object_vaddr(entry.opened, entry.offset);
+	r = symbols_remember(symbols, &entry, &kept);
+	if (r < 0)
+		return r;
+	symbols->pending.data[symbols->pending.len++] = kept;
+	*ret_resolved = &kept->resolved;
+	return 0;
+}
+
+int symbols_keep(struct symbols *symbols, const struct resolved *resolved, const void *data,
+		 size_t len, const void **ret_kept)
+{
+	struct entry *entry = NULL;
+	void *copy;
+	int r;
+
+	/* All that symbols_resolve gives is in an entry of ours. */
+	if (resolved)
+		entry = (struct entry *)((char *)resolved - offsetof(struct entry, resolved));
+	if (entry && entry->kept && memcmp(entry->kept, data, len) == 0) {
+		*ret_kept = entry->kept;
+		return 0;
+	}
+	r = vec_reserve(&symbols->kept, symbols->kept.len + 1);
+	copy = r == 0 ? malloc(len) : NULL;
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, data, len);
+	symbols->kept.data[symbols->kept.len++] = copy;
+	symbols->kept_bytes += len + sizeof(copy);
+	if (entry)
+		entry->kept = copy;
+	*ret_kept = copy;
+	return 0;
+}
+
+int symbols_compare(const void *item_a, const void *item_b)
+{
+	const struct entry *a = *(const struct entry *const *)item_a;
+	const struct entry *b = *(const struct entry *const *)item_b;
+
+	if (a->object->index != b->object->index)
+		return a->object->index < b->object->index ? -1 : 1;
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return (int)a->is_call - (int)b->is_call;
+}
+
+static int settle_entry(struct symbols *symbols, struct entry *entry)
+{
+	const struct object_place place = { entry->offset, entry->is_call };
+	const struct symbol *symbol;
+	int r;
+
+	if (!symbol_object_is_closed(entry->opened))
+		r = symbolizer_resolve(symbols->symbolizer, entry->opened, entry->offset,
+				       entry->is_call, &symbol);
+	else
+		r = symbolizer_find(symbols->symbolizer, entry->opened, &place, &symbol);
+	if (r == 0)
+		entry->symbol = *symbol;
+	if (r != -ENOENT)
+		return r;
+	entry->is_missed = true;
+	symbols->n_missed++;
+	return 0;
+}
+
+/* The next pending places that belong to one object; `places` has room for all. */
+static int settle_object(struct symbols *symbols, size_t first, struct object_place *places,
+			 size_t *ret_end)
+{
+	struct symbol_object *opened = symbols->pending.data[first]->opened;
+	size_t i;
+	int r;
+
+	for (i = first; i < symbols->pending.len; i++) {
+		const struct entry *entry = symbols->pending.data[i];
+
+		if (entry->opened != opened)
+			break;
+		places[i - first] = (struct object_place){ entry->offset, entry->is_call };
+	}
+	*ret_end = i;
+	r = symbol_object_is_closed(opened) ?
+		    0 :
+		    symbolizer_look_up(symbols->symbolizer, opened, places, i - first);
+	for (i = first; r == 0 && i < *ret_end; i++)
+		r = settle_entry(symbols, symbols->pending.data[i]);
+	return r;
+}
+
+/* By object, since not all can be held in memory at once. */
+int symbols_settle(struct symbols *symbols)
+{
+	_cleanup_free_ struct object_place *places =
+		calloc(symbols->pending.len + 1, sizeof(*places));
+	int r = places ? 0 : -ENOMEM;
+
+	if (symbols->pending.len > 1)
+		qsort(symbols->pending.data, symbols->pending.len, sizeof(symbols->pending.data[0]),
+		      symbols_compare);
+	for (size_t i = 0; r == 0 && i < symbols->pending.len;)
+		r = settle_object(symbols, i, places, &i);
+	if (r == 0)
+		symbols->pending.len = 0;
+	return r;
+}
+
+/* The entries point into what the symbolizer has found. */
+static int forget_entries(struct symbols *symbols)
+{
+	struct hashmap *entries;
+	int r = hashmap_new(&entry_ops, &entries);
+
+	if (r < 0)
+		return r;
+	hashmap_free(symbols->entries);
+	symbols->entries = entries;
+	symbols->pending.len = 0;
+	symbols->n_missed = 0;
+	drop_kept(symbols);
+	return 0;
+}
+
+int symbols_age(struct symbols *symbols)
+{
+	uint64_t own = hashmap_size(symbols->entries) * sizeof(struct entry) + symbols->kept_bytes;
+	int r;
+
+	/* What a recording said is said once. */
+	if (!symbols->open_files)
+		return 0;
+	r = symbolizer_age(symbols->symbolizer,
+			   own < MAX_CACHED_BYTES ? MAX_CACHED_BYTES - own : 0);
+	return r > 0 || (r == 0 && own > MAX_CACHED_BYTES) ? forget_entries(symbols) : r;
+}
+
+int symbols_fetch_from(struct symbols *symbols, struct debuginfod *debuginfod)
+{
+	int r = forget_entries(symbols);
+
+	return r < 0 ? r : symbolizer_fetch_from(symbols->symbolizer, debuginfod);
+}

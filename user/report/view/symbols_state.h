@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parts of report/view/symbols.h share: symbols_lookup.c, which alone makes entries,
+ * symbols_files.c and symbols_records.c.
+ */
+#ifndef MEMTRACED_REPORT_VIEW_SYMBOLS_STATE_H
+#define MEMTRACED_REPORT_VIEW_SYMBOLS_STATE_H
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "report/view/symbols.h"
+
+/* Something looked up: a file offset of an object, or an address in a process's JIT code. */
+struct entry {
+	const struct model_object *object; /* NULL: JIT */
+	uint32_t slot, code;		   /* JIT: jit_place.code, 0 for unknown code; else 0 */
+	uint64_t offset;
+	bool is_call;
+	const void *kept;	      /* by symbols_keep: the latest */
+	bool handed_over;	      /* by symbols_each_new */
+	bool is_missed;		      /* its object was closed when it was to be looked up */
+	struct symbol_object *opened; /* NULL: JIT */
+	struct resolved resolved;
+	struct symbol symbol; /* what `resolved` points to: unknown until symbols_settle */
+	struct symbol_frame frame;
+};
+
+struct symbols {
+	const struct model *model;
+	struct symbolizer *symbolizer;
+	bool open_files;
+	size_t n_closed;		     /* objects, by symbols_close_file */
+	size_t n_missed;		     /* entries of such that could not be looked up */
+	bool has_kernel;		     /* /proc/kallsyms was read */
+	VEC(struct symbol_object *) objects; /* by the index of the model's */
+	struct jit_codes *jit;
+	struct hashmap *entries;
+	VEC(struct entry *) pending; /* not looked up so far */
+	VEC(void *) kept;	     /* as long as the entries */
+	uint64_t kept_bytes;
+	uint64_t unread_codes;
+	uint64_t recorded_unread; /* what a recording says of it; of what was handed over */
+	size_t last_object;	  /* where the last RECORD_SYMBOL belonged: they come grouped */
+};
+
+/* Keeps a result; *ret_entry is the one that is there already, if there is one. 0 or -ENOMEM. */
+int symbols_remember(struct symbols *symbols, const struct entry *found, struct entry **ret_entry);
+
+/* Orders pointers to entries by object and place. */
+int symbols_compare(const void *item_a, const void *item_b);
+
+/*
+ * Opens what a process maps. local_path: where this host can open it; NULL: it cannot, or its files
+ * are not those of the run. slot: a process that maps it. 0 or -ENOMEM.
+ */
+int symbols_open(struct symbols *symbols, const struct model_object *object, const char *local_path,
+		 uint32_t slot, struct symbol_object **ret_object);
+
+#endif

@@ -13,7 +13,11 @@ _Static_assert(sizeof(bool) == 1 && sizeof(int) == 4, "FIELD_BOOL, FIELD_U32");
 #define NO_STRING UINT32_MAX
 #define SAME_STRING (UINT32_MAX - 1)
 
+static const struct field u8_fields[] = { { .kind = FIELD_U8 }, F_END };
+static const struct field u32_fields[] = { { .kind = FIELD_U32 }, F_END };
 static const struct field u64_fields[] = { { .kind = FIELD_U64 }, F_END };
+const struct layout codec_u8 = { "uint8_t", sizeof(uint8_t), u8_fields, NULL };
+const struct layout codec_u32 = { "uint32_t", sizeof(uint32_t), u32_fields, NULL };
 const struct layout codec_u64 = { "uint64_t", sizeof(uint64_t), u64_fields, NULL };
 
 static uint32_t max_length(const struct field *field)
@@ -428,6 +432,11 @@ struct decoder decoder_of(const struct strbuf *message)
 uint8_t decoder_byte(struct decoder *decoder)
 {
 	return (uint8_t)read_integer(decoder, 1);
+}
+
+void decoder_refuse(struct decoder *decoder)
+{
+	fail(decoder, -EBADMSG);
 }
 
 void codec_read(struct decoder *decoder, const struct layout *layout, void *to)

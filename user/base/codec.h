@@ -63,8 +63,8 @@ struct field_code {
 	const void *(*pointer)(uint32_t number, const void *context); /* NULL: no such number */
 };
 
-/* A layout whose struct is one uint64_t. */
-extern const struct layout codec_u64;
+/* Layouts whose struct is one integer. */
+extern const struct layout codec_u8, codec_u32, codec_u64;
 
 /* Appends the bytes. Longer optional strings than `max` go as NULL. Errors stay in `out`. */
 void codec_write(struct strbuf *out, const struct layout *layout, const void *from,
@@ -83,11 +83,12 @@ struct decoder {
 struct decoder decoder_of(const struct strbuf *message);
 /* The next byte; 0 and an error when there is none. */
 uint8_t decoder_byte(struct decoder *decoder);
+void decoder_refuse(struct decoder *decoder); /* what was read: -EBADMSG */
 /* After an error, also an earlier one, *to is all zero and owns nothing. */
 void codec_read(struct decoder *decoder, const struct layout *layout, void *to);
 /* 0; -EBADMSG: something was wrong, or is left; or -ENOMEM. */
 int decoder_end(const struct decoder *decoder);
-/* Of a message that is this struct and nothing else. As decoder_end(). */
+/* Of a message that is nothing else. As decoder_end(). */
 int codec_read_all(const struct strbuf *message, const struct layout *layout, void *to);
 
 /* Frees what a struct that was read owns, and sets it to NULL. */
@@ -131,7 +132,7 @@ void codec_done(const struct layout *layout, void *value);
 /* An array, all of whose elements are of that type. */
 #define F_REPEAT(type, member, element, of_)                                                       \
 	F_ROW(type, member, .kind = FIELD_REPEAT,                                                  \
-	      .max = MEMBER_SIZE(type, member) / sizeof(element), .of = of_)
+	      .max = MEMBER_SIZE(type, member) / (sizeof(element)), .of = of_)
 #define F_COUNTED(type, member, n, kind_, max_, of_)                                               \
 	F_ROW(type, member, .count = offsetof(struct type, n), .count_size = MEMBER_SIZE(type, n), \
 	      .kind = kind_, .max = max_, .of = of_)

@@ -109,6 +109,13 @@ static volatile union every_struct {
 	struct object_range *object_range;
 	struct object_ranges *object_ranges;
 	struct object_near *object_near;
+	struct keeper_order *keeper_order;
+	struct keeper_stopped *keeper_stopped;
+	struct file_helper_order *file_helper_order;
+	struct file_helper_asked *file_helper_asked;
+	struct file_helper_chunk *file_helper_chunk;
+	struct open_map *open_map;
+	struct open_in_root *open_in_root;
 } every_struct;
 
 static bool is_called(Dwarf_Die *die, const char *name)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/replay/hostile_records.h"
 
+#include "base/codec.h"
 #include "trace/record/record_codec.h"
-#include "trace/record/record_layout.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,23 +35,6 @@ struct copy {
 	enum hostile how;
 	bool changed;
 };
-
-static size_t integer_size(enum field_kind kind)
-{
-	switch (kind) {
-	case FIELD_U8:
-	case FIELD_BOOL:
-		return 1;
-	case FIELD_U16:
-		return 2;
-	case FIELD_U32:
-		return 4;
-	case FIELD_U64:
-		return 8;
-	default:
-		return 0;
-	}
-}
 
 static uint64_t other_integer(uint64_t value, size_t size, enum hostile how)
 {
@@ -136,7 +119,7 @@ static void copy_integer(struct copy *c, size_t size, bool change)
 
 static void copy_fields(struct copy *c, const struct field *fields);
 
-static void copy_list(struct copy *c, enum field_kind kind, bool change)
+static void copy_list(struct copy *c, const struct layout *of, bool change)
 {
 	_cleanup_strbuf_ struct strbuf nowhere = { 0 };
 	struct strbuf *to = c->to;
@@ -150,23 +133,27 @@ static void copy_list(struct copy *c, enum field_kind kind, bool change)
 	if (empty)
 		c->to = &nowhere;
 	for (uint32_t i = 0; i < n; i++)
-		copy_fields(c, record_list_kind(kind)->fields);
+		copy_fields(c, of->fields);
 	c->to = to;
 }
 
 static void copy_fields(struct copy *c, const struct field *fields)
 {
 	for (const struct field *f = fields; f->kind; f++) {
-		bool change = c->fields++ == c->at;
-		size_t size = integer_size(f->kind);
+		bool change;
 
+		for (uint32_t i = 0; f->kind == FIELD_REPEAT && i < f->max; i++)
+			copy_fields(c, f->of->fields);
+		if (f->kind == FIELD_REPEAT || f->kind == FIELD_LOCAL)
+			continue;
+		change = c->fields++ == c->at;
 		c->changed |= change;
-		if (size > 0)
-			copy_integer(c, size, change);
-		else if (f->kind == FIELD_BYTES_20)
-			copy_bytes(c, RECORD_BUILD_ID_MAX);
-		else if (f->kind >= FIELD_FIRST_LIST)
-			copy_list(c, f->kind, change);
+		if (f->kind <= FIELD_FILE_OFFSET)
+			copy_integer(c, FIELD_WIDTH(f->kind), change);
+		else if (f->kind == FIELD_BYTES)
+			copy_bytes(c, f->max);
+		else if (f->kind == FIELD_LIST)
+			copy_list(c, f->of, change);
 		else
 			copy_string(c, change);
 	}

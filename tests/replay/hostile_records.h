@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Recordings by others: the payloads of a run's records, and copies of them with one field, or one
- * record, made to be what no memtraced writes. By the tables of trace/record/record_layout.h, so
+ * record, made to be what no memtraced writes. By the tables of trace/record/record_layout.c, so
  * that a new record or field is covered as soon as it is there.
  */
 #ifndef MEMTRACED_TESTS_REPLAY_HOSTILE_RECORDS_H

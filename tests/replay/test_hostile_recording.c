@@ -20,7 +20,6 @@
 /* What a recording is read into. */
 struct reader {
 	struct fixture fixture;
-	struct record_decoder *decoder;
 	FILE *null;
 	struct perf_script_stream *stream; /* NULL before the first event */
 	struct leak_result *leaks;
@@ -30,14 +29,12 @@ static void reader_init(struct reader *reader, FILE *null)
 {
 	*reader = (struct reader){ .null = null };
 	fixture_init(&reader->fixture);
-	assert_int_equal(record_decoder_new(false, &reader->decoder), 0);
 }
 
 static void reader_done(struct reader *reader)
 {
 	perf_script_stream_free(reader->stream);
 	leak_result_free(reader->leaks);
-	record_decoder_free(reader->decoder);
 	fixture_done(&reader->fixture);
 }
 
@@ -62,11 +59,12 @@ static void read_payload(struct reader *reader, const struct payload *payload)
 {
 	struct record record;
 
-	if (record_decode(reader->decoder, payload->type, strbuf_str(&payload->bytes),
-			  payload->bytes.len, &record) < 0)
+	if (record_decode(false, payload->type, strbuf_str(&payload->bytes), payload->bytes.len,
+			  &record) < 0)
 		return;
 	(void)fixture_apply(&record, &reader->fixture);
 	read_others(reader, &record);
+	record_done(&record);
 }
 
 /* No byte of what others wrote controls the terminal that shows a text. */

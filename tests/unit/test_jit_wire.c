@@ -155,7 +155,7 @@ static void put_good(struct strbuf *answer)
 				       .malformed = 2,
 				       .n_items = N_ELEMENTS(items) };
 
-	jit_put_head(answer, &head);
+	codec_write(answer, &jit_head_layout, &head, NULL);
 	for (size_t i = 0; i < N_ELEMENTS(items); i++)
 		assert_int_equal(jit_put_item(answer, &items[i]), 0);
 }
@@ -163,19 +163,19 @@ static void put_good(struct strbuf *answer)
 static bool read_answer(const struct strbuf *answer, const struct jit_asked *asked)
 {
 	_cleanup_(jit_item_room_done) struct jit_item_room room = {};
-	struct wire_reader reader = wire_read(answer);
-	struct jit_head head = jit_get_head(&reader, asked);
-	int r = reader.bad ? -EBADMSG : 0;
+	struct decoder decoder = decoder_of(answer);
+	struct jit_head head = jit_get_head(&decoder, asked);
+	int r = decoder.error;
 
 	for (uint32_t i = 0; r == 0 && i < head.n_items; i++) {
 		struct jit_item item;
 
-		r = jit_get_item(&reader, &room, &item);
+		r = jit_get_item(&decoder, &room, &item);
 		for (size_t k = 0; r == 0 && k < item.n_lines; k++)
 			assert_true(strlen(item.lines[k].file) <= JIT_MAX_NAME);
 	}
 	assert_true(r == 0 || r == -EBADMSG);
-	return r == 0 && wire_is_read(&reader);
+	return r == 0 && decoder_end(&decoder) == 0;
 }
 
 static void assert_same_text(const char *a, const char *b)
@@ -190,18 +190,18 @@ static void what_is_put_comes_back(void **state)
 	const struct jit_asked asked = { .state = { .offset = 40 } };
 	_cleanup_(jit_item_room_done) struct jit_item_room room = {};
 	_cleanup_strbuf_ struct strbuf answer = {};
-	struct wire_reader reader;
+	struct decoder decoder;
 	struct jit_head head;
 	struct jit_item item;
 
 	(void)state;
 	put_good(&answer);
-	reader = wire_read(&answer);
-	head = jit_get_head(&reader, &asked);
+	decoder = decoder_of(&answer);
+	head = jit_get_head(&decoder, &asked);
 	assert_true(head.more && head.state.offset == 100 && head.state.lines_offset == 40 &&
 		    head.malformed == 2 && head.n_items == N_ELEMENTS(items));
 	for (size_t i = 0; i < N_ELEMENTS(items); i++) {
-		assert_int_equal(jit_get_item(&reader, &room, &item), 0);
+		assert_int_equal(jit_get_item(&decoder, &room, &item), 0);
 		assert_true(item.is_move == items[i].is_move && item.index == items[i].index &&
 			    item.start == items[i].start && item.since_ns == items[i].since_ns &&
 			    item.size_bytes == items[i].size_bytes &&
@@ -214,7 +214,7 @@ static void what_is_put_comes_back(void **state)
 			assert_string_equal(item.lines[k].file, lines[k].file);
 		}
 	}
-	assert_true(wire_is_read(&reader));
+	assert_true(decoder_end(&decoder) == 0);
 }
 
 static void no_part_of_an_answer_is_one(void **state)
@@ -277,7 +277,7 @@ static void head_must_go_on_from_what_was_asked(void **state)
 	for (size_t i = 0; i < N_ELEMENTS(heads); i++) {
 		_cleanup_strbuf_ struct strbuf answer = {};
 
-		jit_put_head(&answer, &heads[i].head);
+		codec_write(&answer, &jit_head_layout, &heads[i].head, NULL);
 		assert_int_equal(read_answer(&answer, &asked), heads[i].good);
 	}
 }
@@ -288,18 +288,18 @@ static void longer_names_are_cut_and_longer_files_are_none(void **state)
 	_cleanup_strbuf_ struct strbuf answer = {}, name = {};
 	struct record_jit_line line = { 0, 1, NULL };
 	struct jit_item item = { .name = NULL, .n_lines = 1, .lines = &line };
-	struct wire_reader reader;
+	struct decoder decoder;
 
 	(void)state;
 	for (int i = 0; i <= JIT_MAX_NAME; i++)
 		strbuf_addch(&name, 'n');
 	item.name = line.file = name.data;
 	assert_int_equal(jit_put_item(&answer, &item), 0);
-	reader = wire_read(&answer);
-	assert_int_equal(jit_get_item(&reader, &room, &item), 0);
+	decoder = decoder_of(&answer);
+	assert_int_equal(jit_get_item(&decoder, &room, &item), 0);
 	assert_int_equal(strlen(item.name), JIT_MAX_NAME);
 	assert_string_equal(item.lines[0].file, "");
-	assert_true(wire_is_read(&reader));
+	assert_true(decoder_end(&decoder) == 0);
 }
 
 #define WITH_WORKER(name) cmocka_unit_test_setup_teardown(name, new_worker, free_worker)

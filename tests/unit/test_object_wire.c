@@ -197,12 +197,12 @@ static void where_stacks_begin_goes_over(void **state)
 	const struct object_wants wants = { .path = "/lib" };
 	_cleanup_(object_facts_done) struct object_facts got = {};
 	_cleanup_strbuf_ struct strbuf answer = {};
-	struct wire_reader reader;
+	struct decoder decoder;
 
 	(void)state;
 	object_put_facts(&answer, &facts, &wants);
-	reader = wire_read(&answer);
-	assert_int_equal(object_get_facts(&reader, 1 << 20, &wants, &got), 0);
+	decoder = decoder_of(&answer);
+	assert_int_equal(object_get_facts(&decoder, 1 << 20, &wants, &got), 0);
 	assert_memory_equal(&got.start, &facts.start, sizeof(facts.start));
 }
 
@@ -377,34 +377,34 @@ static void functions_beyond_their_file_are_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		_cleanup_strbuf_ struct strbuf answer = {};
-		struct wire_reader reader;
+		struct decoder decoder;
 
-		object_put_ranges(&answer, &rows[i].ranges);
-		reader = wire_read(&answer);
-		assert_int_equal(object_get_ranges(&reader, 0x1000, &got),
+		codec_write(&answer, &object_ranges_layout, &rows[i].ranges, NULL);
+		decoder = decoder_of(&answer);
+		assert_int_equal(object_get_ranges(&decoder, 0x1000, &got),
 				 rows[i].good ? 0 : -EBADMSG);
 		for (size_t len = 0; len < answer.len; len++) {
-			reader = (struct wire_reader){ answer.data, answer.data + len, false };
-			assert_int_equal(object_get_ranges(&reader, 0x1000, &got), -EBADMSG);
+			decoder = (struct decoder){ .at = answer.data, .end = answer.data + len };
+			assert_int_equal(object_get_ranges(&decoder, 0x1000, &got), -EBADMSG);
 		}
 		strbuf_addch(&answer, 0);
-		reader = wire_read(&answer);
-		assert_int_equal(object_get_ranges(&reader, 0x1000, &got), -EBADMSG);
+		decoder = decoder_of(&answer);
+		assert_int_equal(object_get_ranges(&decoder, 0x1000, &got), -EBADMSG);
 	}
 }
 
 static void more_functions_than_any_file_has_are_refused(void **state)
 {
 	_cleanup_strbuf_ struct strbuf answer = {};
-	struct wire_reader reader;
+	struct decoder decoder;
 	struct object_ranges got;
 
 	(void)state;
-	wire_put_u32(&answer, OBJECT_MAX_RANGES + 1);
+	strbuf_add(&answer, &(uint32_t){ OBJECT_MAX_RANGES + 1 }, sizeof(uint32_t));
 	for (size_t i = 0; i < 2 * (OBJECT_MAX_RANGES + 1); i++)
-		wire_put_u64(&answer, 1);
-	reader = wire_read(&answer);
-	assert_int_equal(object_get_ranges(&reader, 0x1000, &got), -EBADMSG);
+		strbuf_add(&answer, &(uint64_t){ 1 }, sizeof(uint64_t));
+	decoder = decoder_of(&answer);
+	assert_int_equal(object_get_ranges(&decoder, 0x1000, &got), -EBADMSG);
 }
 
 /* Stopped, it has not answered yet when it dies. */
@@ -466,9 +466,9 @@ static bool is_of_the_table(const char *name, struct custom_allocators *custom)
 /* False: it was refused. What was taken keeps its promises. */
 static bool read_answer(struct fixture *f, const struct strbuf *answer)
 {
-	struct wire_reader reader = wire_read(answer);
+	struct decoder decoder = decoder_of(answer);
 	_cleanup_(object_facts_done) struct object_facts facts = {};
-	int r = object_get_facts(&reader, f->file_bytes, &f->wants, &facts);
+	int r = object_get_facts(&decoder, f->file_bytes, &f->wants, &facts);
 
 	assert_true(r == 0 || r == -EBADMSG);
 	for (size_t i = 0; r == 0 && facts.plan && i < facts.plan->n_probes; i++) {
@@ -531,9 +531,9 @@ static void a_request_that_ends_early_is_refused(void **state)
 	object_put_wants(&request, &f->wants);
 	assert_int_equal(strbuf_error(&request), 0);
 	for (size_t len = 0; len <= request.len; len++) {
-		struct wire_reader reader = { request.data, request.data + len, false };
+		struct decoder decoder = { .at = request.data, .end = request.data + len };
 		struct object_asked asked = {};
-		int r = object_get_wants(&reader, &asked);
+		int r = object_get_wants(&decoder, &asked);
 
 		assert_int_equal(r, len == request.len ? 0 : -EBADMSG);
 		object_asked_done(&asked);

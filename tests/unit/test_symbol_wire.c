@@ -18,14 +18,22 @@ static const struct symbol_frame frames[] = {
 	{ "outer", "outer", 0x20, "/src/a.c", 12, false },
 };
 
+static void put_place(struct strbuf *answer, const struct symbol_frame *list, size_t n)
+{
+	struct symbol_found found = { .n_frames = n };
+
+	memcpy(found.frames, list, n * sizeof(*list));
+	codec_write(answer, &symbol_found_layout, &found, NULL);
+}
+
 static void put_good_places(struct strbuf *answer)
 {
 	const struct symbol_frame unknown = { .offset = 0x1234 };
 	const struct symbol_head head = { { 1, 2, 3 }, false, 2 };
 
-	symbol_put_head(answer, &head);
-	symbol_put_place(answer, frames, N_ELEMENTS(frames));
-	symbol_put_place(answer, &unknown, 1);
+	codec_write(answer, &symbol_head_layout, &head, NULL);
+	put_place(answer, frames, N_ELEMENTS(frames));
+	put_place(answer, &unknown, 1);
 	assert_int_equal(strbuf_error(answer), 0);
 }
 
@@ -51,26 +59,25 @@ static void put_good_facts(struct strbuf *answer)
 /* Reads all of it; what was given is in bounds. */
 static bool read_places(const struct strbuf *answer, size_t n_asked)
 {
-	struct wire_reader reader = wire_read(answer);
-	struct symbol_head head = symbol_get_head(&reader, n_asked);
-	struct symbol_frame got[OBJECT_MAX_FRAMES];
+	struct decoder decoder = decoder_of(answer);
+	struct symbol_head head = symbol_get_head(&decoder, n_asked);
+	struct symbol_found got;
 
-	for (size_t i = 0; !reader.bad && i < head.n_places; i++) {
-		size_t n = symbol_get_place(&reader, got);
-
-		for (size_t k = 0; k < n; k++) {
-			assert_true(!got[k].function || strlen(got[k].function) <= SYMBOL_MAX_NAME);
-			assert_int_equal(got[k].is_inline, k + 1 < n);
+	for (size_t i = 0; decoder.error == 0 && i < head.n_places; i++) {
+		codec_read(&decoder, &symbol_found_layout, &got);
+		for (size_t k = 0; k < got.n_frames; k++) {
+			assert_true(!got.frames[k].function ||
+				    strlen(got.frames[k].function) <= SYMBOL_MAX_NAME);
+			assert_int_equal(got.frames[k].is_inline, k + 1 < got.n_frames);
 		}
 	}
-	return wire_is_read(&reader);
+	return decoder_end(&decoder) == 0;
 }
 
 static bool read_facts(const struct strbuf *answer)
 {
-	struct wire_reader reader = wire_read(answer);
 	struct elf_facts facts;
-	int r = symbol_get_facts(&reader, &facts);
+	int r = codec_read_all(answer, &symbol_facts_layout, &facts);
 
 	assert_true(r == 0 || r == -EBADMSG);
 	if (r == 0)
@@ -86,29 +93,30 @@ static bool read_two_places(const struct strbuf *answer)
 static void what_is_sent_arrives(void **state)
 {
 	_cleanup_strbuf_ struct strbuf places = {}, facts_sent = {};
-	struct symbol_frame got[OBJECT_MAX_FRAMES];
-	struct wire_reader reader;
+	struct symbol_found got;
+	struct decoder decoder;
 	struct elf_facts facts;
 
 	(void)state;
 	put_good_places(&places);
-	reader = wire_read(&places);
-	assert_int_equal(symbol_get_head(&reader, 2).counts.reads, 3);
-	assert_int_equal(symbol_get_place(&reader, got), 2);
-	assert_string_equal(got[0].function, "inner(int)");
-	assert_string_equal(got[0].linkage, "_Z5inneri");
-	assert_string_equal(got[0].file, "/src/a.cc");
-	assert_int_equal(got[0].line, 7);
-	assert_true(got[0].is_inline);
-	assert_string_equal(got[1].linkage, "outer");
-	assert_int_equal(got[1].offset, 0x20);
-	assert_int_equal(symbol_get_place(&reader, got), 1);
-	assert_null(got[0].function);
-	assert_int_equal(got[0].offset, 0x1234);
-	assert_true(wire_is_read(&reader));
+	decoder = decoder_of(&places);
+	assert_int_equal(symbol_get_head(&decoder, 2).counts.reads, 3);
+	codec_read(&decoder, &symbol_found_layout, &got);
+	assert_int_equal(got.n_frames, 2);
+	assert_string_equal(got.frames[0].function, "inner(int)");
+	assert_string_equal(got.frames[0].linkage, "_Z5inneri");
+	assert_string_equal(got.frames[0].file, "/src/a.cc");
+	assert_int_equal(got.frames[0].line, 7);
+	assert_true(got.frames[0].is_inline);
+	assert_string_equal(got.frames[1].linkage, "outer");
+	assert_int_equal(got.frames[1].offset, 0x20);
+	codec_read(&decoder, &symbol_found_layout, &got);
+	assert_int_equal(got.n_frames, 1);
+	assert_null(got.frames[0].function);
+	assert_int_equal(got.frames[0].offset, 0x1234);
+	assert_int_equal(decoder_end(&decoder), 0);
 	put_good_facts(&facts_sent);
-	reader = wire_read(&facts_sent);
-	assert_int_equal(symbol_get_facts(&reader, &facts), 0);
+	assert_int_equal(codec_read_all(&facts_sent, &symbol_facts_layout, &facts), 0);
 	assert_string_equal(facts.link, "a.debug");
 	assert_string_equal(facts.alt, "../b.debug");
 	assert_int_equal(facts.loads.len, 1);
@@ -168,9 +176,9 @@ static void answers_to_more_than_was_asked_are_refused(void **state)
 	for (size_t i = 0; i < N_ELEMENTS(heads); i++) {
 		_cleanup_strbuf_ struct strbuf answer = {};
 
-		symbol_put_head(&answer, &heads[i]);
+		codec_write(&answer, &symbol_head_layout, &heads[i], NULL);
 		for (size_t k = 0; k < 2; k++)
-			symbol_put_place(&answer, frames, N_ELEMENTS(frames));
+			put_place(&answer, frames, N_ELEMENTS(frames));
 		assert_false(read_places(&answer, 1));
 	}
 }
@@ -193,22 +201,21 @@ static void names_that_are_too_long_are_none(void **state)
 {
 	_cleanup_free_ char *name = malloc(SYMBOL_MAX_NAME + 2);
 	struct symbol_frame frame = { .function = name, .linkage = name, .file = "a.c" };
-	struct symbol_frame got[OBJECT_MAX_FRAMES];
+	struct symbol_found got;
 
 	(void)state;
 	assert_non_null(name);
 	for (size_t extra = 0; extra < 2; extra++) {
 		_cleanup_strbuf_ struct strbuf answer = {};
-		struct wire_reader reader;
 
 		memset(name, 'a', SYMBOL_MAX_NAME + extra);
 		name[SYMBOL_MAX_NAME + extra] = '\0';
-		symbol_put_place(&answer, &frame, 1);
-		reader = wire_read(&answer);
-		assert_int_equal(symbol_get_place(&reader, got), 1);
-		assert_int_equal(got[0].function == NULL, extra);
-		assert_int_equal(got[0].linkage == NULL, extra);
-		assert_string_equal(got[0].file, "a.c");
+		put_place(&answer, &frame, 1);
+		assert_int_equal(codec_read_all(&answer, &symbol_found_layout, &got), 0);
+		assert_int_equal(got.n_frames, 1);
+		assert_int_equal(got.frames[0].function == NULL, extra);
+		assert_int_equal(got.frames[0].linkage == NULL, extra);
+		assert_string_equal(got.frames[0].file, "a.c");
 	}
 }
 

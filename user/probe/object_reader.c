@@ -14,8 +14,8 @@ static int ask_for(struct worker *worker, int fd, enum object_request what, cons
 {
 	_cleanup_strbuf_ struct strbuf request = {};
 
-	wire_put_u8(&request, what);
-	wire_put_string(&request, name);
+	strbuf_addch(&request, (char)what);
+	codec_write(&request, &object_name_layout, &name, NULL);
 	return worker_call(worker, &request, &fd, 1, answer);
 }
 
@@ -32,7 +32,7 @@ void object_ask_facts(struct worker *worker, int fd, const struct object_wants *
 {
 	_cleanup_strbuf_ struct strbuf request = {};
 
-	wire_put_u8(&request, OBJECT_FACTS);
+	strbuf_addch(&request, OBJECT_FACTS);
 	object_put_wants(&request, wants);
 	worker_ask_ahead(worker, &request, fd);
 }
@@ -41,19 +41,19 @@ int object_read_facts(struct worker *worker, int fd, const struct object_wants *
 		      struct object_facts *ret_facts)
 {
 	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
-	struct wire_reader reader;
+	struct decoder decoder;
 	struct stat st;
 	int r;
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	wire_put_u8(&request, OBJECT_FACTS);
+	strbuf_addch(&request, OBJECT_FACTS);
 	object_put_wants(&request, wants);
 	r = worker_call(worker, &request, &fd, 1, &answer);
 	if (r < 0)
 		return r;
-	reader = wire_read(&answer);
-	r = object_get_facts(&reader, (uint64_t)st.st_size, wants, ret_facts);
+	decoder = decoder_of(&answer);
+	r = object_get_facts(&decoder, (uint64_t)st.st_size, wants, ret_facts);
 	if (r < 0)
 		return r == -EBADMSG ? worker_distrust(worker) : r;
 	if (wants->unwinding)
@@ -67,8 +67,8 @@ int object_read_rows(struct worker *worker, int fd, const struct cfi_key *key,
 	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
 	int r;
 
-	wire_put_u8(&request, OBJECT_ROWS);
-	object_put_key(&request, key);
+	strbuf_addch(&request, OBJECT_ROWS);
+	codec_write(&request, &object_key_layout, key, NULL);
 	r = worker_call(worker, &request, &fd, 1, &answer);
 	if (r < 0)
 		return r;
@@ -82,26 +82,26 @@ int object_read_function(struct worker *worker, int fd, const char *name,
 			 struct object_ranges *ret_ranges)
 {
 	_cleanup_strbuf_ struct strbuf answer = {};
-	struct wire_reader reader;
+	struct decoder decoder;
 	struct stat st;
 	int r = fstat(fd, &st) < 0 ? -errno : ask_for(worker, fd, OBJECT_FUNCTION, name, &answer);
 
 	if (r < 0)
 		return r;
-	reader = wire_read(&answer);
-	r = object_get_ranges(&reader, (uint64_t)st.st_size, ret_ranges);
+	decoder = decoder_of(&answer);
+	r = object_get_ranges(&decoder, (uint64_t)st.st_size, ret_ranges);
 	return r < 0 ? worker_distrust(worker) : 0;
 }
 
 int object_read_near(struct worker *worker, int fd, struct near_names *near)
 {
 	_cleanup_strbuf_ struct strbuf answer = {};
-	struct wire_reader reader;
+	struct decoder decoder;
 	int r = ask_for(worker, fd, OBJECT_NEAR, near->word, &answer);
 
 	if (r < 0)
 		return r;
-	reader = wire_read(&answer);
-	r = object_get_near(&reader, near);
+	decoder = decoder_of(&answer);
+	r = object_get_near(&decoder, near);
 	return r < 0 ? worker_distrust(worker) : 0;
 }

@@ -9,11 +9,11 @@
 #include <errno.h>
 #include <string.h>
 
-static int serve_facts(struct wire_reader *reader, int fd, struct strbuf *answer)
+static int serve_facts(struct decoder *decoder, int fd, struct strbuf *answer)
 {
 	_cleanup_(object_asked_done) struct object_asked asked = {};
 	struct object_facts facts;
-	int r = object_get_wants(reader, &asked);
+	int r = object_get_wants(decoder, &asked);
 
 	if (r == 0)
 		r = object_facts_read(fd, &asked.wants, &facts);
@@ -25,17 +25,17 @@ static int serve_facts(struct wire_reader *reader, int fd, struct strbuf *answer
 }
 
 /* Nothing follows when the file is another by now, or has no rows that could be made. */
-static int serve_rows(struct wire_reader *reader, int fd, struct strbuf *answer)
+static int serve_rows(struct decoder *decoder, int fd, struct strbuf *answer)
 {
 	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
 	_cleanup_(cfi_rows_free_p) struct cfi_rows *rows = NULL;
 	_cleanup_free_ uint8_t *bytes = NULL;
-	struct cfi_key asked = {}, key;
+	struct cfi_key asked, key;
 	size_t len = 0;
 	int r;
 
-	object_get_key(reader, &asked);
-	if (!wire_is_read(reader))
+	codec_read(decoder, &object_key_layout, &asked);
+	if (decoder_end(decoder) < 0)
 		return -EBADMSG;
 	r = elf_file_new(fd, &elf);
 	if (r == 0) {
@@ -67,14 +67,15 @@ static void offer_symbols(const struct elf_file *elf, struct near_names *near)
 	}
 }
 
-static int serve_near(struct wire_reader *reader, int fd, struct strbuf *answer)
+static int serve_near(struct decoder *decoder, int fd, struct strbuf *answer)
 {
 	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
-	const char *word = wire_get_string(reader, reader->end - reader->at);
 	struct near_names near;
+	const char *word;
 	int r;
 
-	if (!word || !wire_is_read(reader))
+	codec_read(decoder, &object_name_layout, &word);
+	if (decoder_end(decoder) < 0)
 		return -EBADMSG;
 	near_names_init(&near, word);
 	r = elf_file_new(fd, &elf);
@@ -85,16 +86,17 @@ static int serve_near(struct wire_reader *reader, int fd, struct strbuf *answer)
 	return r == -ENOMEM ? r : 0;
 }
 
-static int serve_function(struct wire_reader *reader, int fd, struct strbuf *answer)
+static int serve_function(struct decoder *decoder, int fd, struct strbuf *answer)
 {
 	_cleanup_(elf_file_free_p) struct elf_file *elf = NULL;
-	const char *name = wire_get_string(reader, reader->end - reader->at);
 	struct object_ranges ranges = { .n = 0 };
 	const struct elf_symbol *symbols = NULL;
+	const char *name;
 	size_t n = 0;
 	int r;
 
-	if (!name || !wire_is_read(reader))
+	codec_read(decoder, &object_name_layout, &name);
+	if (decoder_end(decoder) < 0)
 		return -EBADMSG;
 	r = elf_file_new(fd, &elf);
 	if (r == 0)
@@ -108,34 +110,34 @@ static int serve_function(struct wire_reader *reader, int fd, struct strbuf *ans
 			ranges.n++;
 	}
 	/* Else it has changed since, or is no ELF file: nothing is in it. */
-	object_put_ranges(answer, &ranges);
+	codec_write(answer, &object_ranges_layout, &ranges, NULL);
 	return r == -ENOMEM ? r : 0;
 }
 
 bool object_server_knows(const struct strbuf *request)
 {
-	struct wire_reader reader = wire_read(request);
-	uint8_t first = wire_get_u8(&reader);
+	struct decoder decoder = decoder_of(request);
+	uint8_t first = decoder_byte(&decoder);
 
 	return first >= OBJECT_FACTS && first <= OBJECT_FUNCTION;
 }
 
 int object_serve(const struct strbuf *request, const int *fds, size_t n_fds, struct strbuf *answer)
 {
-	struct wire_reader reader = wire_read(request);
-	uint8_t first = wire_get_u8(&reader);
+	struct decoder decoder = decoder_of(request);
+	uint8_t first = decoder_byte(&decoder);
 
 	if (n_fds != 1)
 		return -EBADMSG;
 	switch (first) {
 	case OBJECT_FACTS:
-		return serve_facts(&reader, fds[0], answer);
+		return serve_facts(&decoder, fds[0], answer);
 	case OBJECT_ROWS:
-		return serve_rows(&reader, fds[0], answer);
+		return serve_rows(&decoder, fds[0], answer);
 	case OBJECT_NEAR:
-		return serve_near(&reader, fds[0], answer);
+		return serve_near(&decoder, fds[0], answer);
 	case OBJECT_FUNCTION:
-		return serve_function(&reader, fds[0], answer);
+		return serve_function(&decoder, fds[0], answer);
 	default:
 		return -EBADMSG;
 	}

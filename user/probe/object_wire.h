@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the daemon asks about a file that is traced, and what it is answered (sandbox/wire.h).
- * Whoever gets an answer takes it for hostile, and whoever serves takes a request for damaged at
- * worst; both check all that they read.
+ * What the daemon asks about a file that is traced, and what it is answered: tables of
+ * base/codec.h. Answers are read as hostile, requests as damaged at worst; all that is read is
+ * checked.
  */
 #ifndef MEMTRACED_PROBE_OBJECT_WIRE_H
 #define MEMTRACED_PROBE_OBJECT_WIRE_H
 
+#include "base/codec.h"
+#include "config/near_name.h"
 #include "probe/insn_types.h"
 #include "probe/object_facts.h"
-#include "sandbox/wire.h"
 
 #include <stddef.h>
-
-struct near_names;
 
 /* The first byte of a request; those of symbol/symbol_wire.h are lower. */
 enum object_request {
@@ -27,25 +26,35 @@ enum object_request {
 struct object_asked {
 	struct object_wants wants;
 	struct plan_emulation emulation;
+	size_t n_functions, n_names;
+	struct custom_function *functions;
+	char **names; /* the message's; NULL behind the last */
 	struct custom_allocators *custom;
-	char **names; /* the message's */
 };
+extern const struct layout object_asked_layout;
 
 void object_put_wants(struct strbuf *request, const struct object_wants *wants);
 /* 0, -EBADMSG or -ENOMEM; `ret_asked` points into itself and into the message. */
-int object_get_wants(struct wire_reader *reader, struct object_asked *ret_asked);
+int object_get_wants(struct decoder *decoder, struct object_asked *ret_asked);
 void object_asked_done(struct object_asked *asked);
+
+/* Facts, and which of the user's functions were found. */
+struct object_answer {
+	size_t n_functions;
+	struct custom_function *functions;
+	struct object_facts facts;
+};
+extern const struct layout object_answer_layout;
 
 /* `wants` are those that were asked: their allocators are told what was found. */
 void object_put_facts(struct strbuf *answer, const struct object_facts *facts,
 		      const struct object_wants *wants);
 /* Of a file of so many bytes. 0, -EBADMSG or -ENOMEM; `ret_facts` is for object_facts_done(). */
-int object_get_facts(struct wire_reader *reader, uint64_t file_bytes,
-		     const struct object_wants *wants, struct object_facts *ret_facts);
+int object_get_facts(struct decoder *decoder, uint64_t file_bytes, const struct object_wants *wants,
+		     struct object_facts *ret_facts);
 
-/* As bytes: struct cfi_key has no padding. */
-void object_put_key(struct strbuf *message, const struct cfi_key *key);
-void object_get_key(struct wire_reader *reader, struct cfi_key *key);
+/* Of struct cfi_key; and of one const char *, the name of a function. */
+extern const struct layout object_key_layout, object_name_layout;
 
 /* Where a function's code is. */
 struct object_range {
@@ -57,14 +66,20 @@ struct object_ranges {
 	size_t n;
 	struct object_range list[OBJECT_MAX_RANGES];
 };
+extern const struct layout object_ranges_layout;
 
-void object_put_ranges(struct strbuf *answer, const struct object_ranges *ranges);
 /* Of a file of so many bytes. 0 or -EBADMSG. */
-int object_get_ranges(struct wire_reader *reader, uint64_t file_bytes,
+int object_get_ranges(struct decoder *decoder, uint64_t file_bytes,
 		      struct object_ranges *ret_ranges);
+
+struct object_near {
+	size_t n;
+	const char *names[NEAR_NAMES];
+};
+extern const struct layout object_near_layout;
 
 void object_put_near(struct strbuf *answer, const struct near_names *near);
 /* Offers them; bytes that do not belong into a line of text are replaced. 0 or -EBADMSG. */
-int object_get_near(struct wire_reader *reader, struct near_names *near);
+int object_get_near(struct decoder *decoder, struct near_names *near);
 
 #endif

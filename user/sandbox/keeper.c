@@ -7,7 +7,6 @@
 #include "sandbox/keeper_process.h"
 #include "sandbox/message.h"
 #include "sandbox/start_budget.h"
-#include "sandbox/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -139,8 +138,9 @@ static int restart_locked(struct keeper *keeper)
 
 static int make_message(enum keeper_request request, pid_t pid, struct strbuf *message)
 {
-	wire_put_u8(message, (uint8_t)request);
-	wire_put_u32(message, (uint32_t)pid);
+	const struct keeper_order order = { (uint8_t)request, pid };
+
+	codec_write(message, &keeper_order_layout, &order, NULL);
 	return strbuf_error(message);
 }
 
@@ -148,7 +148,6 @@ int keeper_start(struct keeper *keeper, int *ret_fd, struct kept_process *ret_pr
 {
 	_cleanup_strbuf_ struct strbuf message = {}, answer = {};
 	struct message_fds fds = {};
-	struct wire_reader reader;
 	unsigned int generation;
 	int r = make_message(KEEPER_START, 0, &message);
 	pid_t pid;
@@ -164,9 +163,7 @@ int keeper_start(struct keeper *keeper, int *ret_fd, struct kept_process *ret_pr
 	unlock(keeper);
 	if (r < 0)
 		return r;
-	reader = wire_read(&answer);
-	pid = (pid_t)wire_get_u32(&reader);
-	if (!wire_is_read(&reader) || fds.n != 1 || pid <= 0 ||
+	if (codec_read_all(&answer, &codec_u32, &pid) < 0 || fds.n != 1 || pid <= 0 ||
 	    fcntl(fds.fds[0], F_SETFL, O_NONBLOCK) < 0) {
 		message_fds_close(&fds);
 		return -EAGAIN;
@@ -189,8 +186,7 @@ bool keeper_has(struct keeper *keeper, struct kept_process process)
 int keeper_stop(struct keeper *keeper, struct kept_process process, int *ret_status)
 {
 	_cleanup_strbuf_ struct strbuf message = {}, answer = {};
-	struct wire_reader reader;
-	bool has_ended;
+	struct keeper_stopped stopped;
 	int r = make_message(KEEPER_STOP, process.pid, &message);
 
 	if (r < 0)
@@ -201,12 +197,11 @@ int keeper_stop(struct keeper *keeper, struct kept_process process, int *ret_sta
 	unlock(keeper);
 	if (r < 0)
 		return r;
-	reader = wire_read(&answer);
-	has_ended = wire_get_bool(&reader);
-	*ret_status = (int)wire_get_u32(&reader);
-	if (!wire_is_read(&reader))
-		return -EBADMSG;
-	return has_ended ? 0 : -EINPROGRESS;
+	r = codec_read_all(&answer, &keeper_stopped_layout, &stopped);
+	*ret_status = stopped.status;
+	if (r < 0)
+		return r;
+	return stopped.has_ended ? 0 : -EINPROGRESS;
 }
 
 pid_t keeper_pid(const struct keeper *keeper)

@@ -5,7 +5,6 @@
 #include "sandbox/confine.h"
 #include "sandbox/helper_start.h"
 #include "sandbox/message.h"
-#include "sandbox/wire.h"
 #include "sandbox/work_limit.h"
 
 #include <errno.h>
@@ -28,6 +27,20 @@
 #define MAX_ENDING 16
 /* How long the daemon waits for one that it has killed. */
 #define END_NS (SECOND_NS / 10)
+
+static const struct field order_fields[] = {
+	F_MAX(keeper_order, what, FIELD_U8, KEEPER_STOP),
+	F(keeper_order, pid, FIELD_U32),
+	F_END,
+};
+const struct layout keeper_order_layout = LAYOUT(keeper_order, order_fields);
+
+static const struct field stopped_fields[] = {
+	F(keeper_stopped, has_ended, FIELD_BOOL),
+	F(keeper_stopped, status, FIELD_U32),
+	F_END,
+};
+const struct layout keeper_stopped_layout = LAYOUT(keeper_stopped, stopped_fields);
 
 /* --- the worker ------------------------------------------------------------------------------ */
 
@@ -205,20 +218,20 @@ static int serve_daemon(const struct worker_ops *ops, const struct strbuf *reque
 			struct children *children)
 {
 	_cleanup_strbuf_ struct strbuf answer = {};
-	struct wire_reader reader = wire_read(request);
-	uint8_t what = wire_get_u8(&reader);
-	pid_t pid = (pid_t)wire_get_u32(&reader);
+	struct keeper_stopped stopped = {};
+	struct keeper_order order;
 	_cleanup_close_ int fd = -1;
-	int status = 0;
+	pid_t pid = 0;
 
+	if (codec_read_all(request, &keeper_order_layout, &order) < 0)
+		return -EBADMSG;
 	forget_ended(children);
-	if (what == KEEPER_START) {
-		pid = 0;
+	if (order.what == KEEPER_START) {
 		fd = start_worker(ops, children, &pid);
-		wire_put_u32(&answer, (uint32_t)pid);
+		codec_write(&answer, &codec_u32, &pid, NULL);
 	} else {
-		wire_put_u8(&answer, stop_worker(children, pid, &status));
-		wire_put_u32(&answer, (uint32_t)status);
+		stopped.has_ended = stop_worker(children, order.pid, &stopped.status);
+		codec_write(&answer, &keeper_stopped_layout, &stopped, NULL);
 	}
 	return strbuf_error(&answer) ?
 		       -ENOMEM :

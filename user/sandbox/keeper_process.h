@@ -5,16 +5,28 @@
 #ifndef MEMTRACED_SANDBOX_KEEPER_PROCESS_H
 #define MEMTRACED_SANDBOX_KEEPER_PROCESS_H
 
+#include "base/codec.h"
 #include "sandbox/worker_ops.h"
+
+#include <sys/types.h>
 
 /* The keeper's name, as ps(1) and the signals that it sends show it; and its role (main.c). */
 #define KEEPER_COMM "memtraced-keep"
 
-/*
- * A byte each, and the pid of the worker that is to be stopped. Answers: pid of the worker, with
- * its socket (0: it could not be started); whether it has ended, and its status.
- */
+/* What the keeper is asked for. KEEPER_START is answered by a pid, and the worker's socket. */
 enum keeper_request { KEEPER_START, KEEPER_STOP };
+
+struct keeper_order {
+	uint8_t what; /* enum keeper_request */
+	pid_t pid;    /* of the worker that is to be stopped; else 0 */
+};
+
+struct keeper_stopped {
+	bool has_ended;
+	int status;
+};
+
+extern const struct layout keeper_order_layout, keeper_stopped_layout;
 
 /* What a worker exits with that cannot do its work: beside those of signals. */
 enum worker_exit {

@@ -178,16 +178,10 @@ static int read_dump(const struct jit_asked *asked, int fd, struct reading *read
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-static uint8_t first_byte(const struct strbuf *request)
-{
-	struct wire_reader reader = wire_read(request);
-
-	return wire_get_u8(&reader);
-}
-
 bool jit_server_knows(const struct strbuf *request)
 {
-	uint8_t first = first_byte(request);
+	struct decoder decoder = decoder_of(request);
+	uint8_t first = decoder_byte(&decoder);
 
 	return first == JIT_READ_MAP || first == JIT_READ_DUMP;
 }
@@ -195,20 +189,21 @@ bool jit_server_knows(const struct strbuf *request)
 int jit_serve(const struct strbuf *request, const int *fds, size_t n_fds, struct strbuf *answer)
 {
 	_cleanup_(reading_done) struct reading reading = {};
-	struct wire_reader reader = wire_read(request);
+	struct decoder decoder = decoder_of(request);
+	uint8_t first = decoder_byte(&decoder);
 	struct jit_asked asked;
 	int r;
 
-	(void)wire_get_u8(&reader); /* which of both it is */
-	if (n_fds != 1 || !jit_get_asked(&reader, &asked))
+	codec_read(&decoder, &jit_asked_layout, &asked);
+	if (n_fds != 1 || decoder_end(&decoder) < 0)
 		return -EBADMSG;
-	if (first_byte(request) == JIT_READ_MAP)
+	if (first == JIT_READ_MAP)
 		r = read_map(&asked, fds[0], &reading);
 	else
 		r = read_dump(&asked, fds[0], &reading);
 	if (r < 0)
 		return r;
-	jit_put_head(answer, &reading.head);
+	codec_write(answer, &jit_head_layout, &reading.head, NULL);
 	strbuf_add(answer, strbuf_str(&reading.items), reading.items.len);
 	return 0;
 }

@@ -7,82 +7,108 @@
 
 /* Names of 4 KiB demangle to longer ones; beyond that the name itself shows. */
 #define MAX_FUNCTION (64 << 10)
-#define LEAST_ITEM_BYTES 33
-#define LEAST_FILE_BYTES 4
-#define LINE_BYTES 16
 
 /* --- requests and heads ---------------------------------------------------------------------- */
 
-static void put_state(struct strbuf *out, const struct jitdump_state *state)
-{
-	wire_put_u64(out, state->offset);
-	wire_put_u64(out, state->lines_offset);
-	wire_put_u8(out, state->other_clock);
-	wire_put_u8(out, state->closed);
-}
+static const struct field state_fields[] = {
+	F(jitdump_state, offset, FIELD_U64),
+	F(jitdump_state, lines_offset, FIELD_U64),
+	F(jitdump_state, other_clock, FIELD_BOOL),
+	F(jitdump_state, closed, FIELD_BOOL),
+	F_END,
+};
 
-static void get_state(struct wire_reader *reader, struct jitdump_state *state)
+static bool state_is_sound(const void *value, const void *context)
 {
-	state->offset = wire_get_u64(reader);
-	state->lines_offset = wire_get_u64(reader);
-	state->other_clock = wire_get_bool(reader);
-	state->closed = wire_get_bool(reader);
+	const struct jitdump_state *state = value;
+
+	(void)context;
 	/* Files end there. */
-	if (state->offset > INT64_MAX ||
-	    (state->lines_offset > 0 && state->lines_offset >= state->offset))
-		reader->bad = true;
+	return state->offset <= INT64_MAX &&
+	       (state->lines_offset == 0 || state->lines_offset < state->offset);
 }
 
-void jit_put_asked(struct strbuf *request, const struct jit_asked *asked)
-{
-	wire_put_u8(request, asked->to_the_end);
-	put_state(request, &asked->state);
-}
+static const struct layout state_layout =
+	LAYOUT_CHECKED(jitdump_state, state_fields, state_is_sound);
 
-bool jit_get_asked(struct wire_reader *reader, struct jit_asked *ret_asked)
-{
-	ret_asked->to_the_end = wire_get_bool(reader);
-	get_state(reader, &ret_asked->state);
-	return wire_is_read(reader);
-}
+static const struct field asked_fields[] = {
+	F(jit_asked, to_the_end, FIELD_BOOL),
+	F_STRUCT(jit_asked, state, &state_layout),
+	F_END,
+};
+const struct layout jit_asked_layout = LAYOUT(jit_asked, asked_fields);
 
-void jit_put_head(struct strbuf *answer, const struct jit_head *head)
-{
-	wire_put_u8(answer, head->more);
-	wire_put_u8(answer, head->is_damaged);
-	put_state(answer, &head->state);
-	wire_put_u64(answer, head->malformed);
-	wire_put_u32(answer, head->n_items);
-}
+static const struct field head_fields[] = {
+	F(jit_head, more, FIELD_BOOL),
+	F(jit_head, is_damaged, FIELD_BOOL),
+	F_STRUCT(jit_head, state, &state_layout),
+	F(jit_head, malformed, FIELD_U64),
+	F(jit_head, n_items, FIELD_U32),
+	F_END,
+};
+const struct layout jit_head_layout = LAYOUT(jit_head, head_fields);
 
-struct jit_head jit_get_head(struct wire_reader *reader, const struct jit_asked *asked)
+struct jit_head jit_get_head(struct decoder *decoder, const struct jit_asked *asked)
 {
-	struct jit_head head = {};
+	struct jit_head head;
 	uint64_t taken;
 
-	head.more = wire_get_bool(reader);
-	head.is_damaged = wire_get_bool(reader);
-	get_state(reader, &head.state);
-	head.malformed = wire_get_u64(reader);
-	head.n_items = wire_get_count(reader, LEAST_ITEM_BYTES);
+	codec_read(decoder, &jit_head_layout, &head);
 	taken = head.state.offset - asked->state.offset;
 	/* Without progress it would be asked for ever. */
 	if (head.state.offset < asked->state.offset || (head.more && taken == 0) ||
 	    (head.more && head.is_damaged) || head.malformed > taken)
-		reader->bad = true;
+		decoder_refuse(decoder);
 	return head;
 }
 
 /* --- items ----------------------------------------------------------------------------------- */
 
-static void put_bytes(struct strbuf *answer, const char *text, size_t len)
-{
-	static const char end = '\0';
+static const struct field file_fields[] = {
+	{ .kind = FIELD_STRING, .max = JIT_MAX_NAME },
+	F_END,
+};
+static const struct layout file_layout = { "file name", sizeof(char *), file_fields, NULL };
 
-	wire_put_u32(answer, (uint32_t)len);
-	strbuf_add(answer, text, len);
-	strbuf_add(answer, &end, 1);
+static const struct field line_fields[] = {
+	F(jit_line, offset, FIELD_U64),
+	F(jit_line, line, FIELD_U32),
+	F(jit_line, file, FIELD_U32),
+	F_END,
+};
+static const struct layout line_layout = LAYOUT(jit_line, line_fields);
+
+static const struct field item_fields[] = {
+	F(jit_message, item.index, FIELD_U64),
+	F(jit_message, item.start, FIELD_U64),
+	F(jit_message, item.size_bytes, FIELD_U64),
+	F(jit_message, item.since_ns, FIELD_U64),
+	F(jit_message, item.is_move, FIELD_BOOL),
+	F_MAX(jit_message, item.name, FIELD_OPTIONAL_STRING, JIT_MAX_NAME),
+	F_MAX(jit_message, item.function, FIELD_OPTIONAL_STRING, MAX_FUNCTION),
+	F_LOCAL(jit_message, item.n_lines),
+	F_LOCAL(jit_message, item.lines),
+	F_LIST(jit_message, files, n_files, JIT_MAX_LINES, &file_layout),
+	F_LIST(jit_message, lines, n_lines, JIT_MAX_LINES, &line_layout),
+	F_END,
+};
+
+/* Of a move there is the place alone. Lines ascend, and their files are there. */
+static bool item_is_sound(const void *value, const void *context)
+{
+	const struct jit_message *message = value;
+
+	(void)context;
+	if (message->item.is_move)
+		return !message->item.name && !message->item.function && message->n_lines == 0;
+	for (size_t i = 0; i < message->n_lines; i++)
+		if (message->lines[i].file >= message->n_files ||
+		    (i > 0 && message->lines[i].offset < message->lines[i - 1].offset))
+			return false;
+	return message->item.name != NULL;
 }
+
+const struct layout jit_message_layout = LAYOUT_CHECKED(jit_message, item_fields, item_is_sound);
 
 static int pointer_compare(const void *item_a, const void *item_b)
 {
@@ -92,127 +118,77 @@ static int pointer_compare(const void *item_a, const void *item_b)
 	return a < b ? -1 : a > b;
 }
 
-/* Lines of a file share its name, which is put once. */
-static size_t list_files(const struct jit_item *item, const char **files)
+/* Lines of a file share its name, which is sent once. */
+static void list_files(struct jit_message *message)
 {
-	size_t n = 0;
+	const struct jit_item *item = &message->item;
+	const char **files = message->files;
 
 	for (size_t i = 0; i < item->n_lines; i++)
 		files[i] = item->lines[i].file;
 	qsort(files, item->n_lines, sizeof(files[0]), pointer_compare);
 	for (size_t i = 0; i < item->n_lines; i++)
-		if (n == 0 || files[n - 1] != files[i])
-			files[n++] = files[i];
-	return n;
+		if (message->n_files == 0 || files[message->n_files - 1] != files[i])
+			files[message->n_files++] = files[i];
 }
 
-static int put_lines(struct strbuf *answer, const struct jit_item *item)
+static void list_lines(struct jit_message *message)
 {
-	_cleanup_free_ const char **files = calloc(item->n_lines, sizeof(files[0]));
-	size_t n;
+	const struct jit_item *item = &message->item;
+	const char **files = message->files;
 
-	if (!files)
-		return -ENOMEM;
-	n = list_files(item, files);
-	wire_put_u32(answer, (uint32_t)n);
-	for (size_t i = 0; i < n; i++)
-		wire_put_string(answer, strlen(files[i]) <= JIT_MAX_NAME ? files[i] : "");
 	for (size_t i = 0; i < item->n_lines; i++) {
-		const char **file =
-			bsearch(&item->lines[i].file, files, n, sizeof(files[0]), pointer_compare);
+		const char **file = bsearch(&item->lines[i].file, files, message->n_files,
+					    sizeof(files[0]), pointer_compare);
 
-		wire_put_u64(answer, item->lines[i].offset);
-		wire_put_u32(answer, item->lines[i].line);
-		wire_put_u32(answer, (uint32_t)(file - files));
+		message->lines[message->n_lines++] =
+			(struct jit_line){ item->lines[i].offset, item->lines[i].line,
+					   (uint32_t)(file - files) };
 	}
-	return 0;
+	for (size_t i = 0; i < message->n_files; i++)
+		if (strlen(files[i]) > JIT_MAX_NAME)
+			files[i] = "";
 }
 
 int jit_put_item(struct strbuf *answer, const struct jit_item *item)
 {
-	bool bounded = item->function && strnlen(item->function, MAX_FUNCTION + 1) <= MAX_FUNCTION;
+	_cleanup_free_ const char **files = calloc(item->n_lines + 1, sizeof(files[0]));
+	_cleanup_free_ struct jit_line *lines = calloc(item->n_lines + 1, sizeof(lines[0]));
+	_cleanup_free_ char *name = item->name ? strndup(item->name, JIT_MAX_NAME) : NULL;
+	struct jit_message message = { .item = *item, .files = files, .lines = lines };
 
-	wire_put_u64(answer, item->index);
-	wire_put_u64(answer, item->start);
-	wire_put_u64(answer, item->size_bytes);
-	wire_put_u64(answer, item->since_ns);
-	wire_put_u8(answer, item->is_move);
-	if (item->is_move)
-		return strbuf_error(answer);
-	put_bytes(answer, item->name, strnlen(item->name, JIT_MAX_NAME));
-	wire_put_string(answer, bounded ? item->function : NULL);
-	wire_put_u32(answer, (uint32_t)item->n_lines);
-	if (item->n_lines > 0 && put_lines(answer, item) < 0)
+	if (!files || !lines || (item->name && !name))
 		return -ENOMEM;
+	message.item.name = name;
+	list_files(&message);
+	list_lines(&message);
+	codec_write(answer, &jit_message_layout, &message, NULL);
 	return strbuf_error(answer);
 }
 
 void jit_item_room_done(struct jit_item_room *room)
 {
-	vec_done(&room->files);
+	codec_done(&jit_message_layout, &room->message);
 	vec_done(&room->lines);
 }
 
-static int get_files(struct wire_reader *reader, struct jit_item_room *room)
+int jit_get_item(struct decoder *decoder, struct jit_item_room *room, struct jit_item *ret_item)
 {
-	uint32_t n = wire_get_count(reader, LEAST_FILE_BYTES);
-	int r = 0;
-
-	room->files.len = 0;
-	for (uint32_t i = 0; r == 0 && i < n; i++) {
-		const char *file = wire_get_string(reader, JIT_MAX_NAME);
-
-		r = file ? vec_push(&room->files, file) : -EBADMSG;
-	}
-	return r;
-}
-
-static int get_lines(struct wire_reader *reader, uint32_t n, struct jit_item_room *room)
-{
-	int r = get_files(reader, room);
-
-	room->lines.len = 0;
-	for (uint32_t i = 0; r == 0 && i < n; i++) {
-		struct record_jit_line line = {};
-		uint32_t file;
-
-		line.offset = wire_get_u64(reader);
-		line.line = wire_get_u32(reader);
-		file = wire_get_u32(reader);
-		if (reader->bad || file >= room->files.len ||
-		    (i > 0 && line.offset < room->lines.data[i - 1].offset))
-			return -EBADMSG;
-		line.file = room->files.data[file];
-		r = vec_push(&room->lines, line);
-	}
-	return r;
-}
-
-int jit_get_item(struct wire_reader *reader, struct jit_item_room *room, struct jit_item *ret_item)
-{
-	struct jit_item item = {};
-	uint32_t n;
+	struct jit_message *message = &room->message;
 	int r;
 
-	item.index = wire_get_u64(reader);
-	item.start = wire_get_u64(reader);
-	item.size_bytes = wire_get_u64(reader);
-	item.since_ns = wire_get_u64(reader);
-	item.is_move = wire_get_bool(reader);
-	if (!item.is_move) {
-		item.name = wire_get_string(reader, JIT_MAX_NAME);
-		item.function = wire_get_string(reader, MAX_FUNCTION);
-		n = wire_get_count(reader, LINE_BYTES);
-		if (reader->bad || !item.name || n > JIT_MAX_LINES)
-			return -EBADMSG;
-		r = n > 0 ? get_lines(reader, n, room) : 0;
-		if (r < 0)
-			return r;
-		item.lines = n > 0 ? room->lines.data : NULL;
-		item.n_lines = n;
-	}
-	if (reader->bad)
-		return -EBADMSG;
-	*ret_item = item;
+	codec_done(&jit_message_layout, message);
+	codec_read(decoder, &jit_message_layout, message);
+	r = decoder->error < 0 ? decoder->error : vec_reserve(&room->lines, message->n_lines);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < message->n_lines; i++)
+		room->lines.data[i] =
+			(struct record_jit_line){ .offset = message->lines[i].offset,
+						  .line = message->lines[i].line,
+						  .file = message->files[message->lines[i].file] };
+	*ret_item = message->item;
+	ret_item->n_lines = message->n_lines;
+	ret_item->lines = message->n_lines > 0 ? room->lines.data : NULL;
 	return 0;
 }

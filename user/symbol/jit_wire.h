@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the daemon asks of the worker that reads JIT maps and jitdumps for it, and what that answers
- * (sandbox/wire.h). Whoever gets an answer takes it for hostile: all counts and lengths are bounded
- * here, and strings are the message's.
+ * What the daemon asks of the worker that reads JIT maps and jitdumps for it, and what that
+ * answers: tables of base/codec.h. Answers are read as hostile: all counts and lengths have bounds,
+ * and strings are the message's.
  */
 #ifndef MEMTRACED_SYMBOL_JIT_WIRE_H
 #define MEMTRACED_SYMBOL_JIT_WIRE_H
 
+#include "base/codec.h"
 #include "base/vec.h"
-#include "sandbox/wire.h"
 #include "symbol/jit/jitdump.h"
 
 /* The first byte of a request; those of probe/object_wire.h are lower. */
@@ -26,9 +26,7 @@ struct jit_asked {
 	struct jitdump_state state;
 };
 
-void jit_put_asked(struct strbuf *request, const struct jit_asked *asked);
-/* After the first byte. False: it makes no sense. */
-bool jit_get_asked(struct wire_reader *reader, struct jit_asked *ret_asked);
+extern const struct layout jit_asked_layout;
 
 /* Before the items. */
 struct jit_head {
@@ -38,20 +36,34 @@ struct jit_head {
 	uint64_t malformed; /* lines of a map that were left out */
 	uint32_t n_items;
 };
-void jit_put_head(struct strbuf *answer, const struct jit_head *head);
-/* A head that does not go on from what was asked is bad. Errors stay in the reader. */
-struct jit_head jit_get_head(struct wire_reader *reader, const struct jit_asked *asked);
+extern const struct layout jit_head_layout;
+/* A head that does not go on from what was asked is refused. Errors stay in the decoder. */
+struct jit_head jit_get_head(struct decoder *decoder, const struct jit_asked *asked);
+
+/* A line of an item; `file`: the index of its name. */
+struct jit_line {
+	uint64_t offset;
+	uint32_t line, file;
+};
+
+struct jit_message {
+	struct jit_item item; /* without its lines */
+	size_t n_files, n_lines;
+	const char **files;
+	struct jit_line *lines;
+};
+extern const struct layout jit_message_layout;
 
 /* 0 or -ENOMEM. */
 int jit_put_item(struct strbuf *answer, const struct jit_item *item);
 
-/* What an item of a message borrows beside its strings; the next one uses it again. */
+/* What an item that was read borrows beside its strings; the next one uses it again. */
 struct jit_item_room {
-	VEC(const char *) files;
+	struct jit_message message;
 	VEC(struct record_jit_line) lines;
 };
 void jit_item_room_done(struct jit_item_room *room);
 /* 0, -EBADMSG or -ENOMEM. */
-int jit_get_item(struct wire_reader *reader, struct jit_item_room *room, struct jit_item *ret_item);
+int jit_get_item(struct decoder *decoder, struct jit_item_room *room, struct jit_item *ret_item);
 
 #endif

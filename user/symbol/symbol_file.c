@@ -10,17 +10,15 @@
 static int ask_facts(struct worker *worker, int fd, struct elf_facts *ret_facts)
 {
 	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
-	struct wire_reader reader;
 	int r;
 
-	wire_put_u8(&request, SYMBOL_FACTS);
+	strbuf_addch(&request, SYMBOL_FACTS);
 	r = worker_call(worker, &request, &fd, 1, &answer);
 	if (r < 0)
 		return r;
-	reader = wire_read(&answer);
-	if (!wire_get_bool(&reader) && wire_is_read(&reader))
+	if (answer.len == 0)
 		return -ENOEXEC;
-	r = symbol_get_facts(&reader, ret_facts);
+	r = codec_read_all(&answer, &symbol_facts_layout, ret_facts);
 	return r == -EBADMSG ? worker_distrust(worker) : r;
 }
 
@@ -28,7 +26,7 @@ void symbol_file_ask(struct worker *worker, int fd)
 {
 	_cleanup_strbuf_ struct strbuf request = {};
 
-	wire_put_u8(&request, SYMBOL_FACTS);
+	strbuf_addch(&request, SYMBOL_FACTS);
 	worker_ask_ahead(worker, &request, fd);
 }
 
@@ -45,20 +43,16 @@ int symbol_file_open(struct worker *worker, int fd, struct symbol_file *ret_file
 int symbol_file_crc(struct worker *worker, const struct symbol_file *file, uint32_t *ret_crc)
 {
 	_cleanup_strbuf_ struct strbuf request = {}, answer = {};
-	struct wire_reader reader;
-	bool is_known;
 	int r;
 
-	wire_put_u8(&request, SYMBOL_CRC);
+	strbuf_addch(&request, SYMBOL_CRC);
 	r = worker_call(worker, &request, &file->fd, 1, &answer);
 	if (r < 0)
 		return r;
-	reader = wire_read(&answer);
-	is_known = wire_get_bool(&reader);
-	*ret_crc = wire_get_u32(&reader);
-	if (!wire_is_read(&reader))
-		return worker_distrust(worker);
-	return is_known ? 0 : -EIO;
+	if (answer.len == 0)
+		return -EIO;
+	r = codec_read_all(&answer, &codec_u32, ret_crc);
+	return r < 0 ? worker_distrust(worker) : 0;
 }
 
 void symbol_file_done(struct symbol_file *file)

@@ -32,7 +32,7 @@ static int server_new(void **ret_state)
 	return r;
 }
 
-/* One byte says whether it is an ELF file at all. */
+/* No bytes: it is no ELF file. */
 static int serve_facts(const int *fds, size_t n_fds, struct strbuf *answer)
 {
 	_cleanup_(elf_image_free_p) struct elf_image *image = NULL;
@@ -46,7 +46,6 @@ static int serve_facts(const int *fds, size_t n_fds, struct strbuf *answer)
 		r = elf_survey(image, &facts);
 	if (r == -ENOMEM)
 		return r;
-	wire_put_u8(answer, r == 0);
 	if (r < 0)
 		return 0;
 	symbol_put_facts(answer, &facts);
@@ -54,7 +53,7 @@ static int serve_facts(const int *fds, size_t n_fds, struct strbuf *answer)
 	return 0;
 }
 
-/* One byte says whether it could be read whole. */
+/* No bytes: it could not be read whole. */
 static int serve_crc(const int *fds, size_t n_fds, struct strbuf *answer)
 {
 	uint32_t crc = 0;
@@ -62,8 +61,8 @@ static int serve_crc(const int *fds, size_t n_fds, struct strbuf *answer)
 
 	if (r == -ENOMEM || n_fds != 1)
 		return r;
-	wire_put_u8(answer, r == 0);
-	wire_put_u32(answer, crc);
+	if (r == 0)
+		codec_write(answer, &codec_u32, &crc, NULL);
 	return 0;
 }
 
@@ -77,12 +76,12 @@ static int find_places(struct server *server, struct object_symbols *object, str
 	uint32_t n = 0;
 
 	while (r == 0 && n < look_up->n_places && places->len < SYMBOL_FULL_ANSWER) {
-		struct symbol_frame frames[OBJECT_MAX_FRAMES];
-		size_t n_frames;
+		struct symbol_found found;
 
-		r = object_symbols_find(object, &look_up->places[n], names, frames, &n_frames);
+		r = object_symbols_find(object, &look_up->places[n], names, found.frames,
+					&found.n_frames);
 		if (r == 0)
-			symbol_put_place(places, frames, n_frames);
+			codec_write(places, &symbol_found_layout, &found, NULL);
 		n++;
 	}
 	*ret_n = n;
@@ -104,7 +103,7 @@ static int serve_look_up(struct server *server, struct strbuf *answer)
 	if (r < 0 && r != -ESTALE)
 		return r;
 	head.counts = *object_store_counts(server->store);
-	symbol_put_head(answer, &head);
+	codec_write(answer, &symbol_head_layout, &head, NULL);
 	strbuf_add(answer, strbuf_str(&places), places.len);
 	return 0;
 }
@@ -112,21 +111,23 @@ static int serve_look_up(struct server *server, struct strbuf *answer)
 static int serve(void *state, const struct strbuf *request, const int *fds, size_t n_fds,
 		 struct strbuf *answer)
 {
-	struct wire_reader reader = wire_read(request);
+	struct decoder decoder = decoder_of(request);
 	struct server *server = state;
+	uint64_t number;
 
-	switch (wire_get_u8(&reader)) {
+	switch (decoder_byte(&decoder)) {
 	case SYMBOL_FACTS:
 		return serve_facts(fds, n_fds, answer);
 	case SYMBOL_LOOK_UP:
-		if (!symbol_get_look_up(&reader, fds, n_fds, &server->look_up))
+		if (!symbol_get_look_up(&decoder, fds, n_fds, &server->look_up))
 			return -EBADMSG;
 		return serve_look_up(server, answer);
 	case SYMBOL_CRC:
 		return serve_crc(fds, n_fds, answer);
 	case SYMBOL_FORGET:
-		object_store_forget(server->store, wire_get_u64(&reader));
-		return wire_is_read(&reader) ? 0 : -EBADMSG;
+		codec_read(&decoder, &codec_u64, &number);
+		object_store_forget(server->store, number);
+		return decoder_end(&decoder);
 	default:
 		return -EBADMSG;
 	}

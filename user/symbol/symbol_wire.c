@@ -9,259 +9,170 @@
  * which are 56 bytes each.
  */
 #define MAX_LOADS 1170
-#define LOAD_BYTES 33
-#define PLACE_BYTES 9
 
-enum frame_flags { FRAME_INLINE = 1, FRAME_UNMANGLED = 2, FRAME_FLAGS = 3 };
+static const struct field build_id_fields[] = {
+	F_ARRAY(elf_build_id, bytes, len, &codec_u8),
+	F_END,
+};
+static const struct layout build_id_layout = LAYOUT(elf_build_id, build_id_fields);
 
-static void put_build_id(struct strbuf *out, const struct elf_build_id *id)
-{
-	wire_put_u8(out, id->len);
-	strbuf_add(out, id->bytes, id->len);
-}
-
-static void get_build_id(struct wire_reader *reader, struct elf_build_id *id)
-{
-	uint8_t len = wire_get_u8(reader);
-	const char *bytes = len <= sizeof(id->bytes) ? wire_get_bytes(reader, len) : NULL;
-
-	if (!bytes) {
-		reader->bad = true;
-		return;
-	}
-	memcpy(id->bytes, bytes, len);
-	id->len = len;
-}
-
-static void put_stamp(struct strbuf *out, const struct elf_stamp *stamp)
-{
-	put_build_id(out, &stamp->build_id);
-	wire_put_u64(out, stamp->size_bytes);
-	wire_put_u64(out, stamp->modified_s);
-	wire_put_u64(out, stamp->modified_ns);
-}
-
-static void get_stamp(struct wire_reader *reader, struct elf_stamp *stamp)
-{
-	get_build_id(reader, &stamp->build_id);
-	stamp->size_bytes = wire_get_u64(reader);
-	stamp->modified_s = wire_get_u64(reader);
-	stamp->modified_ns = wire_get_u64(reader);
-}
+static const struct field stamp_fields[] = {
+	F_STRUCT(elf_stamp, build_id, &build_id_layout),
+	F(elf_stamp, size_bytes, FIELD_U64),
+	F(elf_stamp, modified_s, FIELD_U64),
+	F(elf_stamp, modified_ns, FIELD_U64),
+	F_END,
+};
+static const struct layout stamp_layout = LAYOUT(elf_stamp, stamp_fields);
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-void symbol_put_look_up(struct strbuf *request, const struct symbol_look_up *look_up)
-{
-	wire_put_u64(request, look_up->object);
-	wire_put_u64(request, look_up->limits.open);
-	wire_put_u64(request, look_up->limits.open_bytes);
-	for (size_t i = 0; i < OBJECT_FILES; i++) {
-		wire_put_u8(request, look_up->files.fds[i] >= 0);
-		if (look_up->files.fds[i] >= 0)
-			put_stamp(request, &look_up->files.stamps[i]);
-	}
-	wire_put_u32(request, (uint32_t)look_up->n_places);
-	for (size_t i = 0; i < look_up->n_places; i++) {
-		wire_put_u64(request, look_up->places[i].file_offset);
-		wire_put_u8(request, look_up->places[i].is_call);
-	}
-}
+static const struct field limits_fields[] = {
+	F(object_limits, open, FIELD_U64),
+	F(object_limits, open_bytes, FIELD_U64),
+	F_END,
+};
+static const struct layout limits_layout = LAYOUT(object_limits, limits_fields);
 
-bool symbol_get_look_up(struct wire_reader *reader, const int *fds, size_t n_fds,
+static const struct field files_fields[] = {
+	F_REPEAT(object_files, fds, int, &codec_u32),
+	F_REPEAT(object_files, stamps, struct elf_stamp, &stamp_layout),
+	F_END,
+};
+static const struct layout files_layout = LAYOUT(object_files, files_fields);
+
+static const struct field place_asked_fields[] = {
+	F(object_place, file_offset, FIELD_U64),
+	F(object_place, is_call, FIELD_BOOL),
+	F_END,
+};
+static const struct layout place_asked_layout = LAYOUT(object_place, place_asked_fields);
+
+static const struct field look_up_fields[] = {
+	F(symbol_look_up, object, FIELD_U64),
+	F_STRUCT(symbol_look_up, limits, &limits_layout),
+	F_STRUCT(symbol_look_up, files, &files_layout),
+	F_ARRAY(symbol_look_up, places, n_places, &place_asked_layout),
+	F_END,
+};
+const struct layout symbol_look_up_layout = LAYOUT(symbol_look_up, look_up_fields);
+
+bool symbol_get_look_up(struct decoder *decoder, const int *fds, size_t n_fds,
 			struct symbol_look_up *ret_look_up)
 {
+	int *ours = ret_look_up->files.fds;
 	size_t used = 0;
 
-	ret_look_up->object = wire_get_u64(reader);
-	ret_look_up->limits.open = wire_get_u64(reader);
-	ret_look_up->limits.open_bytes = wire_get_u64(reader);
+	codec_read(decoder, &symbol_look_up_layout, ret_look_up);
+	/* Theirs say which there are. */
 	for (size_t i = 0; i < OBJECT_FILES; i++) {
-		ret_look_up->files.fds[i] = -1;
-		if (!wire_get_bool(reader))
-			continue;
-		get_stamp(reader, &ret_look_up->files.stamps[i]);
-		if (used >= n_fds)
+		if (ours[i] >= 0 && used == n_fds)
 			return false;
-		ret_look_up->files.fds[i] = fds[used++];
+		ours[i] = ours[i] >= 0 ? fds[used++] : -1;
 	}
-	ret_look_up->n_places = wire_get_count(reader, PLACE_BYTES);
-	if (ret_look_up->n_places > SYMBOL_MAX_PLACES)
-		return false;
-	for (size_t i = 0; i < ret_look_up->n_places; i++) {
-		ret_look_up->places[i].file_offset = wire_get_u64(reader);
-		ret_look_up->places[i].is_call = wire_get_bool(reader);
-	}
-	return wire_is_read(reader) && used == n_fds;
+	return decoder_end(decoder) == 0 && used == n_fds;
 }
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-void symbol_put_facts(struct strbuf *answer, const struct elf_facts *facts)
+static const struct field load_fields[] = {
+	F(elf_load, vaddr, FIELD_U64),	     F(elf_load, file_offset, FIELD_U64),
+	F(elf_load, file_bytes, FIELD_U64),  F(elf_load, mem_bytes, FIELD_U64),
+	F(elf_load, executable, FIELD_BOOL), F_END,
+};
+static const struct layout load_layout = LAYOUT(elf_load, load_fields);
+
+static const struct field facts_fields[] = {
+	F_STRUCT(elf_facts, stamp, &stamp_layout),
+	F(elf_facts, machine, FIELD_U16),
+	F(elf_facts, class, FIELD_U8),
+	F(elf_facts, has_dwarf, FIELD_BOOL),
+	F(elf_facts, has_symtab, FIELD_BOOL),
+	F_MAX(elf_facts, link, FIELD_OPTIONAL_COPY, NAME_MAX),
+	F(elf_facts, link_crc, FIELD_U32),
+	F_MAX(elf_facts, alt, FIELD_OPTIONAL_COPY, PATH_MAX - 1),
+	F_STRUCT(elf_facts, alt_id, &build_id_layout),
+	F_LIST(elf_facts, loads.data, loads.len, MAX_LOADS, &load_layout),
+	F_LOCAL(elf_facts, loads.cap),
+	F_END,
+};
+
+/* A link is a file beside the image, of the image's own choice: no path. */
+static bool facts_are_sound(const void *value, const void *context)
 {
-	size_t n = facts->loads.len < MAX_LOADS ? facts->loads.len : MAX_LOADS;
+	const char *link = ((const struct elf_facts *)value)->link;
 
-	put_stamp(answer, &facts->stamp);
-	wire_put_u16(answer, facts->machine);
-	wire_put_u8(answer, facts->class);
-	wire_put_u8(answer, facts->has_dwarf);
-	wire_put_u8(answer, facts->has_symtab);
-	wire_put_string(answer, facts->link);
-	wire_put_u32(answer, facts->link_crc);
-	wire_put_string(answer, facts->alt);
-	put_build_id(answer, &facts->alt_id);
-	wire_put_u32(answer, (uint32_t)n);
-	for (size_t i = 0; i < n; i++) {
-		const struct elf_load *load = &facts->loads.data[i];
-
-		wire_put_u64(answer, load->vaddr);
-		wire_put_u64(answer, load->file_offset);
-		wire_put_u64(answer, load->file_bytes);
-		wire_put_u64(answer, load->mem_bytes);
-		wire_put_u8(answer, load->executable);
-	}
-}
-
-static int copy_string(const char *text, char **ret_copy)
-{
-	*ret_copy = text ? strdup(text) : NULL;
-	return text && !*ret_copy ? -ENOMEM : 0;
-}
-
-static int get_loads(struct wire_reader *reader, struct elf_facts *facts)
-{
-	uint32_t n = wire_get_count(reader, LOAD_BYTES);
-	int r = n <= MAX_LOADS ? vec_reserve(&facts->loads, n) : -EBADMSG;
-
-	for (uint32_t i = 0; r == 0 && i < n; i++) {
-		struct elf_load *load = &facts->loads.data[facts->loads.len++];
-
-		load->vaddr = wire_get_u64(reader);
-		load->file_offset = wire_get_u64(reader);
-		load->file_bytes = wire_get_u64(reader);
-		load->mem_bytes = wire_get_u64(reader);
-		load->executable = wire_get_bool(reader);
-	}
-	return r;
-}
-
-/* A file beside the image, of the image's own choice: no path. */
-static bool is_sane_link(const char *link)
-{
+	(void)context;
 	return !link || (*link && !strchr(link, '/'));
 }
 
-int symbol_get_facts(struct wire_reader *reader, struct elf_facts *ret_facts)
-{
-	struct elf_facts facts = {};
-	const char *link, *alt;
-	int r;
+const struct layout symbol_facts_layout = LAYOUT_CHECKED(elf_facts, facts_fields, facts_are_sound);
 
-	get_stamp(reader, &facts.stamp);
-	facts.machine = wire_get_u16(reader);
-	facts.class = wire_get_u8(reader);
-	facts.has_dwarf = wire_get_bool(reader);
-	facts.has_symtab = wire_get_bool(reader);
-	link = wire_get_string(reader, NAME_MAX);
-	facts.link_crc = wire_get_u32(reader);
-	alt = wire_get_string(reader, PATH_MAX - 1);
-	get_build_id(reader, &facts.alt_id);
-	r = get_loads(reader, &facts);
-	if (r == 0 && (!wire_is_read(reader) || !is_sane_link(link)))
-		r = -EBADMSG;
-	if (r == 0)
-		r = copy_string(link, &facts.link);
-	if (r == 0)
-		r = copy_string(alt, &facts.alt);
-	if (r < 0)
-		elf_facts_done(&facts);
-	else
-		*ret_facts = facts;
-	return r;
+void symbol_put_facts(struct strbuf *answer, const struct elf_facts *facts)
+{
+	struct elf_facts sent = *facts;
+
+	if (sent.loads.len > MAX_LOADS)
+		sent.loads.len = MAX_LOADS;
+	codec_write(answer, &symbol_facts_layout, &sent, NULL);
 }
 
 /* --- places ---------------------------------------------------------------------------------- */
 
-void symbol_put_head(struct strbuf *answer, const struct symbol_head *head)
-{
-	wire_put_u64(answer, head->counts.open);
-	wire_put_u64(answer, head->counts.open_bytes);
-	wire_put_u64(answer, head->counts.reads);
-	wire_put_u8(answer, head->is_stale);
-	wire_put_u32(answer, head->n_places);
-}
+static const struct field counts_fields[] = {
+	F(object_counts, open, FIELD_U64),
+	F(object_counts, open_bytes, FIELD_U64),
+	F(object_counts, reads, FIELD_U64),
+	F_END,
+};
+static const struct layout counts_layout = LAYOUT(object_counts, counts_fields);
 
-struct symbol_head symbol_get_head(struct wire_reader *reader, size_t n_asked)
-{
-	struct symbol_head head = {};
+static const struct field head_fields[] = {
+	F_STRUCT(symbol_head, counts, &counts_layout),
+	F(symbol_head, is_stale, FIELD_BOOL),
+	F(symbol_head, n_places, FIELD_U32),
+	F_END,
+};
+const struct layout symbol_head_layout = LAYOUT(symbol_head, head_fields);
 
-	head.counts.open = wire_get_u64(reader);
-	head.counts.open_bytes = wire_get_u64(reader);
-	head.counts.reads = wire_get_u64(reader);
-	head.is_stale = wire_get_bool(reader);
-	head.n_places = wire_get_u32(reader);
+struct symbol_head symbol_get_head(struct decoder *decoder, size_t n_asked)
+{
+	struct symbol_head head;
+
+	codec_read(decoder, &symbol_head_layout, &head);
 	/* An answer to nothing would have it asked for ever. */
 	if (head.n_places > n_asked || (head.n_places == 0) != head.is_stale)
-		reader->bad = true;
+		decoder_refuse(decoder);
 	return head;
 }
 
-static const char *bounded(const char *name)
+static const struct field frame_fields[] = {
+	F(symbol_frame, is_inline, FIELD_BOOL),
+	F(symbol_frame, offset, FIELD_U64),
+	F(symbol_frame, line, FIELD_U32),
+	F_MAX(symbol_frame, file, FIELD_OPTIONAL_STRING, SYMBOL_MAX_NAME),
+	F_MAX(symbol_frame, function, FIELD_OPTIONAL_STRING, SYMBOL_MAX_NAME),
+	F_SAME_STRING(symbol_frame, linkage, function, SYMBOL_MAX_NAME),
+	F_END,
+};
+static const struct layout frame_layout = LAYOUT(symbol_frame, frame_fields);
+
+static const struct field place_fields[] = {
+	F_ARRAY(symbol_found, frames, n_frames, &frame_layout),
+	F_END,
+};
+
+/* The physical function is last, and no other is. */
+static bool place_is_sound(const void *value, const void *context)
 {
-	return name && strnlen(name, SYMBOL_MAX_NAME + 1) <= SYMBOL_MAX_NAME ? name : NULL;
+	const struct symbol_found *found = value;
+
+	(void)context;
+	for (size_t i = 0; i < found->n_frames; i++)
+		if (found->frames[i].is_inline != (i + 1 < found->n_frames))
+			return false;
+	return found->n_frames > 0;
 }
 
-static bool is_unmangled(const struct symbol_frame *frame)
-{
-	return frame->function && frame->linkage && strcmp(frame->function, frame->linkage) == 0;
-}
-
-void symbol_put_place(struct strbuf *answer, const struct symbol_frame *frames, size_t n_frames)
-{
-	wire_put_u8(answer, (uint8_t)n_frames);
-	for (size_t i = 0; i < n_frames; i++) {
-		const struct symbol_frame *frame = &frames[i];
-		bool unmangled = is_unmangled(frame);
-
-		wire_put_u8(answer, (uint8_t)((frame->is_inline ? FRAME_INLINE : 0) |
-					      (unmangled ? FRAME_UNMANGLED : 0)));
-		wire_put_u64(answer, frame->offset);
-		wire_put_u32(answer, frame->line);
-		wire_put_string(answer, bounded(frame->file));
-		wire_put_string(answer, bounded(frame->function));
-		if (!unmangled)
-			wire_put_string(answer, bounded(frame->linkage));
-	}
-}
-
-static void get_frame(struct wire_reader *reader, struct symbol_frame *frame)
-{
-	uint8_t flags = wire_get_u8(reader);
-
-	frame->is_inline = flags & FRAME_INLINE;
-	frame->offset = wire_get_u64(reader);
-	frame->line = wire_get_u32(reader);
-	frame->file = wire_get_string(reader, SYMBOL_MAX_NAME);
-	frame->function = wire_get_string(reader, SYMBOL_MAX_NAME);
-	if (flags & FRAME_UNMANGLED)
-		frame->linkage = frame->function;
-	else
-		frame->linkage = wire_get_string(reader, SYMBOL_MAX_NAME);
-	if (flags & ~FRAME_FLAGS)
-		reader->bad = true;
-}
-
-size_t symbol_get_place(struct wire_reader *reader, struct symbol_frame frames[OBJECT_MAX_FRAMES])
-{
-	size_t n = wire_get_u8(reader);
-
-	if (n == 0 || n > OBJECT_MAX_FRAMES)
-		reader->bad = true;
-	for (size_t i = 0; !reader->bad && i < n; i++) {
-		get_frame(reader, &frames[i]);
-		/* The physical function is last, and no other is. */
-		if (frames[i].is_inline != (i + 1 < n))
-			reader->bad = true;
-	}
-	return reader->bad ? 0 : n;
-}
+const struct layout symbol_found_layout =
+	LAYOUT_CHECKED(symbol_found, place_fields, place_is_sound);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the symbolizer asks of the worker that reads files for it, and what that answers
- * (sandbox/wire.h). Whoever gets an answer takes it for hostile: all counts and lengths are bounded
- * here, and strings are the message's.
+ * What the symbolizer asks of the worker that reads files for it, and what that answers: tables of
+ * base/codec.h. Answers are read as hostile: all counts and lengths have bounds, and strings are
+ * the message's.
  */
 #ifndef MEMTRACED_SYMBOL_SYMBOL_WIRE_H
 #define MEMTRACED_SYMBOL_SYMBOL_WIRE_H
 
-#include "sandbox/wire.h"
+#include "base/codec.h"
 #include "symbol/object_symbols.h"
 
 /* The first byte of a request. */
@@ -31,15 +31,16 @@ struct symbol_look_up {
 	size_t n_places;
 	struct object_place places[SYMBOL_MAX_PLACES];
 };
+extern const struct layout symbol_look_up_layout;
 
-void symbol_put_look_up(struct strbuf *request, const struct symbol_look_up *look_up);
 /* After the first byte, with the descriptors that came. False: it makes no sense. */
-bool symbol_get_look_up(struct wire_reader *reader, const int *fds, size_t n_fds,
+bool symbol_get_look_up(struct decoder *decoder, const int *fds, size_t n_fds,
 			struct symbol_look_up *ret_look_up);
 
+/* Of struct elf_facts, which is for elf_facts_done(). */
+extern const struct layout symbol_facts_layout;
+/* Loads beyond those that Linux would map are left out. */
 void symbol_put_facts(struct strbuf *answer, const struct elf_facts *facts);
-/* 0, -EBADMSG or -ENOMEM. */
-int symbol_get_facts(struct wire_reader *reader, struct elf_facts *ret_facts);
 
 /* Before the places: what is held, whether the object is stale, how many places follow. */
 struct symbol_head {
@@ -47,12 +48,15 @@ struct symbol_head {
 	bool is_stale;
 	uint32_t n_places;
 };
-void symbol_put_head(struct strbuf *answer, const struct symbol_head *head);
-/* `n_asked`: how many places can follow at most. Errors stay in the reader. */
-struct symbol_head symbol_get_head(struct wire_reader *reader, size_t n_asked);
+extern const struct layout symbol_head_layout;
+/* `n_asked`: how many places can follow at most. Errors stay in the decoder. */
+struct symbol_head symbol_get_head(struct decoder *decoder, size_t n_asked);
 
-void symbol_put_place(struct strbuf *answer, const struct symbol_frame *frames, size_t n_frames);
-/* How many frames; 0: bad. */
-size_t symbol_get_place(struct wire_reader *reader, struct symbol_frame frames[OBJECT_MAX_FRAMES]);
+/* What is at a place. */
+struct symbol_found {
+	size_t n_frames; /* 1 at least */
+	struct symbol_frame frames[OBJECT_MAX_FRAMES];
+};
+extern const struct layout symbol_found_layout;
 
 #endif

@@ -181,8 +181,8 @@ static void forget_number(struct symbolizer *symbolizer, uint64_t number)
 
 	if (!symbolizer->inside && worker_pid(symbolizer->worker) == 0)
 		return;
-	wire_put_u8(&request, SYMBOL_FORGET);
-	wire_put_u64(&request, number);
+	strbuf_addch(&request, SYMBOL_FORGET);
+	codec_write(&request, &codec_u64, &number, NULL);
 	/* Without an answer there is no worker any more, which held them. */
 	(void)worker_call(symbolizer->worker, &request, NULL, 0, &answer);
 }
@@ -335,23 +335,24 @@ static int take_answer(struct symbolizer *symbolizer, const struct symbol_object
 {
 	struct names *names = symbol_cache_names(symbolizer->cache);
 	struct symbol_look_up *look_up = &symbolizer->look_up;
-	struct wire_reader reader = wire_read(answer);
-	struct symbol_head head = symbol_get_head(&reader, look_up->n_places);
+	struct decoder decoder = decoder_of(answer);
+	struct symbol_head head = symbol_get_head(&decoder, look_up->n_places);
 	int r = 0;
 
-	for (size_t i = 0; !reader.bad && r == 0 && i < head.n_places; i++) {
-		struct symbol_frame frames[OBJECT_MAX_FRAMES];
-		size_t n = symbol_get_place(&reader, frames);
+	for (size_t i = 0; decoder.error == 0 && r == 0 && i < head.n_places; i++) {
+		struct symbol_found found;
 
-		for (size_t k = 0; r == 0 && k < n; k++)
-			r = copy_strings(names, &frames[k]);
-		if (r == 0 && n > 0)
-			r = keep_place(symbolizer, object, &look_up->places[i], frames, n);
+		codec_read(&decoder, &symbol_found_layout, &found);
+		for (size_t k = 0; r == 0 && k < found.n_frames; k++)
+			r = copy_strings(names, &found.frames[k]);
+		if (r == 0 && found.n_frames > 0)
+			r = keep_place(symbolizer, object, &look_up->places[i], found.frames,
+				       found.n_frames);
 	}
+	if (r == 0)
+		r = decoder_end(&decoder);
 	if (r < 0)
 		return r;
-	if (!wire_is_read(&reader))
-		return -EBADMSG;
 	symbolizer->counts = head.counts;
 	drop_places(look_up, head.n_places);
 	return head.is_stale ? -ESTALE : 0;
@@ -373,8 +374,8 @@ static int ask(struct symbolizer *symbolizer, struct symbol_object *object)
 		if (files[i]->fd >= 0)
 			fds[n_fds++] = files[i]->fd;
 	}
-	wire_put_u8(&request, SYMBOL_LOOK_UP);
-	symbol_put_look_up(&request, look_up);
+	strbuf_addch(&request, SYMBOL_LOOK_UP);
+	codec_write(&request, &symbol_look_up_layout, look_up, NULL);
 	r = worker_call(symbolizer->worker, &request, fds, n_fds, &answer);
 	if (r == 0)
 		r = take_answer(symbolizer, object, &answer);

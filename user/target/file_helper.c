@@ -7,7 +7,6 @@
 #include "sandbox/helper_start.h"
 #include "sandbox/message.h"
 #include "sandbox/start_budget.h"
-#include "sandbox/wire.h"
 #include "target/file_helper_process.h"
 #include "target/proc_file.h"
 
@@ -142,15 +141,21 @@ static int restart(struct pool *pool)
 	return 0;
 }
 
+static void put_order(struct strbuf *message, enum file_helper_what what, pid_t pid)
+{
+	const struct file_helper_order order = { (uint8_t)what, pid };
+
+	codec_write(message, &file_helper_order_layout, &order, NULL);
+}
+
 static int fork_helper(struct pool *pool, struct helper *ret_helper)
 {
 	uint64_t deadline_ns = clock_monotonic_ns() + FORK_NS;
 	_cleanup_strbuf_ struct strbuf order = {}, answer = {};
 	struct message_fds fds = {};
-	struct wire_reader reader;
 	int r;
 
-	wire_put_u8(&order, FILE_HELPER_FORK);
+	put_order(&order, FILE_HELPER_FORK, 0);
 	r = strbuf_error(&order);
 	if (r == 0 && has_ended(pool->fd))
 		r = restart(pool);
@@ -160,9 +165,8 @@ static int fork_helper(struct pool *pool, struct helper *ret_helper)
 		r = message_receive(pool->fd, sizeof(uint32_t), deadline_ns, &answer, &fds);
 	if (r < 0)
 		return r;
-	reader = wire_read(&answer);
-	ret_helper->pid = (pid_t)wire_get_u32(&reader);
-	if (!wire_is_read(&reader) || fds.n != 1 || fcntl(fds.fds[0], F_SETFL, O_NONBLOCK) < 0) {
+	if (codec_read_all(&answer, &codec_u32, &ret_helper->pid) < 0 || fds.n != 1 ||
+	    fcntl(fds.fds[0], F_SETFL, O_NONBLOCK) < 0) {
 		message_fds_close(&fds);
 		return -EAGAIN;
 	}
@@ -174,8 +178,7 @@ static void kill_helper(struct pool *pool, pid_t pid)
 {
 	_cleanup_strbuf_ struct strbuf order = {};
 
-	wire_put_u8(&order, FILE_HELPER_KILL);
-	wire_put_u32(&order, (uint32_t)pid);
+	put_order(&order, FILE_HELPER_KILL, pid);
 	/* If not, it ends when its socket does. */
 	if (strbuf_error(&order) == 0)
 		(void)message_send(pool->fd, &order, NULL, 0, clock_monotonic_ns() + FORK_NS);
@@ -300,21 +303,23 @@ static int receive_text(const struct helper *helper, size_t max_bytes, struct st
 
 	*ret_failed = 0;
 	while (more && error == 0) {
-		struct wire_reader reader;
+		struct file_helper_chunk head;
+		struct decoder decoder;
 		size_t n;
 
 		*ret_failed = receive(helper, READ_WAIT_MS, &answer, NULL);
 		if (*ret_failed < 0)
 			return *ret_failed;
-		reader = wire_read(&answer);
-		more = wire_get_bool(&reader);
-		error = -(int)wire_get_u32(&reader);
-		n = (size_t)(reader.end - reader.at);
-		if (reader.bad || text->len + n > max_bytes)
+		decoder = decoder_of(&answer);
+		codec_read(&decoder, &file_helper_chunk_layout, &head);
+		more = head.more;
+		error = -head.error;
+		n = (size_t)(decoder.end - decoder.at);
+		if (decoder.error < 0 || text->len + n > max_bytes)
 			*ret_failed = -EBADMSG;
 		if (*ret_failed < 0)
 			return *ret_failed;
-		strbuf_add(text, reader.at, n);
+		strbuf_add(text, decoder.at, n);
 	}
 	return error ? error : strbuf_error(text);
 }
@@ -322,15 +327,14 @@ static int receive_text(const struct helper *helper, size_t max_bytes, struct st
 static int ask_for_text(struct pool *pool, enum file_helper_request kind, pid_t pid,
 			const char *name, size_t max_bytes, struct strbuf *text)
 {
+	const struct file_helper_asked asked = { pid, name, max_bytes };
 	const uint64_t what = UINT64_C(1) << 63 | (uint32_t)pid;
 	_cleanup_strbuf_ struct strbuf request = {};
 	struct helper helper;
 	int failed, r;
 
-	wire_put_u8(&request, (uint8_t)kind);
-	wire_put_u32(&request, (uint32_t)pid);
-	wire_put_string(&request, name);
-	wire_put_u64(&request, max_bytes);
+	strbuf_addch(&request, (char)kind);
+	codec_write(&request, &file_helper_asked_layout, &asked, NULL);
 	r = strbuf_error(&request);
 	if (r == 0)
 		r = acquire_helper(pool, what, false, &helper);
@@ -361,16 +365,13 @@ static int receive_opened(const struct helper *helper, int *ret_failed)
 {
 	_cleanup_strbuf_ struct strbuf answer = {};
 	struct message_fds fds = {};
-	struct wire_reader reader;
 	int error;
 
 	*ret_failed = receive(helper, OPEN_WAIT_MS, &answer, &fds);
 	if (*ret_failed < 0)
 		return *ret_failed;
-	reader = wire_read(&answer);
-	error = -(int)wire_get_u32(&reader);
-	if (wire_is_read(&reader) && fds.n == (error ? 0 : 1))
-		return error ? error : fds.fds[0];
+	if (codec_read_all(&answer, &codec_u32, &error) == 0 && fds.n == (error ? 0 : 1))
+		return error ? -error : fds.fds[0];
 	message_fds_close(&fds);
 	*ret_failed = -EBADMSG;
 	return -EBADMSG;
@@ -385,7 +386,7 @@ int file_helper_open(uint64_t device, const struct strbuf *request, int fd)
 
 	if (!pool)
 		return -ENOSYS;
-	wire_put_u8(&message, FILE_HELPER_OPEN);
+	strbuf_addch(&message, FILE_HELPER_OPEN);
 	strbuf_add(&message, strbuf_str(request), request->len);
 	r = strbuf_error(&message);
 	if (r == 0)

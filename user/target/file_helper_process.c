@@ -5,7 +5,6 @@
 #include "sandbox/confine_calls.h"
 #include "sandbox/helper_start.h"
 #include "sandbox/message.h"
-#include "sandbox/wire.h"
 #include "target/proc_file.h"
 
 #include <errno.h>
@@ -26,14 +25,36 @@
  */
 static const cap_value_t needed[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE };
 
+static const struct field order_fields[] = {
+	F_MAX(file_helper_order, what, FIELD_U8, FILE_HELPER_KILL),
+	F(file_helper_order, pid, FIELD_U32),
+	F_END,
+};
+const struct layout file_helper_order_layout = LAYOUT(file_helper_order, order_fields);
+
+static const struct field asked_fields[] = {
+	F(file_helper_asked, pid, FIELD_U32),
+	F_MAX(file_helper_asked, name, FIELD_STRING, FILE_HELPER_NAME_MAX),
+	F(file_helper_asked, max_bytes, FIELD_U64),
+	F_END,
+};
+const struct layout file_helper_asked_layout = LAYOUT(file_helper_asked, asked_fields);
+
+static const struct field chunk_fields[] = {
+	F(file_helper_chunk, more, FIELD_BOOL),
+	F(file_helper_chunk, error, FIELD_U32),
+	F_END,
+};
+const struct layout file_helper_chunk_layout = LAYOUT(file_helper_chunk, chunk_fields);
+
 /* --- one that opens and reads ---------------------------------------------------------------- */
 
 static int send_chunk(int fd, bool more, int error, const struct strbuf *text)
 {
+	const struct file_helper_chunk head = { more, -error };
 	_cleanup_strbuf_ struct strbuf answer = {};
 
-	wire_put_u8(&answer, more);
-	wire_put_u32(&answer, (uint32_t)-error);
+	codec_write(&answer, &file_helper_chunk_layout, &head, NULL);
 	if (text)
 		strbuf_add(&answer, strbuf_str(text), text->len);
 	return strbuf_error(&answer) ? -ENOMEM : message_send(fd, &answer, NULL, 0, MESSAGE_NEVER);
@@ -71,39 +92,28 @@ static int send_file(int fd, int file_fd, uint64_t max_bytes)
 	}
 }
 
-static int serve_read(int fd, struct wire_reader *reader)
+static int serve_read(int fd, const struct file_helper_asked *asked)
 {
-	pid_t pid = (pid_t)wire_get_u32(reader);
-	const char *name = wire_get_string(reader, FILE_HELPER_NAME_MAX);
-	uint64_t max_bytes = wire_get_u64(reader);
-	_cleanup_close_ int file_fd = -1;
+	_cleanup_close_ int file_fd = proc_file_open(asked->pid, asked->name, O_RDONLY);
 
-	if (!wire_is_read(reader))
-		return -EBADMSG;
-	file_fd = proc_file_open(pid, name, O_RDONLY);
 	if (file_fd < 0)
 		return send_chunk(fd, false, file_fd == -ENOENT ? -ESRCH : file_fd, NULL);
-	return send_file(fd, file_fd, max_bytes);
+	return send_file(fd, file_fd, asked->max_bytes);
 }
 
-static int serve_link(int fd, struct wire_reader *reader)
+static int serve_link(int fd, const struct file_helper_asked *asked)
 {
 	static char target[PATH_MAX];
 	_cleanup_strbuf_ struct strbuf path = {}, text = {};
-	pid_t pid = (pid_t)wire_get_u32(reader);
-	const char *name = wire_get_string(reader, FILE_HELPER_NAME_MAX);
-	uint64_t max_bytes = wire_get_u64(reader);
 	ssize_t n;
 
-	if (!wire_is_read(reader))
-		return -EBADMSG;
-	strbuf_addf(&path, "/proc/%d/%s", (int)pid, name);
+	strbuf_addf(&path, "/proc/%d/%s", (int)asked->pid, asked->name);
 	if (strbuf_error(&path))
 		return -ENOMEM;
 	n = readlink(strbuf_str(&path), target, sizeof(target));
 	if (n < 0)
 		return send_chunk(fd, false, -errno, NULL);
-	if ((size_t)n == sizeof(target) || (uint64_t)n > max_bytes)
+	if ((size_t)n == sizeof(target) || (uint64_t)n > asked->max_bytes)
 		return send_chunk(fd, false, -EFBIG, NULL);
 	strbuf_add(&text, target, (size_t)n);
 	return strbuf_error(&text) ? -ENOMEM : send_chunk(fd, false, 0, &text);
@@ -119,7 +129,8 @@ static int send_opened(int fd, int opened)
 
 	if (opened >= 0 && pread(file_fd, &byte, 1, 0) < 0)
 		error = -errno;
-	wire_put_u32(&answer, (uint32_t)-error);
+	error = -error;
+	codec_write(&answer, &codec_u32, &error, NULL);
 	return strbuf_error(&answer) ?
 		       -ENOMEM :
 		       message_send(fd, &answer, &file_fd, error ? 0 : 1, MESSAGE_NEVER);
@@ -140,24 +151,23 @@ static int serve_one(int fd, file_helper_open_fn open_fn)
 {
 	_cleanup_strbuf_ struct strbuf request = {};
 	struct message_fds fds = {};
-	struct wire_reader reader;
+	struct file_helper_asked asked;
+	struct decoder decoder;
+	uint8_t what;
 	int r = message_receive(fd, FILE_HELPER_REQUEST_MAX, MESSAGE_NEVER, &request, &fds);
 
 	if (r < 0)
 		return r;
-	reader = wire_read(&request);
-	switch (wire_get_u8(&reader)) {
-	case FILE_HELPER_READ:
-		r = serve_read(fd, &reader);
-		break;
-	case FILE_HELPER_LINK:
-		r = serve_link(fd, &reader);
-		break;
-	case FILE_HELPER_OPEN:
-		r = serve_open(fd, &request, &fds, open_fn);
-		break;
-	default:
-		r = -EBADMSG;
+	decoder = decoder_of(&request);
+	what = decoder_byte(&decoder);
+	if (what == FILE_HELPER_READ || what == FILE_HELPER_LINK) {
+		codec_read(&decoder, &file_helper_asked_layout, &asked);
+		r = decoder_end(&decoder);
+		if (r == 0)
+			r = what == FILE_HELPER_READ ? serve_read(fd, &asked) :
+						       serve_link(fd, &asked);
+	} else {
+		r = what == FILE_HELPER_OPEN ? serve_open(fd, &request, &fds, open_fn) : -EBADMSG;
 	}
 	message_fds_close(&fds);
 	return r;
@@ -208,7 +218,7 @@ static int fork_one(const struct forker *forker)
 		work(ends[1], forker->open_fn);
 	}
 	close(ends[1]);
-	wire_put_u32(&answer, pid > 0 ? (uint32_t)pid : 0);
+	codec_write(&answer, &codec_u32, &(pid_t){ pid > 0 ? pid : 0 }, NULL);
 	r = strbuf_error(&answer) ?
 		    -ENOMEM :
 		    message_send(HELPER_SOCKET, &answer, ends, pid > 0 ? 1 : 0, MESSAGE_NEVER);
@@ -218,23 +228,23 @@ static int fork_one(const struct forker *forker)
 
 static int obey(struct forker *forker)
 {
-	_cleanup_strbuf_ struct strbuf order = {};
-	struct wire_reader reader;
-	int r = message_receive(HELPER_SOCKET, 16, MESSAGE_NEVER, &order, NULL);
-	pid_t pid;
+	_cleanup_strbuf_ struct strbuf message = {};
+	struct file_helper_order order;
+	int r = message_receive(HELPER_SOCKET, 16, MESSAGE_NEVER, &message, NULL);
 
 	if (r < 0)
 		return r;
 	reap(forker);
-	reader = wire_read(&order);
-	if (wire_get_u8(&reader) == FILE_HELPER_FORK)
-		return wire_is_read(&reader) ? fork_one(forker) : -EBADMSG;
-	pid = (pid_t)wire_get_u32(&reader);
-	if (!wire_is_read(&reader) || pid <= 0 || forker->n_killed == MOST_KILLED)
+	r = codec_read_all(&message, &file_helper_order_layout, &order);
+	if (r < 0)
+		return r;
+	if (order.what == FILE_HELPER_FORK)
+		return fork_one(forker);
+	if (order.pid <= 0 || forker->n_killed == MOST_KILLED)
 		return -EBADMSG;
 	/* A child of ours that was not reaped yet: the pid is still its own. */
-	(void)kill(pid, SIGKILL);
-	forker->killed[forker->n_killed++] = pid;
+	(void)kill(order.pid, SIGKILL);
+	forker->killed[forker->n_killed++] = order.pid;
 	reap(forker);
 	return 0;
 }

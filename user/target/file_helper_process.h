@@ -6,7 +6,9 @@
 #ifndef MEMTRACED_TARGET_FILE_HELPER_PROCESS_H
 #define MEMTRACED_TARGET_FILE_HELPER_PROCESS_H
 
-struct strbuf;
+#include "base/codec.h"
+
+#include <sys/types.h>
 
 /*
  * Opens what a request asks for: in the helper. fd: what came with it, -1: nothing. A descriptor or
@@ -21,17 +23,36 @@ enum open_request { OPEN_REQUEST_MAP, OPEN_REQUEST_IN_ROOT };
 #define FILE_HELPER_COMM "memtraced-open"
 
 /*
- * To the one that forks, a byte: answered by a number, the pid, and by its socket (none: it could
- * not be forked); or a byte and a pid, which is killed, and no answer.
+ * To the one that forks. FORK is answered by a pid and by its socket (0, and none: it could not be
+ * forked); KILL by nothing.
  */
-enum file_helper_order { FILE_HELPER_FORK, FILE_HELPER_KILL };
+enum file_helper_what { FILE_HELPER_FORK, FILE_HELPER_KILL };
+
+struct file_helper_order {
+	uint8_t what; /* enum file_helper_what */
+	pid_t pid;    /* which is killed; else 0 */
+};
 
 /*
- * To the others. READ: pid, name, most bytes; answers: bytes each of which says whether more come,
- * an error, then text. LINK: the same, of what a link leads to, in one answer. OPEN: what
- * file_helper_open_fn takes; an error, and a descriptor.
+ * To the others, the first byte of a request. Of READ and LINK struct file_helper_asked follows;
+ * they are answered by struct file_helper_chunk and text, as often as more comes. Of OPEN what
+ * file_helper_open_fn takes; it is answered by an error, and a descriptor.
  */
 enum file_helper_request { FILE_HELPER_READ, FILE_HELPER_LINK, FILE_HELPER_OPEN };
+
+struct file_helper_asked {
+	pid_t pid;
+	const char *name;
+	uint64_t max_bytes;
+};
+
+struct file_helper_chunk {
+	bool more;
+	int error; /* positive */
+};
+
+extern const struct layout file_helper_order_layout, file_helper_asked_layout;
+extern const struct layout file_helper_chunk_layout;
 
 #define FILE_HELPER_NAME_MAX 64
 /* Paths come from /proc/PID/maps. */

@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/file_system.h"
-#include "sandbox/wire.h"
 #include "target/file_helper.h"
 #include "target/file_helper_process.h"
 #include "target/proc_file.h"
@@ -156,16 +155,23 @@ static int open_found(int root_fd, pid_t pid, const char *path, enum file_system
 	return fd < 0 ? fd : reopen_for_reading(fd, pid, most);
 }
 
+static const struct field in_root_fields[] = {
+	F(open_in_root, pid, FIELD_U32),
+	F_MAX(open_in_root, path, FIELD_STRING, PATH_MAX),
+	F_END,
+};
+const struct layout open_in_root_layout = LAYOUT(open_in_root, in_root_fields);
+
 int root_open(int root_fd, pid_t pid, const char *path)
 {
+	const struct open_in_root asked = { pid, path };
 	_cleanup_strbuf_ struct strbuf request = {};
 	int fd = open_found(root_fd, pid, path, FILE_SYSTEM_LOCAL);
 
 	if (fd != -EXDEV)
 		return fd;
-	wire_put_u8(&request, OPEN_REQUEST_IN_ROOT);
-	wire_put_u32(&request, (uint32_t)pid);
-	wire_put_string(&request, path);
+	strbuf_addch(&request, OPEN_REQUEST_IN_ROOT);
+	codec_write(&request, &open_in_root_layout, &asked, NULL);
 	fd = strbuf_error(&request);
 	/* Which of its folders' servers hangs is not known: nothing of the root is opened. */
 	if (fd == 0)
@@ -174,14 +180,14 @@ int root_open(int root_fd, pid_t pid, const char *path)
 }
 
 /* In the helper, by the request of root_open(). */
-static int root_open_waiting(int root_fd, struct wire_reader *request)
+static int root_open_waiting(int root_fd, struct decoder *request)
 {
-	pid_t pid = (pid_t)wire_get_u32(request);
-	const char *path = wire_get_string(request, PATH_MAX);
+	struct open_in_root asked;
 
-	if (!wire_is_read(request))
+	codec_read(request, &open_in_root_layout, &asked);
+	if (decoder_end(request) < 0)
 		return -EBADMSG;
-	return open_found(root_fd, pid, path, FILE_SYSTEM_LAYERS);
+	return open_found(root_fd, asked.pid, asked.path, FILE_SYSTEM_LAYERS);
 }
 
 /*
@@ -275,21 +281,34 @@ static int open_map(pid_t pid, const struct proc_map *map, enum file_system most
 	return fd >= 0 ? fd : r;
 }
 
+static const struct field map_fields[] = {
+	F(open_map, pid, FIELD_U32),
+	F(open_map, map.start, FIELD_U64),
+	F(open_map, map.end, FIELD_U64),
+	F(open_map, map.ino, FIELD_U64),
+	F(open_map, map.dev_major, FIELD_U32),
+	F(open_map, map.dev_minor, FIELD_U32),
+	F_MAX(open_map, map.path, FIELD_STRING, PATH_MAX),
+	F_LOCAL(open_map, map.offset),
+	F_LOCAL(open_map, map.read),
+	F_LOCAL(open_map, map.write),
+	F_LOCAL(open_map, map.exec),
+	F_LOCAL(open_map, map.shared),
+	F_LOCAL(open_map, map.deleted),
+	F_END,
+};
+const struct layout open_map_layout = LAYOUT(open_map, map_fields);
+
 int proc_map_open(pid_t pid, const struct proc_map *map)
 {
+	const struct open_map asked = { pid, *map };
 	_cleanup_strbuf_ struct strbuf request = {};
 	int fd = map->ino ? open_map(pid, map, FILE_SYSTEM_LOCAL) : -ENOENT;
 
 	if (fd != -EXDEV)
 		return fd;
-	wire_put_u8(&request, OPEN_REQUEST_MAP);
-	wire_put_u32(&request, (uint32_t)pid);
-	wire_put_u64(&request, map->start);
-	wire_put_u64(&request, map->end);
-	wire_put_u64(&request, map->ino);
-	wire_put_u32(&request, map->dev_major);
-	wire_put_u32(&request, map->dev_minor);
-	wire_put_string(&request, map->path);
+	strbuf_addch(&request, OPEN_REQUEST_MAP);
+	codec_write(&request, &open_map_layout, &asked, NULL);
 	fd = strbuf_error(&request);
 	if (fd == 0)
 		fd = file_helper_open((uint64_t)map->dev_major << 32 | map->dev_minor, &request,
@@ -297,29 +316,24 @@ int proc_map_open(pid_t pid, const struct proc_map *map)
 	return fd == -ENOSYS ? open_map(pid, map, FILE_SYSTEM_LAYERS) : fd;
 }
 
-static int proc_map_open_waiting(struct wire_reader *request)
+static int proc_map_open_waiting(struct decoder *request)
 {
-	pid_t pid = (pid_t)wire_get_u32(request);
-	struct proc_map map = {};
+	struct open_map asked;
 
-	map.start = wire_get_u64(request);
-	map.end = wire_get_u64(request);
-	map.ino = wire_get_u64(request);
-	map.dev_major = wire_get_u32(request);
-	map.dev_minor = wire_get_u32(request);
-	map.path = wire_get_string(request, PATH_MAX);
-	return wire_is_read(request) ? open_map(pid, &map, FILE_SYSTEM_LAYERS) : -EBADMSG;
+	codec_read(request, &open_map_layout, &asked);
+	return decoder_end(request) == 0 ? open_map(asked.pid, &asked.map, FILE_SYSTEM_LAYERS) :
+					   -EBADMSG;
 }
 
 int open_serve(const struct strbuf *request, int fd)
 {
-	struct wire_reader reader = wire_read(request);
+	struct decoder decoder = decoder_of(request);
 
-	switch (wire_get_u8(&reader)) {
+	switch (decoder_byte(&decoder)) {
 	case OPEN_REQUEST_MAP:
-		return proc_map_open_waiting(&reader);
+		return proc_map_open_waiting(&decoder);
 	case OPEN_REQUEST_IN_ROOT:
-		return root_open_waiting(fd, &reader);
+		return root_open_waiting(fd, &decoder);
 	}
 	return -EBADMSG;
 }

@@ -8,12 +8,11 @@
 #ifndef MEMTRACED_TARGET_FILE_OPEN_H
 #define MEMTRACED_TARGET_FILE_OPEN_H
 
+#include "base/codec.h"
 #include "base/file_system.h"
+#include "target/proc_maps.h"
 
 #include <sys/types.h>
-
-struct proc_map;
-struct strbuf;
 
 /*
  * The place (O_PATH) of `path` as if `root_fd` (an O_PATH descriptor of a folder) were "/":
@@ -37,6 +36,17 @@ int root_open(int root_fd, pid_t pid, const char *path);
  * -ETIMEDOUT when its server lets us wait: a helper opens what has one.
  */
 int proc_map_open(pid_t pid, const struct proc_map *map);
+
+/* What both ask of a helper. */
+struct open_in_root {
+	pid_t pid;
+	const char *path;
+};
+struct open_map {
+	pid_t pid;
+	struct proc_map map;
+};
+extern const struct layout open_in_root_layout, open_map_layout;
 
 /*
  * What both have a helper do, in a process of target/file_helper.h: its file_helper_open_fn. fd:

@@ -180,7 +180,6 @@ struct recording_source {
 	bool swap;
 	bool has_end; /* as its version has it */
 	bool ended, truncated, in_cut;
-	struct record_decoder *decoder;
 	VEC(char) payload;
 	VEC(char) pack; /* what was packed, */
 	size_t pack_at; /* and how far it was read */
@@ -256,7 +255,7 @@ static int next_packed(struct recording_source *s, struct record *ret_record)
 	if (length > left - PACKED_HEADER)
 		return -EBADMSG;
 	s->pack_at += PACKED_HEADER + length;
-	r = record_decode(s->decoder, native(s, header.type), data + PACKED_HEADER, length,
+	r = record_decode(s->swap, native(s, header.type), data + PACKED_HEADER, length,
 			  ret_record);
 	return r < 0 ? r : 1;
 }
@@ -298,7 +297,7 @@ static int next_record(struct recording_source *s, struct record *ret_record)
 		if (r <= 0)
 			return r;
 		if (type != TYPE_PACKED) {
-			r = record_decode(s->decoder, type, s->payload.data, length, ret_record);
+			r = record_decode(s->swap, type, s->payload.data, length, ret_record);
 			return r < 0 ? r : 1;
 		}
 		r = unpack(s, length);
@@ -327,8 +326,10 @@ static int recording_drain(struct source *source, record_fn fn, void *userdata)
 		}
 		if (r > 0 && (record.type == RECORD_CUT || record.type == RECORD_CUT_END))
 			s->in_cut = record.type == RECORD_CUT;
-		if (r > 0)
+		if (r > 0) {
 			r = fn(&record, userdata);
+			record_done(&record);
+		}
 		if (r < 0)
 			return r;
 	}
@@ -347,7 +348,6 @@ static void recording_free(struct source *source)
 {
 	struct recording_source *s = (struct recording_source *)source;
 
-	record_decoder_free(s->decoder);
 	vec_done(&s->payload);
 	vec_done(&s->pack);
 	free(s);
@@ -389,8 +389,6 @@ int recording_open(FILE *file, struct source **ret_source)
 	s->source.ops = &recording_ops;
 	s->file = file;
 	r = read_header(file, &s->swap, &s->has_end);
-	if (r == 0)
-		r = record_decoder_new(s->swap, &s->decoder);
 	if (r < 0)
 		return r;
 	*ret_source = &TAKE_PTR(s)->source;

@@ -115,7 +115,8 @@ LIB_OBJS := $(filter-out $(O)/user/main.o,$(USER_OBJS)) $(MESSAGES:%=%.o)
 # What these folders hold no fuzz program links, so it is not compiled for them: BPF, the terminal, the
 # session and the service's loop.
 NOT_FUZZED := $(patsubst %.c,$(O)/%.o,$(wildcard $(addsuffix /*.c,$(addprefix user/,service \
-	service/session service/output service/leak tui trace/bpf trace/jobs trace/live trace/unwind \
+	service/session service/output service/leak tui trace/bpf trace/jobs trace/live trace/live/* \
+	trace/unwind \
 	$(addprefix service/daemon,/. /growth /page /reports /trace /watch)))))
 ifeq ($(FUZZ),1)
 LIB_OBJS := $(filter-out $(NOT_FUZZED),$(LIB_OBJS))

@@ -9,8 +9,8 @@
 #include "target/glibc/glibc_memory.h"
 #include "target/memory.h"
 #include "target/smaps.h"
+#include "trace/live/cuts/live_images.h"
 #include "trace/live/live.h"
-#include "trace/live/live_images.h"
 
 #include <errno.h>
 #include <string.h>

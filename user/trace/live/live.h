@@ -79,7 +79,7 @@ struct live_opts {
 	bool free_stacks;      /* where a site's blocks are freed is counted */
 	bool sampled;	       /* allocations: those that processes show by USDT probes */
 	bool both;	       /* with that: both, live_set_depth says which */
-	uint64_t pss_every_ns; /* trace/live/live_usage.h */
+	uint64_t pss_every_ns; /* trace/live/cuts/live_usage.h */
 	bool floor;	       /* probes with empty programs: nothing is counted */
 	bool unwind;	       /* user stacks by call frame information, else by frame pointers */
 	/*

@@ -13,7 +13,7 @@
 /* User addresses that memory can be at (Linux: mmap_min_addr, five-level tables aside). */
 #define LIVE_MIN_ADDR 0x10000ULL
 
-/* trace/live/live_process.c: what all others need */
+/* trace/live/slots/live_process.c: what all others need */
 int live_emit(struct live *live, const struct record *record);
 struct live_process *live_process_at(const struct live *live, uint32_t slot);
 /* NULL: no code is known to be there. */
@@ -29,7 +29,7 @@ int live_drain(struct source *source, record_fn fn, void *userdata);
 int live_cut(struct source *source, record_fn fn, void *userdata);
 int live_on_ring(void *ctx, void *data, size_t size);
 
-/* trace/live/live_epoch.c */
+/* trace/live/slots/live_epoch.c */
 /* When each process had its peak, late by at most a tick or a sample. */
 void live_note_peaks(struct live *live);
 /* Begins a new epoch of cuts. */
@@ -51,11 +51,11 @@ void live_buffer_drain(struct live *live, void (*fn)(struct live *live, const vo
 /* Is there anything for it? */
 bool live_buffer_waits(const struct live *live);
 
-/* trace/live/live_targets.c */
+/* trace/live/lifecycle/live_targets.c */
 /* Do the programs find the processes of the rule, and not the jobs those of the host or cgroup? */
 bool live_finds_processes(const struct live_opts *opts);
 
-/* trace/live/live_slots.c: slots, and what is known of the process in each */
+/* trace/live/slots/live_slots.c: slots, and what is known of the process in each */
 /* A slot that nobody has, for a process that user space registers; -ENOSPC. */
 int live_take_slot(struct live *live, uint32_t *ret_slot);
 /* Nobody has seen the slot: it can be used again. */
@@ -69,7 +69,7 @@ void live_depth_settle(const struct live *live, const struct live_process *proce
 /* From now on it is counted, by the links of this owner. */
 int live_activate(struct live *live, struct live_process *process, uint32_t owner);
 
-/* trace/live/live_follow.c: birth, exec and death */
+/* trace/live/lifecycle/live_follow.c: birth, exec and death */
 /* Links are shared before a process is probed that has forked before. 0 or negative errno. */
 struct process_info;
 int live_share_early(struct live *live, const struct process_info *info);
@@ -95,13 +95,14 @@ int live_end_unseen(struct live *live, struct live_process *process, uint32_t fl
 int live_end_hidden(struct live *live);
 
 /*
- * trace/live/missing_allocators.c: counts the loss of a process, at its end and at cuts, in whose
+ * trace/live/probes/missing_allocators.c: counts the loss of a process, at its end and at cuts, in
+ * whose
  * code no allocator was found. What is only being started, or is no program, is spared.
  */
 int live_judge_allocator(struct live *live, struct live_process *process);
 int live_judge_running(struct live *live);
 
-/* trace/live/live_links.c: by which links processes are counted */
+/* trace/live/probes/live_links.c: by which links processes are counted */
 /* The owner that this process's links carry: its own number, or 0 once links are shared. */
 uint32_t live_owner(const struct live *live, const struct live_process *process);
 /* Makes sure that an allocator's links for this owner are in; *ret_late when they were not yet. */
@@ -121,7 +122,7 @@ int live_note_translator(struct live *live, struct live_process *process);
 /* Tracepoints of system calls come or go, as the depth wants them. 0 or negative errno. */
 int live_trace_calls(struct live *live);
 
-/* trace/live/live_mapped.c: what is mapped as code */
+/* trace/live/code/live_mapped.c: what is mapped as code */
 /*
  * What a process has mapped now; recorded and in the tables, not probed yet. *ret_missing is set
  * when there may be an allocator that was not found.
@@ -142,7 +143,7 @@ int live_retry_files(struct live *live);
 int live_add_code(struct live *live, struct live_process *process, const struct proc_map *map,
 		  uint64_t time_ns, bool *ret_late);
 
-/* trace/live/live_code.c: code that no event announces */
+/* trace/live/stacks/live_code.c: code that no event announces */
 int live_on_stack(struct live *live, const struct abi_ev_stack *ev);
 /* Libraries came or went: what is mapped is read again, as soon as its time has come. */
 int live_on_code_changed(struct live *live, const struct abi_ev_code_changed *ev);
@@ -163,7 +164,7 @@ struct live_frames {
 };
 
 /*
- * trace/live/live_news.c: what a reading has shown is recorded, with times, when all events of
+ * trace/live/code/live_news.c: what a reading has shown is recorded, with times, when all events of
  * before it are known.
  */
 int live_emit_mapping(struct live *live, const struct live_process *process,
@@ -183,7 +184,7 @@ int live_settle_news(struct live *live, struct live_process *process, bool all_t
 int live_settle_all_news(struct live *live);
 void live_news_done(struct live_process *process);
 
-/* trace/live/live_unwind.c: the unwinder's tables, where stacks are unwound by them */
+/* trace/live/code/live_unwind.c: the unwinder's tables, where stacks are unwound by them */
 int live_unwind_new(struct live *live);
 int live_unwind_process(struct live *live, struct live_process *process);
 /* After an exec of which the programs have noted so many mappings. */
@@ -205,16 +206,16 @@ void live_count_stack(const struct live *live, uint64_t id, uint64_t events,
 /* The name of enum stack_cut or abi_stack_cut. */
 const char *live_cut_name(size_t cut);
 
-/* trace/live/live_stacks.c */
+/* trace/live/stacks/live_stacks.c */
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev);
 /* The frames that are the stack's; the process may be NULL where they are the kernel's. */
 void live_stack_frames(const struct live_process *process, const struct abi_ev_stack *ev,
 		       struct live_frames *ret);
 
-/* trace/live/live_regions.c: the mmap class */
+/* trace/live/regions/live_regions.c: the mmap class */
 int live_on_region(struct live *live, const struct abi_ev_map *ev);
 
-/* trace/live/live_check.c */
+/* trace/live/stacks/live_check.c */
 int live_on_stack_copy(struct live *live, const struct abi_ev_stack_copy *copy);
 /* Within a cut. */
 int live_emit_check(struct live *live);
@@ -230,9 +231,9 @@ uint64_t live_cpu_gaps(const struct live *live);
 int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev);
 int live_on_file(struct live *live, const struct abi_ev_file *ev);
 
-/* trace/live/live_fault.c: with the block that is near, which is looked for in the tables. */
+/* trace/live/cuts/live_fault.c: with the block that is near, which is looked for in the tables. */
 int live_on_fault(struct live *live, const struct abi_ev_fault *ev);
-/* trace/live/live_death.c: who kills a process; kept until its end, and then handed over. */
+/* trace/live/lifecycle/live_death.c: who kills a process; kept until its end, then handed over. */
 struct abi_ev_death;
 int live_on_death(struct live *live, const struct abi_ev_death *ev);
 /* The process was killed by this signal. */
@@ -248,17 +249,17 @@ int live_purge_jobs(struct live *live);
 /* Does it do so? */
 bool live_purges_jobs(const struct live *live);
 
-/* trace/live/live_files.c: at the end of a drain: closes files that no process maps any more. */
+/* trace/live/code/live_files.c: at a drain's end: closes files that no process maps any more. */
 void live_close_files(struct live *live);
 
-/* trace/live/live_reclaim.c: what ended images held is given back, their slots can be used again */
+/* trace/live/lifecycle/live_reclaim.c: what ended images held is given back, with their slots */
 int live_reclaim(struct live *live);
 /* At the end of a drain: slots that no program can be in any more. */
 int live_reuse(struct live *live);
-/* trace/live/live_sample.c: the records of one; after a drain. *ret_cpu_ns as live_sample's */
+/* trace/live/cuts/live_sample.c: the records of one; after a drain. *ret_cpu_ns as live_sample's */
 int live_take_sample(struct live *live, uint64_t *ret_cpu_ns);
 
-/* trace/live/live_cut.c */
+/* trace/live/cuts/live_cut.c */
 /* The records of one cut, of all processes or of those that have ended; after a drain. */
 int live_take_cut(struct live *live, bool ended_only);
 /* Deletes what ended processes left in the maps, once their last values were handed over. */

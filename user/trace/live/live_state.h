@@ -13,17 +13,17 @@
 #include "bpf/abi_syscalls.h"
 #include "bpf/abi_unwind.h"
 #include "target/proc_maps.h"
-#include "trace/live/code_times.h"
+#include "trace/live/code/code_times.h"
+#include "trace/live/code/objects.h"
+#include "trace/live/cuts/live_rss_peak.h"
+#include "trace/live/cuts/live_usage.h"
 #include "trace/live/live.h"
-#include "trace/live/live_rss_peak.h"
-#include "trace/live/live_usage.h"
-#include "trace/live/objects.h"
-#include "trace/live/slot_quarantine.h"
+#include "trace/live/slots/slot_quarantine.h"
 #include "trace/unwind/stack_check.h"
 
 #include <bpf/libbpf.h>
 
-/* Function ids of the mmap class; trace/live/object_files.c numbers the others. */
+/* Function ids of the mmap class; trace/live/code/object_files.c numbers the others. */
 #define FUNCTION_MMAP 1
 #define FUNCTION_MREMAP 2
 #define FUNCTION_BRK 5 /* 3, 4: RECORD_BEFORE_ATTACH, ABI_FN_SAMPLED */
@@ -116,13 +116,13 @@ struct live_process {
 	struct live_rss_peak rss_peak;
 	char comm[16];
 	VEC(struct code_range) code;
-	/* Stacks with frames in memory that may be code (trace/live/live_code.c). */
+	/* Stacks with frames in memory that may be code (trace/live/stacks/live_code.c). */
 	VEC(struct abi_ev_stack *) waiting;
 	VEC(uint64_t) stacks;	     /* ids of those that it was the first to have */
 	uint64_t read_code_after_ns; /* when the list of code may be read again */
 	bool code_changed;	     /* what is in it may have gone */
 	uint32_t code_epoch;	     /* of what was read, where it is told of by its pages */
-	/* What the last reading has shown and is not recorded yet (trace/live/live_news.c). */
+	/* What the last reading has shown and is not recorded yet (trace/live/code/live_news.c). */
 	struct code_times code_times;
 	VEC(struct code_range) gone;
 	VEC(struct code_news) news;

@@ -305,6 +305,7 @@ RUN_LINT = --status 'lint: layers' scripts/check-layers \
 	--status 'lint: sizes' scripts/check-sizes \
 	--status 'lint: licences' scripts/check-spdx \
 	--status 'lint: references' scripts/check-references \
+	--status 'lint: writers' scripts/check-writers \
 	--status 'lint: format' '$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)' \
 	--status 'lint: shell' 'shellcheck $(SHELL_SCRIPTS)'
 RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \

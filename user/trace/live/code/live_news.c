@@ -5,7 +5,8 @@
  * found is news. A stack in it waits, too, to be judged: if it is older than what can be proven, it
  * has no names there, and is counted as one that met code that was gone.
  */
-#include "trace/live/live_process.h"
+#include "trace/live/code/live_code.h"
+#include "trace/live/slots/live_slots.h"
 
 #include <errno.h>
 #include <string.h>
@@ -40,9 +41,10 @@ bool live_watches_code(const struct live *live)
 	return live->opts.watch_code && live->programs->control->watch_code;
 }
 
-static int is_unsettled(struct live *live, const struct live_process *process)
+/* The first news of a process since it was settled. */
+static int note_unsettled(struct live *live, const struct live_process *process)
 {
-	return process->news.len + process->gone.len > 1 ?
+	return process->news.come.len + process->news.gone.len > 1 ?
 		       0 :
 		       vec_push(&live->unsettled, process->slot);
 }
@@ -57,24 +59,24 @@ int live_add_news(struct live *live, struct live_process *process, const struct 
 	if (!news.path)
 		return -ENOMEM;
 	news.map.path = news.path;
-	r = vec_push(&process->news, news);
+	r = vec_push(&process->news.come, news);
 	if (r) {
 		free(news.path);
 		return r;
 	}
-	return is_unsettled(live, process);
+	return note_unsettled(live, process);
 }
 
 int live_add_gone(struct live *live, struct live_process *process, const struct code_range *range)
 {
-	int r = vec_push(&process->gone, *range);
+	int r = vec_push(&process->news.gone, *range);
 
-	return r ? r : is_unsettled(live, process);
+	return r ? r : note_unsettled(live, process);
 }
 
 static bool is_news(const struct live_process *process, uint64_t addr)
 {
-	vec_foreach(&process->news, news)
+	vec_foreach(&process->news.come, news)
 		if (addr >= news->map.start && addr < news->map.end)
 			return true;
 	return false;
@@ -83,19 +85,11 @@ static bool is_news(const struct live_process *process, uint64_t addr)
 /* A call that never returns may end its mapping: the address behind it is in none. */
 static bool is_known(const struct live_process *process, uint64_t addr)
 {
-	return live_code_at(process, addr) || live_code_at(process, addr - 1);
-}
-
-/* Why it was not whole follows from that: what was not there had no rules, and no names. */
-static void mark_gone(struct live_stack *stack)
-{
-	if (stack->cut == ABI_CUT_NONE || stack->cut == ABI_CUT_NO_MAPPING ||
-	    stack->cut == STACK_CUT_GENERATED || stack->cut == STACK_CUT_FRAME_POINTERS)
-		stack->cut = STACK_CUT_GONE;
+	return code_map_find(&process->code, addr) || code_map_find(&process->code, addr - 1);
 }
 
 int live_judge_stack(struct live *live, struct live_process *process, const struct abi_ev_stack *ev,
-		     const struct live_frames *frames, struct live_stack *stack)
+		     const uint64_t *frames, size_t n_frames, struct stack_facts *stack)
 {
 	bool doubted = false;
 
@@ -103,25 +97,26 @@ int live_judge_stack(struct live *live, struct live_process *process, const stru
 	if (!live_watches_code(live) || process->placeholder ||
 	    ev->head.time_ns >= process->code_times.read_ns)
 		return 0;
-	for (size_t i = 0; i < frames->n; i++) {
-		if (frames->frame[i] < LIVE_MIN_ADDR || frames->frame[i] >= ABI_ADDR_LIMIT)
+	for (size_t i = 0; i < n_frames; i++) {
+		if (frames[i] < LIVE_MIN_ADDR || frames[i] >= ABI_ADDR_LIMIT)
 			continue;
-		if (!is_known(process, frames->frame[i])) {
-			mark_gone(stack);
+		if (!is_known(process, frames[i])) {
+			stack_facts_set_gone(stack);
 			return 0;
 		}
-		doubted |= is_news(process, frames->frame[i]);
+		doubted |= is_news(process, frames[i]);
 	}
 	if (!doubted)
 		return 0;
-	return vec_push(&process->doubted, (struct doubted_stack){ ev->hash, ev->head.time_ns });
+	return vec_push(&process->news.doubted,
+			(struct doubted_stack){ ev->hash, ev->head.time_ns });
 }
 
 static int record_gone(struct live *live, struct live_process *process)
 {
 	uint64_t time_ns = code_times_gone_ns(&process->code_times);
 
-	vec_foreach(&process->gone, range) {
+	vec_foreach(&process->news.gone, range) {
 		const struct record record = {
 			.type = RECORD_UNMAPPING,
 			.unmapping = { process->image, range->start, range->end, time_ns },
@@ -136,20 +131,16 @@ static int record_gone(struct live *live, struct live_process *process)
 
 static void judge_doubted(struct live *live, const struct live_process *process, uint64_t came_ns)
 {
-	vec_foreach(&process->doubted, doubted) {
-		const struct live_stack key = { .id = doubted->id };
-		struct live_stack *stack = hashmap_find(live->stacks, &key);
-
-		if (stack && doubted->time_ns < came_ns)
-			mark_gone(stack);
-	}
+	vec_foreach(&process->news.doubted, doubted)
+		if (doubted->time_ns < came_ns)
+			stack_index_set_gone(live->stacks, doubted->id);
 }
 
 static void forget_news(struct live_process *process)
 {
-	vec_foreach(&process->news, news)
+	vec_foreach(&process->news.come, news)
 		free(news->path);
-	process->news.len = process->gone.len = process->doubted.len = 0;
+	process->news.come.len = process->news.gone.len = process->news.doubted.len = 0;
 }
 
 int live_settle_news(struct live *live, struct live_process *process, bool all_told)
@@ -157,7 +148,7 @@ int live_settle_news(struct live *live, struct live_process *process, bool all_t
 	uint64_t latest_ns = 0;
 	int r = record_gone(live, process);
 
-	vec_foreach(&process->news, news) {
+	vec_foreach(&process->news.come, news) {
 		uint64_t came_ns =
 			code_times_came_ns(&process->code_times, all_told, news->since_ns);
 
@@ -188,7 +179,7 @@ int live_settle_all_news(struct live *live)
 void live_news_done(struct live_process *process)
 {
 	forget_news(process);
-	vec_done(&process->news);
-	vec_done(&process->gone);
-	vec_done(&process->doubted);
+	vec_done(&process->news.come);
+	vec_done(&process->news.gone);
+	vec_done(&process->news.doubted);
 }

@@ -4,48 +4,13 @@
  * files' rows must be more exact than they are.
  */
 #include "base/page.h"
-#include "trace/live/live_process.h"
+#include "trace/live/code/live_code.h"
+#include "trace/live/slots/live_slots.h"
 #include "trace/unwind/unwind_spaces.h"
 #include "trace/unwind/unwind_tables.h"
 
 #include <errno.h>
 #include <string.h>
-
-static const char *const cut_names[STACK_CUTS] = {
-	[ABI_CUT_LIMIT] = "limit",
-	[ABI_CUT_NO_MAPPING] = "no-mapping",
-	[ABI_CUT_NO_CFI] = "no-cfi",
-	[ABI_CUT_UNSUPPORTED] = "unsupported",
-	[ABI_CUT_UNREADABLE] = "unreadable",
-	[ABI_CUT_NOT_RISING] = "not-rising",
-	[ABI_CUT_PRUNED] = "pruned",
-	[STACK_CUT_FRAME_POINTERS] = "frame-pointers",
-	[STACK_CUT_LOST] = "lost",
-	[STACK_CUT_GONE] = "gone",
-	[STACK_CUT_GENERATED] = "generated-code",
-};
-
-const char *live_cut_name(size_t cut)
-{
-	return cut_names[cut];
-}
-
-void live_count_stack(const struct live *live, uint64_t id, uint64_t events,
-		      struct cut_coverage *coverage)
-{
-	const struct live_stack key = { .id = id }, *stack = hashmap_find(live->stacks, &key);
-
-	if (id == RECORD_STACK_NO_CODE) {
-		coverage->stacks_complete += events;
-	} else if (!stack) {
-		coverage->cuts[live->opts.max_stack ? STACK_CUT_LOST : ABI_CUT_LIMIT] += events;
-	} else if (stack->cut) {
-		coverage->cuts[stack->cut] += events;
-	} else {
-		coverage->stacks_complete += events;
-		coverage->stacks_guided += stack->frame_pointers ? events : 0;
-	}
-}
 
 int live_unwind_new(struct live *live)
 {
@@ -103,17 +68,19 @@ int live_unwind_map(struct live *live, struct live_process *process, const struc
 				 object ? object_unwind(object) : 0, ev ? ev->noted : 0);
 }
 
+int live_unwind_unmap(struct live *live, struct live_process *process,
+		      const struct code_range *range)
+{
+	if (!process->space)
+		return 0;
+	return unwind_tables_map(live->tables, process->space, range->start, range->end, 0, 0, 0);
+}
+
 int live_unwind_fully(struct live *live, const struct live_process *process, uint64_t addr)
 {
-	/* newest first, as in live_regions.c */
-	for (size_t i = process->code.len; i > 0; i--) {
-		const struct code_range *range = &process->code.data[i - 1];
+	const struct code_range *range = code_map_find(&process->code, addr);
 
-		if (addr >= range->start && addr < range->end)
-			return range->object ? objects_unwind(live->objects, range->object, true) :
-					       0;
-	}
-	return 0;
+	return range && range->object ? objects_unwind(live->objects, range->object, true) : 0;
 }
 
 int live_on_code_gone(struct live *live, const struct abi_ev_map *ev)

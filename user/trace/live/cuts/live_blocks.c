@@ -5,7 +5,8 @@
 #include "probe/allocators.h"
 #include "trace/bpf/programs.h"
 #include "trace/live/cuts/inheritance.h"
-#include "trace/live/live_process.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,8 +21,8 @@ struct collection {
 int live_slot_of(const struct live *live, pid_t pid, uint32_t *ret_slot)
 {
 	/* The newest image is the last one. */
-	for (size_t slot = live->processes.len; slot-- > 0;) {
-		const struct live_process *process = live->processes.data[slot];
+	for (size_t slot = live->slots.all.len; slot-- > 0;) {
+		const struct live_process *process = live->slots.all.data[slot];
 
 		if (!process || process->pid != pid || process->ended || process->placeholder)
 			continue;
@@ -33,23 +34,23 @@ int live_slot_of(const struct live *live, pid_t pid, uint32_t *ret_slot)
 
 uint32_t live_image_of(const struct live *live, uint32_t slot)
 {
-	return live->processes.data[slot]->image;
+	return live->slots.all.data[slot]->image;
 }
 
 enum live_older live_older_blocks(const struct live *live, uint32_t slot)
 {
-	const struct live_process *process = live->processes.data[slot];
+	const struct live_process *process = live->slots.all.data[slot];
 
 	if (!process->older_blocks)
 		return LIVE_OLDER_NONE;
-	if (process->all_before)
+	if (process->before.all)
 		return LIVE_OLDER_READ;
-	return process->has_before ? LIVE_OLDER_PARTLY : LIVE_OLDER_UNKNOWN;
+	return process->before.was_read ? LIVE_OLDER_PARTLY : LIVE_OLDER_UNKNOWN;
 }
 
 const struct ranges *live_areas(const struct live *live, uint32_t slot)
 {
-	return &live_process_at(live, slot)->areas;
+	return &live_process_at(live, slot)->regions.areas;
 }
 
 const struct allocator_family *live_family_of(const struct live *live, uint16_t fn)
@@ -59,12 +60,12 @@ const struct allocator_family *live_family_of(const struct live *live, uint16_t 
 
 int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n)
 {
-	pid_t *pids = calloc(live->processes.len + 1, sizeof(*pids));
+	pid_t *pids = calloc(live->slots.all.len + 1, sizeof(*pids));
 	size_t n = 0;
 
 	if (!pids)
 		return -ENOMEM;
-	vec_foreach(&live->processes, p)
+	vec_foreach(&live->slots.all, p)
 		if (*p && !(*p)->ended && !(*p)->placeholder)
 			pids[n++] = (*p)->pid;
 	*ret_pids = pids;
@@ -120,7 +121,7 @@ int live_blocks(const struct live *live, uint32_t slot, uint64_t deadline_ns,
 				.sampled = programs_has_samples(live->programs, slot) };
 	int r = 0;
 
-	if (live->programs->procs[slot].parent != ABI_NO_SLOT)
+	if (shared_proc(live->programs, slot)->parent != ABI_NO_SLOT)
 		r = inheritance_new(live->programs, &c.inheritance);
 	if (r == 0)
 		r = block_walk(live->programs, c.inheritance != NULL, deadline_ns, on_block, &c);

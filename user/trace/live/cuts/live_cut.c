@@ -7,10 +7,14 @@
 #include "bpf/abi.h"
 #include "bpf/abi_sample.h"
 #include "memtraced.skel.h"
+#include "trace/live/cuts/live_cuts.h"
 #include "trace/live/cuts/live_errors.h"
 #include "trace/live/cuts/live_frees.h"
 #include "trace/live/cuts/snapshot.h"
-#include "trace/live/live_process.h"
+#include "trace/live/jobs/live_jobs.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
+#include "trace/live/stacks/live_stacks.h"
 #include "trace/unwind/unwind_tables.h"
 
 #include <errno.h>
@@ -18,19 +22,8 @@
 #include <string.h>
 #include <time.h>
 
-/*
- * A settling reads all maps. It is due for one ended process when the time since the last has been
- * long in comparison with what that took; for many, so that they do not add up, half of the time
- * may go into it. In a storm more than many end meanwhile: one settling then serves all of them.
- */
-#define SETTLE_AT 64
-#define SETTLE_SHARE 20
-#define SETTLE_SHARE_MANY 1
-/* So many of all slots are not left to wait. */
-#define SETTLE_AT_ONCE 4
-/* Where it goes on for good nobody should notice: a five-hundredth of the time, once a second. */
-#define SETTLE_SHARE_FOR_GOOD 500
-#define SETTLE_PAUSE_NS 1000000000ULL
+/* A process's end is announced a moment before its last calls are counted. */
+#define CALLS_GRACE_NS 1000000
 
 static_assert(RECORD_STACK_OTHER == ABI_STACK_OTHER && RECORD_STACK_NO_CODE == ABI_STACK_NO_CODE,
 	      "an id goes into records as it is");
@@ -150,7 +143,7 @@ static void note_interval(struct record_totals *totals, const struct abi_proc *p
 static struct record_totals totals_of(const struct live *live, const struct live_process *process,
 				      const struct snapshot_site *sites, size_t n)
 {
-	const struct abi_proc *proc = &live->programs->procs[process->slot];
+	const struct abi_proc *proc = shared_proc(live->programs, process->slot);
 	bool saved = proc->cut_epoch == live->programs->control->cut_epoch;
 	double live_variance = 0, variance = 0;
 	struct record_totals t = {
@@ -160,10 +153,10 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		.peak_bytes = saved ? proc->cut_peak_bytes : proc->peak_bytes,
 		.peak_error_bytes = proc->race_bytes,
 		.lost = proc->lost,
-		.peak_ns = process->peak_ns,
+		.peak_ns = process->peak.ns,
 		.further_errors = live_errors_further(live, process),
-		.has_before = process->has_before,
-		.before_unread = process->before_unread,
+		.has_before = process->before.was_read,
+		.before_unread = process->before.unread_bytes,
 		.peak_rss_bytes = process->rss_peak.bytes,
 		.peak_rss_is_least = process->rss_peak.is_least,
 	};
@@ -207,7 +200,7 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		t.peak_bytes = t.live_bytes;
 	}
 	/* A block ends by a free that was seen, or by one that was missed. */
-	t.frees = t.allocs + t.inherited_blocks + (int64_t)process->before_blocks - t.live_blocks -
+	t.frees = t.allocs + t.inherited_blocks + (int64_t)process->before.blocks - t.live_blocks -
 		  t.missed_frees;
 	if (process->depth == RECORD_DEPTH_SAMPLED && (int64_t)t.frees < 0)
 		t.frees = 0; /* each of these estimates was rounded */
@@ -270,12 +263,12 @@ static int emit_process(struct live *live, struct live_process *process,
 static int snapshot_take(struct live *live, bool ended_only, struct snapshot **ret)
 {
 	_cleanup_free_ struct snapshot_process *processes =
-		calloc(live->processes.len + 1, sizeof(*processes));
+		calloc(live->slots.all.len + 1, sizeof(*processes));
 
 	if (!processes)
 		return -ENOMEM;
-	for (size_t slot = 0; slot < live->processes.len; slot++) {
-		const struct live_process *process = live->processes.data[slot];
+	for (size_t slot = 0; slot < live->slots.all.len; slot++) {
+		const struct live_process *process = live->slots.all.data[slot];
 
 		processes[slot].slot = slot;
 		processes[slot].wanted = process && !process->placeholder && !process->settled &&
@@ -283,9 +276,9 @@ static int snapshot_take(struct live *live, bool ended_only, struct snapshot **r
 		processes[slot].last_tick = process && process->ended ?
 						    process->end_tick :
 						    live->programs->control->tick;
-		processes[slot].forked = live->programs->procs[slot].parent != ABI_NO_SLOT;
+		processes[slot].forked = shared_proc(live->programs, slot)->parent != ABI_NO_SLOT;
 	}
-	return snapshot_new(live->programs, processes, live->processes.len, true, live->mark_tick,
+	return snapshot_new(live->programs, processes, live->slots.all.len, true, live->mark_tick,
 			    ret);
 }
 
@@ -311,8 +304,8 @@ static int emit_snapshot(struct live *live, const struct snapshot *snapshot, boo
 		r = live_frees_read(live, &notes.frees);
 	if (r)
 		return r;
-	for (size_t slot = 0; slot < live->processes.len; slot++) {
-		struct live_process *process = live->processes.data[slot];
+	for (size_t slot = 0; slot < live->slots.all.len; slot++) {
+		struct live_process *process = live->slots.all.data[slot];
 		size_t from, count;
 
 		if (!process || process->placeholder || process->settled ||
@@ -323,32 +316,54 @@ static int emit_snapshot(struct live *live, const struct snapshot *snapshot, boo
 		/* where nothing is counted there are no totals, which is not the same as zeros */
 		if (!live->opts.floor && process->depth != RECORD_DEPTH_GROWTH)
 			r = emit_process(live, process, sites + from, count, &notes,
-					 process->ended ? &live->settled : &live->running);
+					 process->ended ? &live->cuts.settled :
+							  &live->cuts.running);
 		if (r)
 			return r;
 		if (process->ended)
-			process->settled = true;
+			live_process_settle(process);
 	}
 	return 0;
+}
+
+static void add_coverage(struct cut_coverage *sum, const struct cut_coverage *part)
+{
+	sum->events += part->events;
+	sum->stacks_complete += part->stacks_complete;
+	sum->stacks_guided += part->stacks_guided;
+	for (size_t i = 0; i < STACK_CUTS; i++)
+		sum->cuts[i] += part->cuts[i];
+}
+
+/* What runs, what is settled, and what was counted as it came. */
+static struct cut_coverage coverage_of_all(const struct live *live)
+{
+	struct cut_coverage sum = { 0 };
+
+	add_coverage(&sum, &live->cuts.running);
+	add_coverage(&sum, &live->cuts.settled);
+	add_coverage(&sum, &live->mapped);
+	return sum;
 }
 
 static int emit_coverage(struct live *live)
 {
 	struct record record = { .type = RECORD_COVERAGE };
+	struct cut_coverage all;
 	uint64_t counts[LOSSES];
 	struct record_loss losses[LOSSES], cuts[STACK_CUTS];
 	int r = programs_losses(live->programs, counts);
 
 	if (r)
 		return r;
-	memcpy(counts + ABI_LOSSES, live->losses, sizeof(live->losses));
+	memcpy(counts + ABI_LOSSES, live->slots.losses, sizeof(live->slots.losses));
 	counts[LOSS_UNWIND_TABLES] = live->tables ? unwind_tables_refused(live->tables) : 0;
 	counts[LOSS_FILE_UNREAD] = objects_unread(live->objects);
 	counts[LOSS_FILE_UNOPENED] = objects_unopened(live->objects);
 	counts[LOSS_ROWS_UNREAD] = live->tables ? unwind_tables_unread(live->tables) : 0;
 	counts[LOSS_NOT_RUN] = live_jobs_missed(live);
 	counts[LOSS_CPU_AWAY] = live_cpu_gaps(live);
-	counts[LOSS_CUT] = live->cut_torn;
+	counts[LOSS_CUT] = live->cuts.torn;
 	record.coverage.exact = !live->opts.sampled || live->opts.both;
 	for (size_t i = 0; i < LOSSES; i++) {
 		if (!counts[i])
@@ -361,17 +376,16 @@ static int emit_coverage(struct live *live)
 	for (size_t i = 0; i < objects_count(live->objects); i++)
 		if (object_unprobed(objects_at(live->objects, i)))
 			record.coverage.exact = false;
-	record.coverage.events = live->running.events + live->settled.events;
-	record.coverage.stacks_complete =
-		live->running.stacks_complete + live->settled.stacks_complete;
-	record.coverage.stacks_guided = live->running.stacks_guided + live->settled.stacks_guided;
+	all = coverage_of_all(live);
+	record.coverage.events = all.events;
+	record.coverage.stacks_complete = all.stacks_complete;
+	record.coverage.stacks_guided = all.stacks_guided;
 	for (size_t i = 0; i < STACK_CUTS; i++) {
-		uint64_t n = live->running.cuts[i] + live->settled.cuts[i];
-
-		if (!n)
+		if (!all.cuts[i])
 			continue;
-		cuts[record.coverage.n_cuts++] = (struct record_loss){ live_cut_name(i), n };
-		record.coverage.stacks_truncated += n;
+		cuts[record.coverage.n_cuts++] =
+			(struct record_loss){ live_cut_name(i), all.cuts[i] };
+		record.coverage.stacks_truncated += all.cuts[i];
 	}
 	record.coverage.losses = losses;
 	record.coverage.cuts = cuts;
@@ -393,111 +407,57 @@ static int emit_mark(struct live *live, enum record_type type, uint64_t time_ns)
 /* Without allocations a cut is what the jobs have counted. */
 static int cut_jobs(struct live *live, uint64_t time_ns)
 {
-	struct timespec grace = { .tv_nsec = CUT_GRACE_NS };
+	struct timespec grace = { .tv_nsec = CALLS_GRACE_NS };
 	int r = emit_mark(live, RECORD_CUT, time_ns);
 
-	/* A process's end is announced a moment before its last calls are counted. */
-	if (live->syscalls)
+	if (live->jobs.syscalls)
 		nanosleep(&grace, NULL);
-	live->running = (struct cut_coverage){ 0 };
+	live->cuts.running = (struct cut_coverage){ 0 };
 	if (r == 0)
-		r = live_read_jobs(live, &live->running);
+		r = live_read_jobs(live, &live->cuts.running, &live->cuts.settled);
 	if (r == 0)
 		r = emit_coverage(live);
 	if (r == 0)
 		r = live_emit_check(live);
 	if (r == 0)
 		r = emit_mark(live, RECORD_CUT_END, time_ns);
-	if (r == 0)
-		r = live_purge_jobs(live);
-	return r ? r : live_reclaim(live);
+	return r;
 }
 
-static int read_cut(struct live *live, bool ended_only)
+int live_read_cut(struct live *live, bool ended_only, uint64_t time_ns)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *snapshot = NULL;
-	uint64_t time_ns = clock_monotonic_ns();
 	int r;
 
-	live_tick(live);
-	r = ended_only ? 0 : live_read_running(live);
-	if (r)
-		return r;
 	if (!live->opts.allocations)
 		return cut_jobs(live, time_ns);
 	live_note_peaks(live);
-	if (!live->cut_begun)
+	if (!live->cuts.begun)
 		live_raise_epoch(live);
-	live->cut_begun = false;
+	live->cuts.begun = false;
 	/* Nothing changes any more of what has ended. */
-	live->cut_torn = !ended_only && !live_await_programs(live);
+	live->cuts.torn = !ended_only && !live_await_programs(live);
 	r = snapshot_take(live, ended_only, &snapshot);
 	if (r)
 		return r;
-	live->running = (struct cut_coverage){ 0 };
+	live->cuts.running = (struct cut_coverage){ 0 };
 	r = emit_mark(live, RECORD_CUT, time_ns);
 	if (r == 0)
 		r = emit_snapshot(live, snapshot, ended_only);
-	if (r == 0 && (!ended_only || live->syscalls))
-		r = live_read_jobs(live, &live->running);
+	if (r == 0 && (!ended_only || live->jobs.syscalls))
+		r = live_read_jobs(live, &live->cuts.running, &live->cuts.settled);
 	if (r == 0)
 		r = emit_coverage(live);
 	if (r == 0)
 		r = live_emit_check(live);
 	if (r == 0)
 		r = emit_mark(live, RECORD_CUT_END, time_ns);
-	if (r == 0)
-		r = live_purge_jobs(live);
-	return r ? r : live_reclaim(live);
-}
-
-int live_take_cut(struct live *live, bool ended_only)
-{
-	int r = live_release_all_stacks(live, true);
-
-	/* What was read just now shows changes that the ring tells of. */
-	if (r == 0 && live->unsettled.len) {
-		r = ring_buffer__consume(live->ring);
-		r = r < 0 ? r : live->error;
-	}
-	if (r == 0)
-		r = live_settle_all_news(live);
-	if (r)
-		return r;
-	live_buffer_begin(live);
-	r = read_cut(live, ended_only);
-	live_buffer_end(live);
 	return r;
 }
 
-static bool settle_is_due(const struct live *live, size_t waiting, uint64_t now)
+void live_begin_cut(struct live *live)
 {
-	uint64_t share = waiting < SETTLE_AT ? SETTLE_SHARE : SETTLE_SHARE_MANY;
-	uint64_t after_ns = share * live->settle_took_ns;
-
-	if (live->opts.forget_ended) {
-		after_ns = SETTLE_SHARE_FOR_GOOD * live->settle_took_ns;
-		after_ns = after_ns < SETTLE_PAUSE_NS ? SETTLE_PAUSE_NS : after_ns;
-	}
-	return waiting >= live->programs->max_procs / SETTLE_AT_ONCE ||
-	       now >= live->settled_ns + after_ns;
-}
-
-int live_settle(struct live *live)
-{
-	uint64_t now = clock_monotonic_ns();
-	size_t waiting = 0;
-	int r;
-
-	if (live->cut_begun || (!live->opts.allocations && !live_purges_jobs(live)))
-		return 0;
-	vec_foreach(&live->processes, p)
-		waiting += *p && (*p)->ended &&
-			   !(live->opts.allocations ? (*p)->settled : (*p)->counts_purged);
-	if (!waiting || !settle_is_due(live, waiting, now))
-		return 0;
-	r = live_take_cut(live, true);
-	live->settled_ns = clock_monotonic_ns();
-	live->settle_took_ns = live->settled_ns - now;
-	return r;
+	if (live->opts.allocations)
+		live_raise_epoch(live);
+	live->cuts.begun = true;
 }

@@ -4,7 +4,8 @@
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/kernel/urgent.h"
-#include "trace/live/live_process.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
 
 #include <assert.h>
 #include <bpf/bpf.h>
@@ -88,8 +89,8 @@ uint64_t live_errors_further(const struct live *live, const struct live_process 
 
 static bool is_gone(const struct live *live, const bool *gone, uint32_t image)
 {
-	for (size_t slot = 0; slot < live->processes.len; slot++)
-		if (gone[slot] && live->processes.data[slot]->image == image)
+	for (size_t slot = 0; slot < live->slots.all.len; slot++)
+		if (gone[slot] && live->slots.all.data[slot]->image == image)
 			return true;
 	return false;
 }
@@ -106,7 +107,7 @@ int live_errors_purge(struct live *live, const bool *gone)
 			bpf_batch_delete(errors_fd(live->programs),
 					 sizeof(struct abi_heap_error_key), &errors.all.data[i].key,
 					 sizeof(struct abi_heap_error_key));
-	for (uint32_t slot = 0; slot < live->processes.len && r == 0; slot++)
+	for (uint32_t slot = 0; slot < live->slots.all.len && r == 0; slot++)
 		if (gone[slot])
 			r = urgent_update(fd, &slot, &none);
 	return r;

@@ -6,7 +6,9 @@
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/live/cuts/live_blocks.h"
-#include "trace/live/live_process.h"
+#include "trace/live/cuts/live_cuts.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -3,7 +3,8 @@
 
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
-#include "trace/live/live_process.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
 
 #include <assert.h>
 #include <bpf/bpf.h>
@@ -112,14 +113,14 @@ int live_frees_purge(struct live *live, const bool *gone)
 	_cleanup_(live_frees_done) struct live_frees frees;
 	int r = live_frees_read(live, &frees);
 
-	for (size_t slot = 0; r == 0 && slot < live->processes.len; slot++) {
+	for (size_t slot = 0; r == 0 && slot < live->slots.all.len; slot++) {
 		if (!gone[slot])
 			continue;
-		for (size_t i = first_of(&frees, live->processes.data[slot]->image);
+		for (size_t i = first_of(&frees, live->slots.all.data[slot]->image);
 		     i < frees.all.len; i++) {
 			const struct abi_free_key *key = &frees.all.data[i].key;
 
-			if (key->image != live->processes.data[slot]->image)
+			if (key->image != live->slots.all.data[slot]->image)
 				break;
 			bpf_batch_delete(frees_fd(live), sizeof(*key), key, sizeof(*key));
 		}

@@ -3,7 +3,8 @@
 
 #include "trace/live/cuts/block_walk.h"
 #include "trace/live/cuts/inheritance.h"
-#include "trace/live/live_process.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -67,13 +68,13 @@ static int list_images(const struct live *live, pid_t pid, struct collection *c)
 {
 	int r = 0;
 
-	c->n_slots = live->processes.len;
+	c->n_slots = live->slots.all.len;
 	c->images = calloc(c->n_slots + 1, sizeof(*c->images));
 	c->by_slot = calloc(c->n_slots + 1, sizeof(*c->by_slot));
 	if (!c->images || !c->by_slot)
 		return -ENOMEM;
 	for (size_t slot = 0; slot < c->n_slots && r == 0; slot++) {
-		const struct live_process *process = live->processes.data[slot];
+		const struct live_process *process = live->slots.all.data[slot];
 		struct live_image *image = &c->images[c->n];
 
 		if (!process || process->ended || process->placeholder ||
@@ -83,10 +84,10 @@ static int list_images(const struct live *live, pid_t pid, struct collection *c)
 		image->image = process->image;
 		image->pid = process->pid;
 		image->from_start = !process->older_blocks;
-		image->areas = &process->areas;
+		image->areas = &process->regions.areas;
 		c->by_slot[slot] = image;
 		c->n++;
-		if (live->programs->procs[slot].parent != ABI_NO_SLOT)
+		if (shared_proc(live->programs, slot)->parent != ABI_NO_SLOT)
 			r = vec_push(&c->forked, image);
 	}
 	return r;

@@ -4,8 +4,10 @@
  * only those that hold most get a record of their own, which bounds what a sample takes. Where
  * allocations are not counted, it is what the kernel says of processes, of so many at most.
  */
+#include "trace/live/cuts/live_cuts.h"
 #include "trace/live/cuts/snapshot.h"
-#include "trace/live/live_process.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
 
 #include <errno.h>
 
@@ -18,14 +20,14 @@ static bool is_sampled(const struct live_process *process)
 
 static int take(struct live *live, struct snapshot **ret_snapshot)
 {
-	size_t n = live->processes.len;
+	size_t n = live->slots.all.len;
 	_cleanup_free_ struct snapshot_process *processes = calloc(n + 1, sizeof(*processes));
 
 	if (!processes)
 		return -ENOMEM;
 	for (size_t slot = 0; slot < n; slot++) {
 		processes[slot].slot = slot;
-		processes[slot].wanted = is_sampled(live->processes.data[slot]);
+		processes[slot].wanted = is_sampled(live->slots.all.data[slot]);
 	}
 	return snapshot_new(live->programs, processes, n, false, 0, ret_snapshot);
 }
@@ -48,7 +50,7 @@ static int emit_process(struct live *live, struct live_process *process,
 	}
 	/* Of a forked child the blocks that it inherited and freed are below 0 here. */
 	sample->frees = sample->allocs - sample->live_blocks - missed_frees;
-	live_usage_read(live->usage, process->pid, &process->usage_clock, sample);
+	live_usage_read(live->usage, process->pid, &process->usage.clock, sample);
 	return live_emit(live, &record);
 }
 
@@ -56,8 +58,8 @@ static int emit_processes(struct live *live, const struct snapshot_site *sites, 
 {
 	size_t at = 0;
 
-	for (size_t slot = 0; slot < live->processes.len; slot++) {
-		struct live_process *process = live->processes.data[slot];
+	for (size_t slot = 0; slot < live->slots.all.len; slot++) {
+		struct live_process *process = live->slots.all.data[slot];
 		size_t from = at;
 		int r;
 
@@ -104,7 +106,7 @@ static int emit_sites(struct live *live, const struct snapshot_site *sites, size
 		const struct snapshot_site *site = live_ones[i];
 		struct record record = {
 			.type = RECORD_SAMPLE_SITE,
-			.sample_site = { .slot = live->processes.data[site->slot]->image,
+			.sample_site = { .slot = live->slots.all.data[site->slot]->image,
 					 .fn = site->fn,
 					 .stack = site->stack,
 					 .live_bytes = site->counts.live_bytes },
@@ -120,13 +122,13 @@ static size_t choose_processes(struct live *live)
 {
 	size_t n = 0, n_left_out = 0;
 
-	vec_foreach(&live->processes, p)
-		n += is_sampled(*p) && (*p)->has_usage;
-	vec_foreach(&live->processes, p) {
-		if (!is_sampled(*p) || (*p)->has_usage)
+	vec_foreach(&live->slots.all, p)
+		n += is_sampled(*p) && (*p)->usage.is_read;
+	vec_foreach(&live->slots.all, p) {
+		if (!is_sampled(*p) || (*p)->usage.is_read)
 			continue;
-		(*p)->has_usage = n < LIVE_USAGE_PROCESSES;
-		if ((*p)->has_usage)
+		(*p)->usage.is_read = n < LIVE_USAGE_PROCESSES;
+		if ((*p)->usage.is_read)
 			n++;
 		else
 			n_left_out++;
@@ -142,13 +144,13 @@ static int take_usage(struct live *live)
 			      .sample_end = { .n_processes_left_out = choose_processes(live) } };
 	int r = live_emit(live, &begin);
 
-	vec_foreach(&live->processes, p) {
+	vec_foreach(&live->slots.all, p) {
 		struct record record = { .type = RECORD_SAMPLE_PROCESS };
 
-		if (r || !is_sampled(*p) || !(*p)->has_usage)
+		if (r || !is_sampled(*p) || !(*p)->usage.is_read)
 			continue;
 		record.sample_process.slot = (*p)->image;
-		live_usage_read(live->usage, (*p)->pid, &(*p)->usage_clock, &record.sample_process);
+		live_usage_read(live->usage, (*p)->pid, &(*p)->usage.clock, &record.sample_process);
 		r = live_emit(live, &record);
 	}
 	return r ? r : live_emit(live, &end);
@@ -157,15 +159,15 @@ static int take_usage(struct live *live)
 /* In turn, since there may not be time for all of those that are due. */
 static void read_shares(struct live *live)
 {
-	size_t n = live->processes.len, first = n ? live->next_share % n : 0;
+	size_t n = live->slots.all.len, first = n ? live->next_share % n : 0;
 
 	live_usage_begin(live->usage);
 	for (size_t i = 0; i < n; i++) {
-		struct live_process *process = live->processes.data[(first + i) % n];
+		struct live_process *process = live->slots.all.data[(first + i) % n];
 
-		if (!is_sampled(process) || (!live->opts.allocations && !process->has_usage))
+		if (!is_sampled(process) || (!live->opts.allocations && !process->usage.is_read))
 			continue;
-		if (!live_usage_read_share(live->usage, process->pid, &process->usage_clock)) {
+		if (!live_usage_read_share(live->usage, process->pid, &process->usage.clock)) {
 			live->next_share = process->slot;
 			return;
 		}
@@ -201,11 +203,9 @@ int live_take_sample(struct live *live, uint64_t *ret_cpu_ns)
 	uint64_t cpu_ns;
 	int r;
 
-	live_buffer_begin(live);
 	read_shares(live);
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	r = live->opts.allocations ? take_sample(live) : take_usage(live);
 	*ret_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	live_buffer_end(live);
 	return r;
 }

@@ -8,6 +8,7 @@
 #include "trace/bpf/bucket_table.h"
 #include "trace/bpf/programs.h"
 #include "trace/kernel/urgent.h"
+#include "trace/live/slots/shared_state.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -91,24 +92,12 @@ static uint32_t update(const struct batch *batch)
 	return added < batch->n ? added : 0;
 }
 
-/* They take the process's room as those do that the programs add: bpf/room.bpf.h. */
-static void count_room(const struct block_insert *insert, uint32_t spilled, uint32_t sites)
-{
-	struct abi_room *own = &insert->programs->rooms[insert->slot];
-	struct abi_room *all = insert->programs->room_of_all;
-
-	__atomic_add_fetch(&all->spilled, spilled, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&own->spilled, spilled, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&all->sites, sites, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&own->sites, sites, __ATOMIC_RELAXED);
-}
-
 /* What waits in the batch goes into the map. */
 static void flush(struct batch *batch)
 {
 	uint32_t added = batch->n ? update(batch) : 0;
 
-	count_room(batch->insert, added, 0);
+	shared_add_room(batch->insert->programs, batch->insert->slot, added, 0);
 	for (uint32_t i = 0; i < batch->n; i++) {
 		if (i < added) {
 			batch->insert->blocks++;
@@ -152,7 +141,7 @@ static int add_site(const struct block_insert *insert)
 	int r = urgent_add(bpf_map__fd(programs->skel->maps.sites), &key, &site);
 
 	if (r == 0)
-		count_room(insert, 0, 1);
+		shared_add_room(insert->programs, insert->slot, 0, 1);
 	return r;
 }
 

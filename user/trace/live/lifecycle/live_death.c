@@ -6,7 +6,8 @@
  */
 #include "bpf/abi_death.h"
 #include "target/cgroup_memory.h"
-#include "trace/live/live_process.h"
+#include "trace/live/lifecycle/live_lifecycle.h"
+#include "trace/live/slots/live_slots.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -195,4 +196,9 @@ int live_emit_death(struct live *live, const struct live_process *process, int s
 	if (death->by_oom)
 		add_oom(&record.death, death, page_size, oom_path);
 	return live_emit(live, &record);
+}
+
+void live_death_done(struct live_process *process)
+{
+	free(process->death);
 }

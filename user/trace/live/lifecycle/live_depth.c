@@ -10,11 +10,13 @@
 #include "memtraced.skel.h"
 #include "trace/bpf/run_stats.h"
 #include "trace/kernel/urgent.h"
-#include "trace/live/live_process.h"
+#include "trace/live/lifecycle/live_lifecycle.h"
+#include "trace/live/probes/live_probes.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <string.h>
 
 /* abi_proc.owner of an image of which nothing is counted: no link has this number. */
 #define OWNER_NOBODY ABI_COOKIE_OWNER(~0ULL)
@@ -31,52 +33,31 @@ int live_run_stats(const struct live *live, struct run_stats *ret_stats)
 
 bool live_has_samples(const struct live *live)
 {
-	vec_foreach(&live->processes, p) {
+	vec_foreach(&live->slots.all, p) {
 		if (!*p || (*p)->ended || (*p)->placeholder)
 			continue;
-		vec_foreach(&(*p)->code, range)
+		vec_foreach(&(*p)->code.ranges, range)
 			if (range->object && object_has_samples(range->object))
 				return true;
 	}
 	return false;
 }
 
-pid_t live_next_pid(const struct live *live, size_t *index)
-{
-	while (*index < live->processes.len) {
-		const struct live_process *process = live->processes.data[(*index)++];
-
-		if (process && !process->ended && !process->placeholder)
-			return process->pid;
-	}
-	return 0;
-}
-
-static int next_image(struct live *live, const struct live_process *old, struct live_process **ret)
-{
-	int r = live_process_begin(live, old->pid, ret);
-
-	if (r)
-		return r;
-	(*ret)->root = old->root;
-	(*ret)->prev_image = old->image;
-	(*ret)->older_blocks = true;
-	(*ret)->exe_known = true;
-	memcpy((*ret)->comm, old->comm, sizeof(old->comm));
-	return 0;
-}
-
 static int change_image(struct live *live, struct live_process *old, uint64_t time_ns)
 {
 	const int pids = bpf_map__fd(live->programs->skel->maps.pids);
-	struct abi_control *control = live->programs->control;
+	const struct image_origin origin = { .root = old->root,
+					     .replaced = old,
+					     .older_blocks = true,
+					     .exe_known = true,
+					     .comm = old->comm };
 	struct live_process *process;
 	uint32_t key = (uint32_t)old->pid, slot;
 	int r;
 
 	if (urgent_lookup(pids, &key, &slot) || slot != old->slot)
 		return 0; /* it has ended, or executes another program: an event will tell */
-	r = next_image(live, old, &process);
+	r = live_process_begin(live, old->pid, &origin, &process);
 	if (r == -ENOSPC) {
 		live_count_loss(live, old, LOSS_STATE);
 		return 0;
@@ -84,9 +65,9 @@ static int change_image(struct live *live, struct live_process *old, uint64_t ti
 	if (r)
 		return r;
 	if (bpf_map_update_elem(pids, &key, &process->slot, BPF_EXIST))
-		return live_give_back_slot(live, process); /* it has just ended */
-	__atomic_store_n(&live->programs->procs[old->slot].state, ABI_PROC_ENDED, __ATOMIC_RELEASE);
-	__atomic_fetch_add(&control->ends, 1, __ATOMIC_RELEASE);
+		return live_process_discard(live, process); /* it has just ended */
+	shared_end(live->programs, old->slot);
+	shared_count_end(live->programs);
 	r = live_end_image(live, old, RECORD_END_DEPTH, 0, time_ns);
 	if (r)
 		return r;
@@ -94,19 +75,18 @@ static int change_image(struct live *live, struct live_process *old, uint64_t ti
 	if (r == -ESRCH) /* ended meanwhile: an event will tell */
 		r = 0;
 	if (r == 0 && live->depth == RECORD_DEPTH_GROWTH)
-		__atomic_store_n(&live->programs->procs[process->slot].owner, OWNER_NOBODY,
-				 __ATOMIC_RELEASE);
+		shared_set_owner(live->programs, process->slot, OWNER_NOBODY);
 	return r;
 }
 
 /* What waits for its exec, or is only followed, has nothing in the books. */
 static int change_images(struct live *live, uint64_t time_ns)
 {
-	const size_t n = live->processes.len;
+	const size_t n = live->slots.all.len;
 	int r = 0;
 
 	for (size_t slot = 0; slot < n && r == 0; slot++) {
-		struct live_process *process = live->processes.data[slot];
+		struct live_process *process = live->slots.all.data[slot];
 
 		if (!process || process->ended || process->depth == live->depth)
 			continue;
@@ -114,8 +94,7 @@ static int change_images(struct live *live, uint64_t time_ns)
 			r = change_image(live, process, time_ns);
 			continue;
 		}
-		process->depth = live->depth;
-		live_depth_settle(live, process);
+		live_process_set_depth(live, process, live->depth);
 	}
 	return r;
 }
@@ -126,14 +105,9 @@ static int change_images(struct live *live, uint64_t time_ns)
  */
 static void stop_counting(struct live *live)
 {
-	vec_foreach(&live->processes, p) {
-		uint32_t active = ABI_PROC_ACTIVE;
-
+	vec_foreach(&live->slots.all, p)
 		if (*p && !(*p)->ended)
-			(void)__atomic_compare_exchange_n(&live->programs->procs[(*p)->slot].state,
-							  &active, ABI_PROC_PENDING, false,
-							  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-	}
+			shared_suspend(live->programs, (*p)->slot);
 }
 
 int live_set_depth(struct live *live, const struct record_depth_change *change, record_fn fn,

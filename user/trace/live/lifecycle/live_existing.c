@@ -8,7 +8,9 @@
 #include "target/memory.h"
 #include "trace/live/cuts/live_blocks.h"
 #include "trace/live/lifecycle/block_insert.h"
-#include "trace/live/live_process.h"
+#include "trace/live/lifecycle/live_lifecycle.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
@@ -42,7 +44,7 @@ static bool may_be_allocators(long system_call)
 
 static bool is_allocators(const struct live_process *process, uint64_t addr)
 {
-	const struct code_range *range = live_code_at(process, addr);
+	const struct code_range *range = code_map_find(&process->code, addr);
 
 	return range && range->object &&
 	       object_is_near_allocator(range->object, addr - range->start + range->offset);
@@ -126,24 +128,15 @@ static void drop_unwanted(const struct live *live, struct glibc_heap *heap)
 	heap->n_blocks = kept;
 }
 
-/* The process's total, and its peak, which from here on is that of all blocks. */
-static void add_to_process(struct abi_proc *proc, int64_t bytes)
-{
-	int64_t live = __atomic_add_fetch(&proc->live_bytes, bytes, __ATOMIC_SEQ_CST);
-
-	__atomic_store_n(&proc->peak_bytes, live, __ATOMIC_SEQ_CST);
-	__atomic_add_fetch(&proc->peak_epoch, 1, __ATOMIC_SEQ_CST);
-}
-
 static int enter(const struct reading *reading, struct live_existing *result)
 {
 	struct live *live = reading->live;
-	struct abi_proc *proc = &live->programs->procs[reading->process->slot];
+	const uint32_t slot = reading->process->slot;
 	struct block_insert insert = { .programs = live->programs,
-				       .slot = reading->process->slot,
+				       .slot = slot,
 				       .fn = RECORD_BEFORE_ATTACH,
 				       .tick = live->programs->control->tick,
-				       .era = proc->era };
+				       .era = shared_proc(live->programs, slot)->era };
 	int r;
 
 	drop_unwanted(live, reading->heap);
@@ -152,7 +145,7 @@ static int enter(const struct reading *reading, struct live_existing *result)
 	result->bytes = insert.bytes;
 	result->no_room = insert.no_room;
 	if (insert.blocks)
-		add_to_process(proc, (int64_t)insert.bytes);
+		shared_add_older(live->programs, slot, (int64_t)insert.bytes);
 	return r;
 }
 
@@ -219,15 +212,20 @@ int live_add_existing(struct live *live, pid_t pid, uint64_t max_stop_ns,
 	}
 	if (r)
 		return r;
-	reading.process->has_before = result.arenas > 0;
-	reading.process->all_before =
+	reading.process->before.was_read = result.arenas > 0;
+	reading.process->before.all =
 		result.arenas && !result.unread_bytes && !result.uncertain && !result.no_room;
-	reading.process->before_blocks = result.blocks;
-	reading.process->before_unread = result.unread_bytes;
+	reading.process->before.blocks = result.blocks;
+	reading.process->before.unread_bytes = result.unread_bytes;
 	if (result.unread_bytes || result.uncertain || !result.arenas)
 		live_count_loss(live, reading.process, LOSS_BEFORE_UNREAD);
 	for (uint64_t i = 0; i < result.no_room; i++)
 		live_count_loss(live, reading.process, LOSS_BEFORE_NO_ROOM);
 	*ret_result = result;
 	return 0;
+}
+
+void live_existing_fork(const struct live_process *parent, struct live_process *child)
+{
+	child->before.all = parent->before.all;
 }

@@ -1,42 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Follows processes: birth, exec, death, new code; decides by which links each is counted.
- *
- * A process has links of its own, filtered to it, while there are few processes: others that use
- * the same library then pay nothing. From OWN_LINK_FORKS followed forks on, one shared link per
- * file serves all that come after: closing a link takes 40 ms (Linux 6.18), so links per child
- * could not keep up with a build.
- */
+/* Follows processes: birth, exec and death. */
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
 #include "target/process.h"
-#include "target/process_list.h"
 #include "trace/kernel/urgent.h"
-#include "trace/live/live_process.h"
+#include "trace/live/code/live_code.h"
+#include "trace/live/lifecycle/live_lifecycle.h"
+#include "trace/live/probes/live_probes.h"
+#include "trace/live/regions/live_regions.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
+#include "trace/live/stacks/live_stacks.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define OWN_LINK_FORKS 8
-
-/* Are the first calls of children that are not held at their birth worth probes for all? */
-static bool shares_for_children(const struct live *live)
-{
-	return live->opts.follow && live->depth == RECORD_DEPTH_EXACT;
-}
-
-/*
- * Perf events are one link a site: shared from the first fork on. So are all where a child is not
- * held at its birth: until it has links of its own, its calls are lost.
- */
-static size_t own_link_forks(const struct live *live)
-{
-	if (!live->opts.held && shares_for_children(live))
-		return 0;
-	return live->programs->entry_type ? OWN_LINK_FORKS : 0;
-}
 
 /* Has no link counted for the image so far? */
 static bool waits_for_links(const struct live *live, const struct abi_proc *proc)
@@ -46,25 +25,9 @@ static bool waits_for_links(const struct live *live, const struct abi_proc *proc
 	       (proc->state == ABI_PROC_ACTIVE && !proc->owner && !live->programs->control->shared);
 }
 
-int live_share_early(struct live *live, const struct process_info *info)
+static const struct abi_proc *abi_of(const struct live *live, const struct live_process *process)
 {
-	pid_vec children = {};
-	bool forks = info->has_reaped;
-	int r = 0;
-
-	if (live->programs->control->shared || live->opts.held || !shares_for_children(live))
-		return 0;
-	if (!forks) {
-		r = process_list_descendants(info->pid, getpid(), &children);
-		forks = children.len > 0;
-		vec_done(&children);
-	}
-	return r == 0 && forks ? live_go_shared(live) : r;
-}
-
-static struct abi_proc *abi_of(const struct live *live, const struct live_process *process)
-{
-	return &live->programs->procs[process->slot];
+	return shared_proc(live->programs, process->slot);
 }
 
 int live_map_process(struct live *live, struct live_process *process, uint64_t time_ns,
@@ -86,7 +49,7 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 		info = (struct process_info){};
 	}
 	if (*info.comm)
-		memcpy(process->comm, info.comm, sizeof(process->comm));
+		live_process_set_comm(process, info.comm);
 	record.process = (struct record_process){
 		.slot = process->image,
 		.pid = process->pid,
@@ -120,16 +83,16 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 		if (r == -ESRCH && !in_time) /* ended already: nothing to attach to */
 			r = 0;
 		/* Nothing told of what came between the reading and the probe of its linker. */
-		if (r == 0 && live->opts.watch_code && process->own_links && !live->opts.held) {
-			code_times_changed(&process->code_times, process->code_times.read_ns);
-			r = live_code_may_differ(live, process);
-		}
+		if (r == 0 && live->opts.watch_code && process->links.own && !live->opts.held)
+			r = live_on_code_unwatched(live, process);
 		if (r)
 			return r;
 	}
 	if (!in_time && late && live->opts.features)
 		live_count_loss(live, process, LOSS_ATTACHED_LATE);
-	return pending ? live_activate(live, process, live_owner(live, process)) : 0;
+	if (pending)
+		shared_activate(live->programs, process->slot, live_owner(live, process));
+	return 0;
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
@@ -143,7 +106,7 @@ int live_rename(struct live *live, struct live_process *process, const char *com
 
 	if (process->placeholder || strncmp(process->comm, comm, sizeof(process->comm)) == 0)
 		return 0;
-	memcpy(process->comm, comm, sizeof(process->comm));
+	live_process_set_comm(process, comm);
 	return live_emit(live, &record);
 }
 
@@ -152,7 +115,7 @@ int live_read_running(struct live *live)
 	uint64_t peak;
 	int r = 0;
 
-	vec_foreach(&live->processes, p) {
+	vec_foreach(&live->slots.all, p) {
 		struct live_process *process = *p;
 		char comm[sizeof(process->comm)];
 
@@ -195,14 +158,9 @@ int live_end_image(struct live *live, struct live_process *process, enum record_
 		r = live_emit_death(live, process, value);
 	if (r)
 		return r;
-	process->ended = true;
+	live_process_end(process, (time_ns - live->start_ns) / ABI_TICK_NS);
 	live_unwind_end(process);
-	process->end_tick = (time_ns - live->start_ns) / ABI_TICK_NS;
-	if (process->placeholder) {
-		process->settled = true;
-		return 0;
-	}
-	return live_emit(live, &record);
+	return process->placeholder ? 0 : live_emit(live, &record);
 }
 
 /*
@@ -211,14 +169,18 @@ int live_end_image(struct live *live, struct live_process *process, enum record_
  */
 static int on_child(struct live *live, const struct abi_ev_process *ev, struct live_process *parent)
 {
-	bool pending = waits_for_links(live, &live->programs->procs[ev->head.slot]);
-	bool uncounted = ev->head.time_ns < live->shared_ns;
+	bool pending = waits_for_links(live, shared_proc(live->programs, ev->head.slot));
+	bool uncounted = ev->head.time_ns < live->links.shared_ns;
 	bool late = false, any = false;
 	struct live_process *child;
-	int r = live_process_new(live, ev->head.slot, ev->pid, &child);
+	const struct image_origin origin = { .placeholder = parent->placeholder,
+					     .older_blocks = parent->older_blocks,
+					     .unwanted = parent->unwanted,
+					     .comm = ev->comm };
+	int r = live_process_new(live, ev->head.slot, ev->pid, &origin, &child);
 	struct record record = {
 		.type = RECORD_PROCESS,
-		.process = { .slot = live->programs->procs[ev->head.slot].image,
+		.process = { .slot = shared_proc(live->programs, ev->head.slot)->image,
 			     .pid = ev->pid,
 			     .ppid = parent->pid,
 			     .parent_slot = parent->image,
@@ -232,31 +194,19 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 	if (r)
 		return r;
 	live_rss_peak_begin(&child->rss_peak, 0);
-	child->placeholder = parent->placeholder;
-	child->older_blocks = parent->older_blocks;
-	child->all_before = parent->all_before;
-	child->unwanted = parent->unwanted;
-	child->translator = parent->translator;
-	child->unseen = parent->translator;
-	child->code_epoch = parent->code_epoch;
+	live_existing_fork(parent, child);
+	live_links_fork(parent, child);
 	if (child->unwanted)
 		return 0;
-	memcpy(child->comm, ev->comm, sizeof(child->comm));
-	vec_foreach(&parent->code, range) {
-		r = vec_push(&child->code, *range);
-		if (r)
-			return r;
-	}
-	r = ranges_copy(&child->areas, &parent->areas);
+	r = live_code_fork(live, parent, child);
 	if (r == 0)
-		r = live_unwind_child(live, parent, child);
+		r = live_regions_fork(parent, child);
 	if (r == 0)
 		r = live_emit(live, &record);
 	if (r || !(pending || uncounted))
 		return r;
-	if (!live->programs->control->shared && ++live->own_forks > own_link_forks(live))
-		r = live_go_shared(live);
-	vec_foreach(&child->code, range) {
+	r = live_share_for_child(live);
+	vec_foreach(&child->code.ranges, range) {
 		if (r || !range->object)
 			continue;
 		any |= object_has_allocator(range->object);
@@ -270,11 +220,13 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 	}
 	if (r)
 		return r;
-	if (child->translator && live->opts.allocations)
+	if (child->links.translator && live->opts.allocations)
 		live_count_loss(live, child, LOSS_NO_ALLOCATOR);
 	else if (any && !live->opts.held)
 		live_count_loss(live, child, LOSS_ATTACHED_LATE);
-	return pending ? live_activate(live, child, live_owner(live, child)) : 0;
+	if (pending)
+		shared_activate(live->programs, child->slot, live_owner(live, child));
+	return 0;
 }
 
 static int on_forked(struct live *live, const struct abi_ev_process *ev)
@@ -295,9 +247,9 @@ static int on_forked(struct live *live, const struct abi_ev_process *ev)
 	 */
 	if (parent->placeholder)
 		return 0;
-	if (!abi_of(live, parent)->owner && ev->head.time_ns >= parent->shared_ns)
+	if (!abi_of(live, parent)->owner && ev->head.time_ns >= parent->links.shared_ns)
 		return 0;
-	if (live->opts.held || shares_for_children(live)) {
+	if (live->opts.held || live_shares_for_children(live)) {
 		r = live->programs->control->shared ? 0 : live_go_shared(live);
 		if (r)
 			return r;
@@ -306,9 +258,8 @@ static int on_forked(struct live *live, const struct abi_ev_process *ev)
 		live_count_loss(live, parent, LOSS_SHARED_MEMORY);
 	if (!live->programs->control->shared || !abi_of(live, parent)->owner)
 		return 0;
-	r = live_activate(live, parent, 0);
-	parent->shared_ns = clock_monotonic_ns();
-	return r;
+	live_leave_own(live, parent);
+	return 0;
 }
 
 /*
@@ -330,6 +281,9 @@ static int map_newcomer(struct live *live, struct live_process *process, uint64_
 static int on_execed(struct live *live, const struct abi_ev_process *ev)
 {
 	struct live_process *old = live_process_at(live, ev->old_slot), *process;
+	struct image_origin origin = { .alone = ev->flags & ABI_PROCESS_ALONE,
+				       .unwanted = ev->flags & ABI_PROCESS_UNWANTED,
+				       .comm = ev->comm };
 	bool replaced = old && !(ev->flags & ABI_PROCESS_SHARES_MM);
 	int r;
 
@@ -339,20 +293,16 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 	if (r ||
 	    ev->head.slot == ABI_NO_SLOT) /* the new image is not counted, nor what it starts */
 		return r;
-	r = live_process_new(live, ev->head.slot, ev->pid, &process);
+	origin.exe_known = ev->flags & ABI_PROCESS_KNOWN_FILE &&
+			   shared_proc(live->programs, ev->head.slot)->state != ABI_PROC_PENDING;
+	if (replaced) {
+		origin.root = old->root;
+		origin.replaced = old->placeholder ? NULL : old;
+	}
+	r = live_process_new(live, ev->head.slot, ev->pid, &origin, &process);
 	if (r)
 		return r;
-	memcpy(process->comm, ev->comm, sizeof(process->comm));
 	live_rss_peak_begin(&process->rss_peak, ev->peak_pages);
-	process->exe_known = ev->flags & ABI_PROCESS_KNOWN_FILE &&
-			     live->programs->procs[process->slot].state != ABI_PROC_PENDING;
-	if (replaced) {
-		process->root = old->root;
-		process->prev_image = old->placeholder ? RECORD_NO_SLOT : old->image;
-	}
-	process->alone = ev->flags & ABI_PROCESS_ALONE;
-	process->unwanted = ev->flags & ABI_PROCESS_UNWANTED;
-	process->placeholder = process->unwanted;
 	if (process->unwanted)
 		return 0;
 	r = live_unwind_image(live, process, ev->flags >> ABI_PROCESS_NOTED_SHIFT);
@@ -392,12 +342,12 @@ static int on_exited(struct live *live, const struct abi_ev_process *ev)
 /* A process of the host or cgroup did something for the first time. */
 static int on_seen(struct live *live, const struct abi_ev_process *ev)
 {
+	const struct image_origin origin = { .comm = ev->comm };
 	struct live_process *process;
-	int r = live_process_new(live, ev->head.slot, ev->pid, &process);
+	int r = live_process_new(live, ev->head.slot, ev->pid, &origin, &process);
 
 	if (r)
 		return r;
-	memcpy(process->comm, ev->comm, sizeof(process->comm));
 	return map_newcomer(live, process, ev->head.time_ns, true);
 }
 
@@ -429,7 +379,7 @@ int live_end_unseen(struct live *live, struct live_process *process, uint32_t fl
 		return 0; /* the programs have seen its end */
 	memcpy(ev.comm, process->comm, sizeof(ev.comm));
 	ev.head.time_ns = clock_monotonic_ns();
-	__atomic_store_n(&live->programs->procs[slot].state, ABI_PROC_ENDED, __ATOMIC_RELEASE);
+	shared_end(live->programs, slot);
 	return live_on_process_event(live, &ev);
 }
 
@@ -439,7 +389,7 @@ int live_end_hidden(struct live *live)
 
 	if (!live->opts.access.limited)
 		return 0;
-	vec_foreach(&live->processes, p) {
+	vec_foreach(&live->slots.all, p) {
 		struct live_process *process = *p;
 
 		if (r == 0 && process && !process->ended && !process->placeholder &&

@@ -8,6 +8,7 @@
 #include "trace/bpf/bpf_batch.h"
 #include "trace/bpf/bucket_table.h"
 #include "trace/bpf/programs.h"
+#include "trace/live/slots/shared_state.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -79,16 +80,6 @@ static void purge_site_table(const struct programs *programs, const struct purge
 		memset(&e->site, 0, sizeof(e->site));
 		__atomic_store_n(&e->state, ABI_SITE_FREE, __ATOMIC_RELEASE);
 	}
-}
-
-/* Of the maps that have been purged; that of stacks is live_reclaim.c's. */
-static void give_room_back(const struct programs *programs, size_t slot)
-{
-	struct abi_room *all = programs->room_of_all, *own = &programs->rooms[slot];
-
-	__atomic_sub_fetch(&all->sites, own->sites, __ATOMIC_RELAXED);
-	__atomic_sub_fetch(&all->spilled, own->spilled, __ATOMIC_RELAXED);
-	own->sites = own->spilled = 0;
 }
 
 static int purge_bucket(struct abi_block_bucket *bucket, void *userdata)
@@ -252,7 +243,7 @@ int purge_slots(const struct programs *programs, const bool *slots, size_t n_slo
 	purge_site_table(programs, &purge);
 	for (size_t slot = 0; slot < n_slots && r == 0; slot++)
 		if (slots[slot])
-			give_room_back(programs, slot);
+			shared_free_room(programs, slot);
 	for (size_t i = 0; i < sizeof(by_block) / sizeof(by_block[0]) && r == 0; i++)
 		r = purge_map(by_block[i], &purge);
 	vec_done(&purge.keys);

@@ -7,17 +7,34 @@
  * with the code, the kernel does not know the copy, and SIGTRAP ends the process. They are
  * recognised by their executables' names, before they have translated anything.
  */
+#include "trace/live/probes/live_probes.h"
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "target/process.h"
 #include "target/process_list.h"
 #include "trace/bpf/link_home.h"
-#include "trace/live/live_process.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 /* For translators, on all of the host. */
 #define LOOK_EVERY_NS 1000000000ULL
+/*
+ * A process has links of its own, filtered to it, while there are few processes: others that use
+ * the same library then pay nothing. From OWN_LINK_FORKS followed forks on, one shared link per
+ * file serves all that come after: closing a link takes 40 ms (Linux 6.18), so links per child
+ * could not keep up with a build.
+ */
+#define OWN_LINK_FORKS 8
+
+void live_links_begin(struct live *live, bool shared)
+{
+	shared_set_links(live->programs, shared);
+	live->links.shared_ns = shared ? 0 : UINT64_MAX;
+}
 
 uint32_t live_owner(const struct live *live, const struct live_process *process)
 {
@@ -31,16 +48,16 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 
 	if (!objects_probe(live->objects, object, owner) || object_attached(object, owner))
 		return 0;
-	if (owner && live_process_at(live, owner - 1)->translator)
+	if (owner && live_process_at(live, owner - 1)->links.translator)
 		return 0; /* it cannot bear breakpoints */
 	*ret_late |= object_is_probed(object);
 	if (owner)
-		live_process_at(live, owner - 1)->own_links = true;
+		live_process_at(live, owner - 1)->links.own = true;
 	r = objects_attach(live->objects, object, owner, owner ? pid : 0);
 	if (r)
 		return r;
 	if (object_unprobed(object) > unprobed) {
-		r = object_describe(object, live->fn, live->userdata);
+		r = object_describe(object, live->sink.fn, live->sink.userdata);
 		if (r)
 			return r;
 	}
@@ -50,7 +67,7 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 /* Probes what is mapped. */
 int live_attach_all(struct live *live, struct live_process *process, bool *ret_late)
 {
-	vec_foreach(&process->code, range) {
+	vec_foreach(&process->code.ranges, range) {
 		int r = range->object ? live_attach(live, range->object, live_owner(live, process),
 						    process->pid, ret_late) :
 					0;
@@ -71,7 +88,8 @@ static bool watches_code(const struct live *live)
 {
 	if (!live->opts.watch_code || (live->opts.both && live->depth == RECORD_DEPTH_EXACT))
 		return false;
-	return !live->opts.sampled || !(live->programs->control->shared || live->unknown_loader);
+	return !live->opts.sampled ||
+	       !(live->programs->control->shared || live->links.unknown_loader);
 }
 
 int live_trace_calls(struct live *live)
@@ -80,15 +98,15 @@ int live_trace_calls(struct live *live)
 	int r = 0;
 
 	/* The one begins before the other ends. */
-	if (!watch && live->n_calls == 0)
-		r = programs_attach_calls(live->programs, live->calls, &live->n_calls);
+	if (!watch && live->links.n_calls == 0)
+		r = programs_attach_calls(live->programs, live->links.calls, &live->links.n_calls);
 	if (r)
 		return r;
 	programs_watch_code(live->programs, watch);
-	for (size_t i = 0; watch && i < live->n_calls; i++)
-		link_home_close(live->programs->link_home, live->calls[i]);
+	for (size_t i = 0; watch && i < live->links.n_calls; i++)
+		link_home_close(live->programs->link_home, live->links.calls[i]);
 	if (watch)
-		live->n_calls = 0;
+		live->links.n_calls = 0;
 	return 0;
 }
 
@@ -96,7 +114,7 @@ static bool has_unknown_loader(const struct live_process *process)
 {
 	bool loads = false;
 
-	vec_foreach(&process->code, range) {
+	vec_foreach(&process->code.ranges, range) {
 		if (!range->object)
 			continue;
 		if (object_is_loader(range->object))
@@ -108,10 +126,10 @@ static bool has_unknown_loader(const struct live_process *process)
 
 int live_watch_loader(struct live *live, const struct live_process *process)
 {
-	if (!live->opts.watch_code || !live->opts.sampled || live->unknown_loader)
+	if (!live->opts.watch_code || !live->opts.sampled || live->links.unknown_loader)
 		return 0;
-	live->unknown_loader = has_unknown_loader(process);
-	return live->unknown_loader ? live_trace_calls(live) : 0;
+	live->links.unknown_loader = has_unknown_loader(process);
+	return live->links.unknown_loader ? live_trace_calls(live) : 0;
 }
 
 /*
@@ -125,17 +143,17 @@ static int sharing_harms(struct live *live, bool *ret_harms)
 	struct record record = { .type = RECORD_UNPROBED };
 	int r;
 
-	*ret_harms = now_ns < live->share_after_ns;
+	*ret_harms = now_ns < live->links.share_after_ns;
 	if (*ret_harms)
 		return 0;
 	r = translator_find(&exe);
 	*ret_harms = exe;
 	if (r || !exe)
 		return r;
-	live->share_after_ns = now_ns + LOOK_EVERY_NS;
-	if (live->translator_told)
+	live->links.share_after_ns = now_ns + LOOK_EVERY_NS;
+	if (live->links.translator_told)
 		return 0;
-	live->translator_told = true;
+	live->links.translator_told = true;
 	record.unprobed = (struct record_unprobed){
 		"new processes, until they have probes of their own",
 		exe,
@@ -158,15 +176,15 @@ int live_go_shared(struct live *live)
 		if (r)
 			return r;
 	}
-	__atomic_store_n(&live->programs->control->shared, 1, __ATOMIC_RELEASE);
-	live->shared_ns = clock_monotonic_ns();
+	shared_set_links(live->programs, true);
+	live->links.shared_ns = clock_monotonic_ns();
 	return live_trace_calls(live);
 }
 
 /* A process that was counted by shared links gets its own. */
 static int leave_shared(struct live *live, struct live_process *process)
 {
-	struct abi_proc *proc = &live->programs->procs[process->slot];
+	const struct abi_proc *proc = shared_proc(live->programs, process->slot);
 	bool late = false;
 	int r;
 
@@ -179,7 +197,8 @@ static int leave_shared(struct live *live, struct live_process *process)
 		return r;
 	/* A call in progress that the shared link has seen begin may end after that is gone. */
 	live_count_loss(live, process, LOSS_ATTACHED_LATE);
-	return live_activate(live, process, live_owner(live, process));
+	shared_activate(live->programs, process->slot, live_owner(live, process));
+	return 0;
 }
 
 /* From now on each process is counted by links of its own, and no shared one is left. */
@@ -187,11 +206,11 @@ static int go_own(struct live *live)
 {
 	int r = 0;
 
-	__atomic_store_n(&live->programs->control->shared, 0, __ATOMIC_RELEASE);
-	live->shared_ns = UINT64_MAX;
-	for (size_t slot = 0; slot < live->processes.len && r == 0; slot++)
-		if (live->processes.data[slot])
-			r = leave_shared(live, live->processes.data[slot]);
+	shared_set_links(live->programs, false);
+	live->links.shared_ns = UINT64_MAX;
+	for (size_t slot = 0; slot < live->slots.all.len && r == 0; slot++)
+		if (live->slots.all.data[slot])
+			r = leave_shared(live, live->slots.all.data[slot]);
 	if (r == 0)
 		r = objects_detach_now(live->objects, 0);
 	if (r == 0)
@@ -211,16 +230,15 @@ int live_note_translator(struct live *live, struct live_process *process)
 	/* What a rule finds is probed for all before it is known which program it runs. */
 	if (by_rule)
 		return 0;
-	process->translator = true;
+	process->links.translator = true;
 	/* What its process had before the exec goes on with it. */
 	r = objects_detach_now(live->objects, process->pid);
 	if (r == 0 && live->programs->control->shared)
 		r = go_own(live);
-	live->share_after_ns = clock_monotonic_ns() + LOOK_EVERY_NS;
+	live->links.share_after_ns = clock_monotonic_ns() + LOOK_EVERY_NS;
 	if (r || !live->opts.allocations)
 		return r;
-	process->unseen = true;
-	live_count_loss(live, process, LOSS_NO_ALLOCATOR);
+	live_note_unseen(live, process);
 	record.unprobed = (struct record_unprobed){
 		"all functions",
 		exe,
@@ -228,4 +246,62 @@ int live_note_translator(struct live *live, struct live_process *process)
 		"nothing is counted of the program that it runs",
 	};
 	return live_emit(live, &record);
+}
+
+/* --- of children ----------------------------------------------------------------------------- */
+
+bool live_shares_for_children(const struct live *live)
+{
+	return live->opts.follow && live->depth == RECORD_DEPTH_EXACT;
+}
+
+/*
+ * Perf events are one link a site: shared from the first fork on. So are all where a child is not
+ * held at its birth: until it has links of its own, its calls are lost.
+ */
+static size_t own_link_forks(const struct live *live)
+{
+	if (!live->opts.held && live_shares_for_children(live))
+		return 0;
+	return live->programs->entry_type ? OWN_LINK_FORKS : 0;
+}
+
+int live_share_early(struct live *live, const struct process_info *info)
+{
+	pid_vec children = {};
+	bool forks = info->has_reaped;
+	int r = 0;
+
+	if (live->programs->control->shared || live->opts.held || !live_shares_for_children(live))
+		return 0;
+	if (!forks) {
+		r = process_list_descendants(info->pid, getpid(), &children);
+		forks = children.len > 0;
+		vec_done(&children);
+	}
+	return r == 0 && forks ? live_go_shared(live) : r;
+}
+
+int live_share_for_child(struct live *live)
+{
+	if (live->programs->control->shared || ++live->links.own_forks <= own_link_forks(live))
+		return 0;
+	return live_go_shared(live);
+}
+
+void live_leave_own(struct live *live, struct live_process *process)
+{
+	shared_activate(live->programs, process->slot, 0);
+	process->links.shared_ns = clock_monotonic_ns();
+}
+
+void live_links_fork(const struct live_process *parent, struct live_process *child)
+{
+	child->links.translator = child->links.unseen = parent->links.translator;
+}
+
+void live_note_unseen(struct live *live, struct live_process *process)
+{
+	process->links.unseen = true;
+	live_count_loss(live, process, LOSS_NO_ALLOCATOR);
 }

@@ -7,7 +7,8 @@
 #include "probe/custom_allocators.h"
 #include "probe/object_reader.h"
 #include "trace/live/live.h"
-#include "trace/live/live_process.h"
+#include "trace/live/probes/live_probes.h"
+#include "trace/live/slots/live_slots.h"
 
 #include <string.h>
 
@@ -65,7 +66,7 @@ static bool is_starting(const struct live_process *process)
 {
 	const struct object *objects[2] = { NULL, NULL };
 
-	vec_foreach(&process->code, range) {
+	vec_foreach(&process->code.ranges, range) {
 		size_t i = 0;
 
 		if (!range->object)
@@ -84,7 +85,7 @@ static bool is_starting(const struct live_process *process)
 /* The first file that it maps, by address: the executable but where that was deleted or hidden. */
 static const struct object *first_object(const struct live_process *process)
 {
-	vec_foreach(&process->code, range)
+	vec_foreach(&process->code.ranges, range)
 		if (range->object)
 			return range->object;
 	return NULL;
@@ -118,15 +119,14 @@ static int say_unseen(struct live *live, const struct live_process *process)
 
 int live_judge_allocator(struct live *live, struct live_process *process)
 {
-	if (!live->opts.allocations || process->placeholder || process->unseen)
+	if (!live->opts.allocations || process->placeholder || process->links.unseen)
 		return 0;
-	vec_foreach(&process->code, range)
+	vec_foreach(&process->code.ranges, range)
 		if (range->object && object_has_allocator(range->object))
 			return 0;
 	if (!process->alone && is_starting(process))
 		return 0;
-	process->unseen = true;
-	live_count_loss(live, process, LOSS_NO_ALLOCATOR);
+	live_note_unseen(live, process);
 	/* Of a whole host, few programs show samples: the others' number is enough. */
 	if (live->opts.sampled && live->opts.rule.scope != ABI_SCOPE_PROCESSES)
 		return 0;
@@ -137,7 +137,7 @@ int live_judge_running(struct live *live)
 {
 	int r = 0;
 
-	vec_foreach(&live->processes, p)
+	vec_foreach(&live->slots.all, p)
 		if (r == 0 && *p && !(*p)->ended)
 			r = live_judge_allocator(live, *p);
 	return r;

@@ -4,8 +4,12 @@
  * unmapping is announced at its entry and takes effect at its successful return, or earlier when
  * another thread is seen to have got a part of the range anew.
  */
+#include "trace/live/regions/live_regions.h"
+
 #include "base/page.h"
-#include "trace/live/live_process.h"
+#include "trace/live/code/live_code.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/stacks/live_stacks.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -25,8 +29,8 @@ static int emit_region(struct live *live, const struct live_process *process,
 
 	if (live->opts.mappings) {
 		/* Each is counted here, not at a cut: of sites there is no other sum. */
-		live->settled.events++;
-		live_count_stack(live, ev->stack, 1, &live->settled);
+		live->mapped.events++;
+		live_count_stack(live, ev->stack, 1, &live->mapped);
 	}
 	/* What an allocator maps is told by its calls in flight, which only exact depth sees. */
 	return process->depth == RECORD_DEPTH_EXACT ? live_emit(live, &record) : 0;
@@ -43,46 +47,13 @@ static int emit_gone(struct live *live, const struct live_process *process, uint
 	return end > start ? live_emit(live, &record) : 0;
 }
 
-static int emit_unmapping(struct live *live, const struct live_process *process,
-			  const struct code_range *range, uint64_t time_ns)
-{
-	struct record record = {
-		.type = RECORD_UNMAPPING,
-		.unmapping = { process->image, range->start, range->end, time_ns },
-	};
-
-	return live_emit(live, &record);
-}
-
-/* Executable mappings in the range are gone. */
-static int drop_code(struct live *live, struct live_process *process, uint64_t start, uint64_t end,
-		     uint64_t time_ns)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < process->code.len; i++) {
-		const struct code_range range = process->code.data[i];
-		int r;
-
-		if (range.start < start || range.end > end) {
-			process->code.data[kept++] = range;
-			continue;
-		}
-		r = emit_unmapping(live, process, &range, time_ns);
-		if (r)
-			return r;
-	}
-	process->code.len = kept;
-	return 0;
-}
-
 static int unmap(struct live *live, struct live_process *process, uint64_t start, uint64_t end,
 		 uint64_t time_ns)
 {
-	int r = drop_code(live, process, start, end, time_ns);
+	int r = live_code_unmap(live, process, start, end, time_ns);
 
 	if (r == 0)
-		r = ranges_remove(&process->areas, start, end);
+		r = ranges_remove(&process->regions.areas, start, end);
 	return r ? r : emit_gone(live, process, start, end, time_ns);
 }
 
@@ -93,13 +64,13 @@ static int on_unmap_entry(struct live_process *process, const struct abi_ev_map 
 
 	if (ev->head.type == ABI_EV_MREMAP && ev->flags & MREMAP_DONTUNMAP)
 		unmap.end = unmap.start;
-	vec_foreach(&process->pending, p) {
+	vec_foreach(&process->regions.pending, p) {
 		if (p->tid == ev->tid) { /* its last call ended without a return: a signal */
 			*p = unmap;
 			return 0;
 		}
 	}
-	return vec_push(&process->pending, unmap);
+	return vec_push(&process->regions.pending, unmap);
 }
 
 /* A munmap or mremap returned. */
@@ -109,11 +80,11 @@ static int on_unmap_result(struct live *live, struct live_process *process,
 	struct pending_unmap pending = {};
 	int r;
 
-	vec_foreach(&process->pending, p) {
+	vec_foreach(&process->regions.pending, p) {
 		if (p->tid != ev->tid)
 			continue;
 		pending = *p;
-		*p = process->pending.data[--process->pending.len];
+		*p = process->regions.pending.data[--process->regions.pending.len];
 		break;
 	}
 	if (ev->result < 0 && ev->result >= -4095)
@@ -122,7 +93,8 @@ static int on_unmap_result(struct live *live, struct live_process *process,
 	if (r || !ev->len)
 		return r;
 	if (ev->in_allocator)
-		return ranges_add(&process->areas, ev->addr, ev->addr + page_round_up(ev->len));
+		return ranges_add(&process->regions.areas, ev->addr,
+				  ev->addr + page_round_up(ev->len));
 	return emit_region(live, process, ev, FUNCTION_MREMAP);
 }
 
@@ -130,7 +102,7 @@ static int on_unmap_result(struct live *live, struct live_process *process,
 static int settle_pending(struct live *live, struct live_process *process, uint64_t start,
 			  uint64_t end, uint64_t time_ns)
 {
-	vec_foreach(&process->pending, p) {
+	vec_foreach(&process->regions.pending, p) {
 		uint64_t gone_start = p->start, gone_end = p->end;
 		int r;
 
@@ -165,7 +137,7 @@ static int on_mmap(struct live *live, struct live_process *process, const struct
 			return r;
 	}
 	if (ev->in_allocator)
-		return ranges_add(&process->areas, ev->addr, end);
+		return ranges_add(&process->regions.areas, ev->addr, end);
 	return emit_region(live, process, ev, FUNCTION_MMAP);
 }
 
@@ -197,4 +169,15 @@ int live_on_region(struct live *live, const struct abi_ev_map *ev)
 		return on_brk(live, process, ev);
 	}
 	return 0;
+}
+
+int live_regions_fork(const struct live_process *parent, struct live_process *child)
+{
+	return ranges_copy(&child->regions.areas, &parent->regions.areas);
+}
+
+void live_regions_done(struct live_process *process)
+{
+	vec_done(&process->regions.pending);
+	ranges_done(&process->regions.areas);
 }

@@ -12,7 +12,8 @@
 #include "memtraced.skel.h"
 #include "target/process_access.h"
 #include "trace/kernel/urgent.h"
-#include "trace/live/live_process.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
 
 static bool is_current(const struct live *live, pid_t pid, uint32_t image, uint32_t *ret_slot)
 {
@@ -21,7 +22,7 @@ static bool is_current(const struct live *live, pid_t pid, uint32_t image, uint3
 
 	if (urgent_lookup(bpf_map__fd(live->programs->skel->maps.pids), &key, ret_slot))
 		return false;
-	proc = &live->programs->procs[*ret_slot];
+	proc = shared_proc(live->programs, *ret_slot);
 	return proc->image == image &&
 	       __atomic_load_n(&proc->state, __ATOMIC_ACQUIRE) != ABI_PROC_ENDED;
 }

@@ -1,49 +1,94 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Slots of processes, and what is known of the process in each, from birth until it is freed. */
-#include "bpf/abi.h"
-#include "memtraced.skel.h"
-#include "trace/live/live_process.h"
+#include "trace/live/slots/live_slots.h"
 
-#include <bpf/bpf.h>
+#include "memtraced.skel.h"
+#include "trace/live/slots/shared_state.h"
+
 #include <errno.h>
 #include <string.h>
 
-int live_take_slot(struct live *live, uint32_t *ret_slot)
+int live_emit(struct live *live, const struct record *record)
 {
-	const int fd = bpf_map__fd(live->programs->skel->maps.free_slots);
-	uint32_t slot;
+	return live->sink.fn(record, live->sink.userdata);
+}
 
-	if (bpf_map_lookup_and_delete_elem(fd, NULL, ret_slot) == 0)
-		return 0;
-	slot = __atomic_fetch_add(live->programs->next_slot, 1, __ATOMIC_RELAXED);
-	if (slot >= live->programs->max_procs)
-		return -ENOSPC;
-	live->programs->procs[slot].image = slot;
-	*ret_slot = slot;
+/* --- processes by their slots ---------------------------------------------------------------- */
+
+struct live_process *live_process_at(const struct live *live, uint32_t slot)
+{
+	return slot < live->slots.all.len ? live->slots.all.data[slot] : NULL;
+}
+
+size_t live_running(const struct live *live)
+{
+	size_t n = 0;
+
+	vec_foreach(&live->slots.all, p)
+		n += *p && !(*p)->ended;
+	return n;
+}
+
+size_t live_roots_running(const struct live *live)
+{
+	size_t n = 0;
+
+	vec_foreach(&live->slots.all, p)
+		n += *p && (*p)->root && !(*p)->ended;
+	return n;
+}
+
+pid_t live_next_pid(const struct live *live, size_t *index)
+{
+	while (*index < live->slots.all.len) {
+		const struct live_process *process = live->slots.all.data[(*index)++];
+
+		if (process && !process->ended && !process->placeholder)
+			return process->pid;
+	}
 	return 0;
 }
 
-/* Made just before a change, and told of after it: what it inherited is of the other kind. */
-void live_depth_settle(const struct live *live, const struct live_process *process)
+/* --- from birth to end ----------------------------------------------------------------------- */
+
+void live_slots_begin(struct live *live)
 {
-	struct abi_proc *proc = &live->programs->procs[process->slot];
+	live->slots.next_image = live->programs->max_procs;
+}
+
+void live_slots_done(struct live *live)
+{
+	vec_done(&live->slots.all);
+	slot_quarantine_done(&live->slots.quarantine);
+}
+
+/* Made just before a change, and told of after it: what it inherited is of the other kind. */
+static void settle_depth(const struct live *live, const struct live_process *process)
+{
 	bool samples = process->depth == RECORD_DEPTH_SAMPLED;
-	uint32_t parent = proc->parent;
+	uint32_t parent = shared_proc(live->programs, process->slot)->parent;
 
 	if (programs_has_samples(live->programs, process->slot) == samples)
 		return;
 	programs_set_samples(live->programs, process->slot, samples);
-	__atomic_store_n(&proc->parent, ABI_NO_SLOT, __ATOMIC_RELEASE);
+	shared_forget_parent(live->programs, process->slot);
 	if (parent != ABI_NO_SLOT)
-		__atomic_sub_fetch(&live->programs->procs[parent].sharers, 1, __ATOMIC_RELAXED);
+		shared_drop_sharer(live->programs, parent);
 }
 
-int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_process **ret)
+void live_process_set_depth(struct live *live, struct live_process *process,
+			    enum record_depth depth)
+{
+	process->depth = depth;
+	settle_depth(live, process);
+}
+
+int live_process_new(struct live *live, uint32_t slot, pid_t pid, const struct image_origin *origin,
+		     struct live_process **ret)
 {
 	struct live_process *process;
 
-	while (live->processes.len <= slot) {
-		int r = vec_push(&live->processes, NULL);
+	while (live->slots.all.len <= slot) {
+		int r = vec_push(&live->slots.all, NULL);
 
 		if (r)
 			return r;
@@ -52,69 +97,117 @@ int live_process_new(struct live *live, uint32_t slot, pid_t pid, struct live_pr
 	if (!process)
 		return -ENOMEM;
 	process->slot = slot;
-	process->image = live->programs->procs[slot].image;
+	process->image = shared_proc(live->programs, slot)->image;
 	process->pid = pid;
-	process->prev_image = RECORD_NO_SLOT;
-	process->depth = live->depth;
-	live_depth_settle(live, process);
-	live->processes.data[slot] = process;
+	process->prev_image = origin->replaced ? origin->replaced->image : RECORD_NO_SLOT;
+	process->root = origin->root;
+	process->placeholder = origin->placeholder || origin->unwanted;
+	process->unwanted = origin->unwanted;
+	process->older_blocks = origin->older_blocks;
+	process->exe_known = origin->exe_known;
+	process->alone = origin->alone;
+	if (origin->comm)
+		live_process_set_comm(process, origin->comm);
+	live_process_set_depth(live, process, live->depth);
+	live->slots.all.data[slot] = process;
 	*ret = process;
 	return 0;
 }
 
-int live_process_begin(struct live *live, pid_t pid, struct live_process **ret)
+int live_process_begin(struct live *live, pid_t pid, const struct image_origin *origin,
+		       struct live_process **ret)
 {
-	struct abi_proc *proc;
 	uint32_t slot;
-	int r = live_take_slot(live, &slot);
+	int r = shared_take_slot(live->programs, &slot);
 
 	if (r)
 		return r;
-	proc = &live->programs->procs[slot];
-	proc->pid = (uint32_t)pid;
-	proc->parent = ABI_NO_SLOT;
-	proc->cut_epoch = live->programs->control->cut_epoch;
-	__atomic_store_n(&proc->state, ABI_PROC_PENDING, __ATOMIC_RELEASE);
-	return live_process_new(live, slot, pid, ret);
+	shared_begin(live->programs, slot, pid);
+	return live_process_new(live, slot, pid, origin, ret);
 }
 
-void live_process_free(struct live_process *process)
+void live_process_set_comm(struct live_process *process, const char *comm)
 {
-	if (!process)
-		return;
-	vec_done(&process->code);
-	vec_done(&process->pending);
-	vec_foreach(&process->waiting, stack)
-		free(*stack);
-	vec_done(&process->waiting);
-	vec_done(&process->stacks);
-	live_news_done(process);
-	ranges_done(&process->areas);
-	free(process->death);
-	free(process);
+	memcpy(process->comm, comm, sizeof(process->comm));
 }
 
-int live_give_back_slot(struct live *live, struct live_process *process)
+void live_process_set_unwanted(struct live *live, struct live_process *process)
 {
-	struct abi_proc *proc = &live->programs->procs[process->slot];
-	uint32_t slot = process->slot, image = proc->image;
-
-	live->processes.data[slot] = NULL;
-	live_process_free(process);
-	memset(proc, 0, sizeof(*proc));
-	proc->parent = ABI_NO_SLOT;
-	proc->image = image;
-	return slot_quarantine_add(&live->quarantine, slot);
+	process->placeholder = process->unwanted = true;
+	shared_set_unwanted(live->programs, process->slot);
 }
 
-int live_activate(struct live *live, struct live_process *process, uint32_t owner)
+void live_process_end(struct live_process *process, uint32_t end_tick)
 {
-	struct abi_proc *proc = &live->programs->procs[process->slot];
-	uint32_t pending = ABI_PROC_PENDING;
+	process->ended = true;
+	process->end_tick = end_tick;
+	process->settled = process->placeholder;
+}
 
-	__atomic_store_n(&proc->owner, owner, __ATOMIC_RELEASE);
-	/* It may have ended meanwhile: that stays. */
-	(void)__atomic_compare_exchange_n(&proc->state, &pending, ABI_PROC_ACTIVE, false,
-					  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-	return 0;
+void live_process_settle(struct live_process *process)
+{
+	process->settled = true;
+}
+
+/* --- slots that are used again --------------------------------------------------------------- */
+
+int live_slot_return(struct live *live, uint32_t slot)
+{
+	live->slots.all.data[slot] = NULL;
+	shared_clear(live->programs, slot, shared_proc(live->programs, slot)->image);
+	return slot_quarantine_add(&live->slots.quarantine, slot);
+}
+
+int live_slot_recycle(struct live *live, uint32_t slot)
+{
+	const bool own_links = live->slots.all.data[slot]->links.own;
+
+	live->slots.all.data[slot] = NULL;
+	live->slots.forgotten_lost += shared_proc(live->programs, slot)->lost;
+	/* A slot that cookies of links know stays empty. */
+	if (own_links)
+		return 0;
+	shared_clear(live->programs, slot, live->slots.next_image++);
+	return slot_quarantine_add(&live->slots.quarantine, slot);
+}
+
+int live_slots_release(struct live *live)
+{
+	return slot_quarantine_release(&live->slots.quarantine,
+				       bpf_map__fd(live->programs->skel->maps.free_slots),
+				       clock_monotonic_ns());
+}
+
+/* --- what was lost --------------------------------------------------------------------------- */
+
+void live_count_loss(struct live *live, const struct live_process *process, enum user_loss cause)
+{
+	live->slots.losses[cause - ABI_LOSSES]++;
+	if (process)
+		shared_count_loss(live->programs, process->slot);
+}
+
+void live_set_loss(struct live *live, enum user_loss cause, uint64_t n)
+{
+	live->slots.losses[cause - ABI_LOSSES] = n;
+}
+
+uint64_t live_lost(const struct live *live)
+{
+	uint64_t sum = live->slots.forgotten_lost;
+
+	vec_foreach(&live->slots.all, p)
+		if (*p)
+			sum += shared_proc(live->programs, (*p)->slot)->lost;
+	return sum;
+}
+
+int64_t live_bytes(const struct live *live)
+{
+	int64_t sum = 0;
+
+	vec_foreach(&live->slots.all, p)
+		if (*p && !(*p)->ended)
+			sum += shared_proc(live->programs, (*p)->slot)->live_bytes;
+	return sum;
 }

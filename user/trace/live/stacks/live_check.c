@@ -3,7 +3,8 @@
  * --check-stacks: copies of stacks go through stack_check.h, and what came of them into cuts.
  */
 #include "bpf/abi_stack_copy.h"
-#include "trace/live/live_process.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/stacks/live_stacks.h"
 #include "trace/unwind/stack_check.h"
 
 #include <stdio.h>
@@ -14,12 +15,12 @@
 
 static int code_of(const struct live_process *process, struct stack_check_code **ret_code)
 {
-	struct stack_check_code *code = calloc(process->code.len + 1, sizeof(*code));
+	struct stack_check_code *code = calloc(process->code.ranges.len + 1, sizeof(*code));
 
 	if (!code)
 		return -ENOMEM;
-	for (size_t i = 0; i < process->code.len; i++) {
-		const struct code_range *range = &process->code.data[i];
+	for (size_t i = 0; i < process->code.ranges.len; i++) {
+		const struct code_range *range = &process->code.ranges.data[i];
 
 		code[i] = (struct stack_check_code){
 			.start = range->start,
@@ -67,8 +68,9 @@ int live_on_stack_copy(struct live *live, const struct abi_ev_stack_copy *copy)
 		walked.whole = frames.cut == ABI_CUT_NONE;
 		r = code_of(process, &code);
 		if (r == 0)
-			r = stack_check_compare(live->check.check, copy, code, process->code.len,
-						&walked, &result, &ours, &reference);
+			r = stack_check_compare(live->check.check, copy, code,
+						process->code.ranges.len, &walked, &result, &ours,
+						&reference);
 		if (r)
 			return r;
 	}

@@ -1,16 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stacks: which of the frames that came are a stack's, and whether these are all. */
-#include "trace/live/live_process.h"
+#include "trace/live/stacks/live_stacks.h"
+
+#include "memtraced.skel.h"
+#include "trace/bpf/bpf_batch.h"
+#include "trace/live/code/live_code.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+
+static const char *const cut_names[STACK_CUTS] = {
+	[ABI_CUT_LIMIT] = "limit",
+	[ABI_CUT_NO_MAPPING] = "no-mapping",
+	[ABI_CUT_NO_CFI] = "no-cfi",
+	[ABI_CUT_UNSUPPORTED] = "unsupported",
+	[ABI_CUT_UNREADABLE] = "unreadable",
+	[ABI_CUT_NOT_RISING] = "not-rising",
+	[ABI_CUT_PRUNED] = "pruned",
+	[STACK_CUT_FRAME_POINTERS] = "frame-pointers",
+	[STACK_CUT_LOST] = "lost",
+	[STACK_CUT_GONE] = "gone",
+	[STACK_CUT_GENERATED] = "generated-code",
+};
+
+const char *live_cut_name(size_t cut)
+{
+	return cut_names[cut];
+}
+
+void live_count_stack(const struct live *live, uint64_t id, uint64_t events,
+		      struct cut_coverage *coverage)
+{
+	const struct stack_facts *stack = stack_index_find(live->stacks, id);
+
+	if (id == RECORD_STACK_NO_CODE) {
+		coverage->stacks_complete += events;
+	} else if (!stack) {
+		coverage->cuts[live->opts.max_stack ? STACK_CUT_LOST : ABI_CUT_LIMIT] += events;
+	} else if (stack->cut) {
+		coverage->cuts[stack->cut] += events;
+	} else {
+		coverage->stacks_complete += events;
+		coverage->stacks_guided += stack->frame_pointers ? events : 0;
+	}
+}
 
 /* A frame-pointer walk is whole when it ended where stacks begin. */
 static bool stack_complete(const struct live_process *process, const struct live_frames *frames)
 {
 	uint64_t last = frames->n ? frames->frame[frames->n - 1] : 0;
-	const struct code_range *range = frames->n ? live_code_at(process, last) : NULL;
+	const struct code_range *range = frames->n ? code_map_find(&process->code, last) : NULL;
 
 	return range && range->object &&
 	       object_starts_stack(range->object, last - range->start + range->offset);
@@ -20,7 +61,7 @@ static bool stack_complete(const struct live_process *process, const struct live
 static void cut_incredible(const struct live_process *process, struct live_frames *frames)
 {
 	for (size_t i = 1; i < frames->n; i++)
-		if (!live_code_at(process, frames->frame[i]))
+		if (!code_map_find(&process->code, frames->frame[i]))
 			frames->n = i;
 }
 
@@ -46,7 +87,7 @@ static void frame_pointer_frames(const struct live_process *process, const struc
 	for (uint32_t i = 0; i < ev->frames; i++) {
 		if (i == 0 && !keep_ip)
 			continue;
-		if (i == 1 && syscall && !live_code_at(process, ev->frame[1]))
+		if (i == 1 && syscall && !code_map_find(&process->code, ev->frame[1]))
 			continue;
 		take_frame(ev, i, ret);
 	}
@@ -89,7 +130,7 @@ static bool is_generated(const struct code_range *range)
 static uint8_t cause_of_cut(const struct live_process *process, const struct live_frames *frames)
 {
 	uint64_t last = frames->n ? frames->frame[frames->n - 1] : 0;
-	const struct code_range *range = live_code_at(process, last);
+	const struct code_range *range = code_map_find(&process->code, last);
 
 	if (frames->cut == ABI_CUT_NO_MAPPING && range && is_generated(range))
 		return STACK_CUT_GENERATED;
@@ -120,11 +161,9 @@ void live_stack_frames(const struct live_process *process, const struct abi_ev_s
 /* The slot's next owner begins with an empty one. */
 static void look_at_room(struct live *live, const struct live_process *process)
 {
-	struct abi_proc *proc = &live->programs->procs[process->slot];
-
 	if (live->opts.mappings && live->opts.most_stacks &&
 	    process->stacks.len >= live->opts.most_stacks)
-		__atomic_store_n(&proc->stacks_full, 1, __ATOMIC_RELAXED);
+		shared_set_stacks_full(live->programs, process->slot);
 }
 
 /* Words behind those that every record has, up to the last that is not 0. */
@@ -140,7 +179,8 @@ static size_t more_exact(const struct live_frames *frames)
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 {
 	struct live_process *process = live_process_at(live, ev->head.slot);
-	struct live_stack *stack;
+	struct stack_facts facts = { .id = ev->hash,
+				     .frame_pointers = ev->flags & ABI_STACK_FRAME_POINTERS };
 	struct record record = { .type = RECORD_STACK };
 	bool kernel = ev->flags & ABI_STACK_KERNEL;
 	struct live_frames frames;
@@ -156,12 +196,7 @@ int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 		if (r)
 			return r;
 	}
-	stack = malloc(sizeof(*stack));
-	if (!stack)
-		return -ENOMEM;
-	stack->id = ev->hash;
-	stack->cut = frames.cut;
-	stack->frame_pointers = ev->flags & ABI_STACK_FRAME_POINTERS;
+	facts.cut = frames.cut;
 	record.stack = (struct record_stack){
 		.id = ev->hash,
 		.slot = kernel ? ev->head.slot : process->image,
@@ -174,19 +209,33 @@ int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 		.n_frames = frames.n,
 		.frames = frames.frame,
 	};
-	r = kernel ? 0 : live_judge_stack(live, process, ev, &frames, stack);
+	r = kernel ? 0 : live_judge_stack(live, process, ev, frames.frame, frames.n, &facts);
 	if (r == 0 && !kernel)
 		r = vec_push(&process->stacks, ev->hash);
 	if (r == 0 && !kernel)
 		look_at_room(live, process);
 	if (r == 0)
-		r = hashmap_insert(live->stacks, stack);
-	if (r) {
-		free(stack);
-		/* two CPUs may both have been first */
-		if (r == -EEXIST)
-			return 0;
-		return r;
-	}
+		r = stack_index_add(live->stacks, &facts);
+	/* two CPUs may both have been first */
+	if (r)
+		return r == -EEXIST ? 0 : r;
 	return live_emit(live, &record);
+}
+
+void live_forget_stacks(struct live *live, struct live_process *process)
+{
+	/* Counts of events may still name them. */
+	if (live->jobs.n_events && !live->opts.forget_ended)
+		return;
+	/* Ids hold the image's number: they do not come back. */
+	bpf_batch_delete(bpf_map__fd(live->programs->skel->maps.stacks), sizeof(uint64_t),
+			 process->stacks.data, process->stacks.len * sizeof(uint64_t));
+	shared_free_stack_room(live->programs, process->slot);
+	vec_foreach(&process->stacks, id)
+		stack_index_remove(live->stacks, *id);
+}
+
+void live_stacks_done(struct live_process *process)
+{
+	vec_done(&process->stacks);
 }

@@ -7,9 +7,11 @@
  * that go astray have such frames, and in numbers: a read is made only when the time since the last
  * was long in comparison with what that took, and stacks wait for it, until a cut at the latest.
  */
-#include "base/page.h"
-#include "trace/live/live_process.h"
-#include "trace/unwind/unwind_tables.h"
+#include "trace/live/code/live_code.h"
+#include "trace/live/probes/live_probes.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
+#include "trace/live/stacks/live_stacks.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,12 +25,11 @@
 #define NEWS_SHARE 4
 #define NO_NEWS_SHARE 20
 #define MIN_PAUSE_NS 1000000
-/* A list of code that is longer makes each look-up slow. */
-#define MAX_RANGES 4096
 
 static bool is_unknown(const struct live_process *process, uint64_t addr)
 {
-	return addr >= LIVE_MIN_ADDR && addr < ABI_ADDR_LIMIT && !live_code_at(process, addr);
+	return addr >= LIVE_MIN_ADDR && addr < ABI_ADDR_LIMIT &&
+	       !code_map_find(&process->code, addr);
 }
 
 static bool has_unknown_frame(const struct live_process *process, const struct abi_ev_stack *ev)
@@ -53,92 +54,7 @@ static bool needs_reading(const struct live *live, const struct live_process *pr
 	if (!live_watches_code(live))
 		return has_unknown_frame(process, ev);
 	return ev->head.time_ns >= process->code_times.read_ns &&
-	       (process->code_changed || has_unknown_frame(process, ev));
-}
-
-static bool is_covered(const struct live_process *process, const struct proc_map *map)
-{
-	const struct code_range *range = live_code_at(process, map->start);
-
-	return range && range->end >= map->end;
-}
-
-/* Memory without a file that grew: the parts that were known are in it. */
-static void drop_parts(struct live_process *process, const struct proc_map *map)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < process->code.len; i++) {
-		const struct code_range *range = &process->code.data[i];
-
-		if (range->object || range->start < map->start || range->end > map->end)
-			process->code.data[n++] = *range;
-	}
-	process->code.len = n;
-}
-
-static bool is_still_mapped(const struct code_range *range, const struct proc_maps *maps)
-{
-	const struct proc_map *map = proc_maps_find(maps, range->start);
-
-	return map && map->exec && map->end >= range->end &&
-	       map->offset + (range->start - map->start) == range->offset &&
-	       map->ino == object_ino(range->object) &&
-	       (map->dev_major << 20 | map->dev_minor) == object_dev(range->object);
-}
-
-static int drop_range(struct live *live, struct live_process *process,
-		      const struct code_range *range)
-{
-	int r = live_add_gone(live, process, range);
-
-	if (r || !process->space)
-		return r;
-	return unwind_tables_map(live->tables, process->space, range->start, range->end, 0, 0, 0);
-}
-
-/*
- * The programs have begun an epoch with each change, that stacks of before and after it do not hash
- * to the same. Where nothing of before has gone it is the one of before that goes on, so that a
- * run-time which makes code all the time has its stacks once; else a new one begins, for which no
- * rules of the old code are remembered. now: the epoch when the reading began.
- */
-static void settle_epoch(struct live *live, struct live_process *process, uint32_t now,
-			 bool any_gone)
-{
-	struct abi_proc *proc = &live->programs->procs[process->slot];
-
-	if (any_gone)
-		process->code_epoch = ABI_WATCHED_EPOCH(
-			__atomic_add_fetch(&proc->code_epochs, 1, __ATOMIC_RELAXED));
-	/* It stays where another change is told of meanwhile, which the next reading shows. */
-	if (now != process->code_epoch)
-		(void)__atomic_compare_exchange_n(&proc->code_epoch, &now, process->code_epoch,
-						  false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
-/*
- * Files that are not mapped any more leave the list and the unwinder's tables; then the epoch.
- */
-static int drop_gone(struct live *live, struct live_process *process, const struct proc_maps *maps,
-		     uint32_t epoch)
-{
-	size_t n = 0;
-	int r = 0;
-
-	for (size_t i = 0; i < process->code.len; i++) {
-		const struct code_range range = process->code.data[i];
-
-		if (r || !range.object || is_still_mapped(&range, maps))
-			process->code.data[n++] = range;
-		else
-			r = drop_range(live, process, &range);
-	}
-	if (r == 0 && n < process->code.len)
-		r = live_unwind_sync(live);
-	settle_epoch(live, process, epoch, n < process->code.len);
-	process->code.len = n;
-	return r;
+	       (process->waiting.code_changed || has_unknown_frame(process, ev));
 }
 
 /* in_time: none of it can have run. *ret_news: there is code that was not known. */
@@ -147,8 +63,7 @@ static int read_code(struct live *live, struct live_process *process, uint64_t t
 {
 	_cleanup_(proc_maps_done) struct proc_maps maps = {};
 	uint64_t now_ns = clock_monotonic_ns();
-	uint32_t epoch =
-		__atomic_load_n(&live->programs->procs[process->slot].code_epoch, __ATOMIC_RELAXED);
+	uint32_t epoch = shared_code_epoch(live->programs, process->slot);
 	bool late = false;
 	int r = live_settle_news(live, process, true);
 
@@ -159,18 +74,18 @@ static int read_code(struct live *live, struct live_process *process, uint64_t t
 		return r == -ENOMEM ? r : 0;
 	code_times_read(&process->code_times, now_ns);
 	if (live_watches_code(live))
-		r = drop_gone(live, process, &maps, epoch);
-	process->code_changed = false;
+		r = live_code_drop_gone(live, process, &maps, epoch);
+	process->waiting.code_changed = false;
 	if (r)
 		return r;
-	for (size_t i = 0; i < maps.n_maps && process->code.len < MAX_RANGES; i++) {
+	for (size_t i = 0; i < maps.n_maps && !live_code_is_full(process); i++) {
 		const struct proc_map *map = &maps.maps[i];
 
-		if (!map->exec || is_covered(process, map))
+		if (!map->exec || live_code_covers(process, map))
 			continue;
 		*ret_news = true;
 		if (!map->ino)
-			drop_parts(process, map);
+			live_code_absorb(process, map);
 		r = live_add_code(live, process, map, time_ns, &late);
 		if (r == -ESRCH)
 			return 0;
@@ -188,7 +103,7 @@ static int read_code(struct live *live, struct live_process *process, uint64_t t
  */
 static bool is_in_time(const struct live *live, const struct abi_ev_code_changed *ev)
 {
-	return ev->held || (live->opts.held && live->opts.sampled && !live->unknown_loader);
+	return ev->held || (live->opts.held && live->opts.sampled && !live->links.unknown_loader);
 }
 
 /* Reads the code again, and lets the stacks go that wait for that. ev: what asks; NULL: stacks. */
@@ -204,13 +119,13 @@ static int read_and_release(struct live *live, struct live_process *process, uin
 	if (ev && ev->by_loader)
 		share = LOADER_SHARE;
 	now = clock_monotonic_ns();
-	process->read_code_after_ns = now + (now - before) * share + MIN_PAUSE_NS;
-	for (size_t i = 0; i < process->waiting.len; i++) {
+	process->waiting.read_code_after_ns = now + (now - before) * share + MIN_PAUSE_NS;
+	for (size_t i = 0; i < process->waiting.stacks.len; i++) {
 		if (r == 0)
-			r = live_take_stack(live, process->waiting.data[i]);
-		free(process->waiting.data[i]);
+			r = live_take_stack(live, process->waiting.stacks.data[i]);
+		free(process->waiting.stacks.data[i]);
 	}
-	process->waiting.len = 0;
+	process->waiting.stacks.len = 0;
 	return r;
 }
 
@@ -230,12 +145,12 @@ static int let_wait(struct live *live, struct live_process *process, const struc
 	struct abi_ev_stack *copy;
 	int r = 0;
 
-	if (process->waiting.len == 0)
-		r = vec_push(&live->waiting, process->slot);
+	if (process->waiting.stacks.len == 0)
+		r = vec_push(&live->waiting.slots, process->slot);
 	copy = r == 0 ? copy_of(ev) : NULL;
 	if (!copy)
 		return -ENOMEM;
-	r = vec_push(&process->waiting, copy);
+	r = vec_push(&process->waiting.stacks, copy);
 	if (r)
 		free(copy);
 	return r;
@@ -248,7 +163,7 @@ static int let_wait(struct live *live, struct live_process *process, const struc
 static int let_wait_unannounced(struct live *live, const struct abi_ev_stack *ev)
 {
 	struct abi_ev_stack *copy = copy_of(ev);
-	int r = copy ? vec_push(&live->unannounced, copy) : -ENOMEM;
+	int r = copy ? vec_push(&live->waiting.unannounced, copy) : -ENOMEM;
 
 	if (r)
 		free(copy);
@@ -261,19 +176,19 @@ static int release_unannounced(struct live *live, bool at_once)
 	size_t n = 0;
 	int r = 0;
 
-	for (size_t i = 0; i < live->unannounced.len; i++) {
-		struct abi_ev_stack *ev = live->unannounced.data[i];
+	for (size_t i = 0; i < live->waiting.unannounced.len; i++) {
+		struct abi_ev_stack *ev = live->waiting.unannounced.data[i];
 
-		if (!at_once && i >= live->n_unannounced_before &&
+		if (!at_once && i >= live->waiting.n_unannounced_before &&
 		    !live_process_at(live, ev->head.slot)) {
-			live->unannounced.data[n++] = ev;
+			live->waiting.unannounced.data[n++] = ev;
 			continue;
 		}
 		if (r == 0)
 			r = live_take_stack(live, ev);
 		free(ev);
 	}
-	live->unannounced.len = live->n_unannounced_before = n;
+	live->waiting.unannounced.len = live->waiting.n_unannounced_before = n;
 	return r;
 }
 
@@ -282,96 +197,96 @@ int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 	struct live_process *process = live_process_at(live, ev->head.slot);
 	int r;
 
-	if (!process && !(ev->flags & ABI_STACK_KERNEL) && live->unannounced.len < MAX_WAITING)
+	if (!process && !(ev->flags & ABI_STACK_KERNEL) &&
+	    live->waiting.unannounced.len < MAX_WAITING)
 		return let_wait_unannounced(live, ev);
 	if (!process || process->placeholder || !live->opts.code || process->ended ||
 	    ev->flags & ABI_STACK_KERNEL || !needs_reading(live, process, ev))
 		return live_take_stack(live, ev);
-	if (clock_monotonic_ns() < process->read_code_after_ns) {
-		if (process->waiting.len < MAX_WAITING)
+	if (clock_monotonic_ns() < process->waiting.read_code_after_ns) {
+		if (process->waiting.stacks.len < MAX_WAITING)
 			return let_wait(live, process, ev);
-		if (!process->code_changed)
+		if (!process->waiting.code_changed)
 			return live_take_stack(live, ev);
 	}
 	/* The code was there when the first of them was taken. */
 	r = read_and_release(live, process,
-			     process->waiting.len ? process->waiting.data[0]->head.time_ns :
-						    ev->head.time_ns,
+			     process->waiting.stacks.len ?
+				     process->waiting.stacks.data[0]->head.time_ns :
+				     ev->head.time_ns,
 			     NULL);
 	return r ? r : live_take_stack(live, ev);
 }
 
 int live_release_stacks(struct live *live, struct live_process *process)
 {
-	if (process->waiting.len == 0 && !process->code_changed)
+	if (process->waiting.stacks.len == 0 && !process->waiting.code_changed)
 		return 0;
 	return read_and_release(live, process,
-				process->waiting.len ? process->waiting.data[0]->head.time_ns :
-						       clock_monotonic_ns(),
+				process->waiting.stacks.len ?
+					process->waiting.stacks.data[0]->head.time_ns :
+					clock_monotonic_ns(),
 				NULL);
 }
 
-int live_code_may_differ(struct live *live, struct live_process *process)
+/* What is mapped may be newer than what was read: it is read again when its time has come. */
+static int code_may_differ(struct live *live, struct live_process *process)
 {
-	/* Who waits already has it read when its time comes. */
-	int r = process->waiting.len || process->code_changed ?
+	/* What waits already has it read then. */
+	int r = process->waiting.stacks.len || process->waiting.code_changed ?
 			0 :
-			vec_push(&live->waiting, process->slot);
+			vec_push(&live->waiting.slots, process->slot);
 
-	process->code_changed = true;
+	process->waiting.code_changed = true;
 	return r;
+}
+
+int live_on_code_unwatched(struct live *live, struct live_process *process)
+{
+	code_times_changed(&process->code_times, process->code_times.read_ns);
+	return code_may_differ(live, process);
 }
 
 int live_on_code_changed(struct live *live, const struct abi_ev_code_changed *ev)
 {
 	struct live_process *process = live_process_at(live, ev->head.slot);
-	int r = ev->held ? vec_push(&live->marks, (pid_t)ev->tid) : 0;
 
-	if (r || !process || process->placeholder || !live->opts.code || process->ended)
-		return r;
+	if (!process || process->placeholder || !live->opts.code || process->ended)
+		return 0;
 	if (ev->pages != ev->before)
 		code_times_changed(&process->code_times, ev->head.time_ns);
 	/* What was read later has what it tells of. */
 	if (ev->head.time_ns < process->code_times.read_ns)
 		return 0;
-	if (!ev->held && clock_monotonic_ns() < process->read_code_after_ns)
-		return live_code_may_differ(live, process);
-	process->code_changed = true;
+	if (!ev->held && clock_monotonic_ns() < process->waiting.read_code_after_ns)
+		return code_may_differ(live, process);
+	process->waiting.code_changed = true;
 	return read_and_release(live, process, ev->head.time_ns, ev);
 }
 
 int live_release_all_stacks(struct live *live, bool at_once)
 {
-	uint64_t now = live->waiting.len ? clock_monotonic_ns() : 0;
+	uint64_t now = live->waiting.slots.len ? clock_monotonic_ns() : 0;
 	size_t n = 0;
 	int r = release_unannounced(live, at_once);
 
-	for (size_t i = 0; i < live->waiting.len; i++) {
-		uint32_t slot = live->waiting.data[i];
+	for (size_t i = 0; i < live->waiting.slots.len; i++) {
+		uint32_t slot = live->waiting.slots.data[i];
 		struct live_process *process = live_process_at(live, slot);
 
-		if (r || (process && !at_once && now < process->read_code_after_ns)) {
-			live->waiting.data[n++] = slot;
+		if (r || (process && !at_once && now < process->waiting.read_code_after_ns)) {
+			live->waiting.slots.data[n++] = slot;
 			continue;
 		}
 		r = process ? live_release_stacks(live, process) : 0;
 	}
-	live->waiting.len = n;
+	live->waiting.slots.len = n;
 	return r;
 }
 
-int live_on_made_code(struct live *live, struct live_process *process, const struct abi_ev_map *ev)
+void live_waiting_done(struct live_process *process)
 {
-	const struct proc_map map = {
-		.start = ev->addr,
-		.end = ev->addr + page_round_up(ev->len),
-		.exec = true,
-		.path = "",
-	};
-	bool late;
-
-	if (!live->opts.code || process->code.len >= MAX_RANGES || is_covered(process, &map))
-		return 0;
-	drop_parts(process, &map);
-	return live_add_code(live, process, &map, ev->head.time_ns, &late);
+	vec_foreach(&process->waiting.stacks, stack)
+		free(*stack);
+	vec_done(&process->waiting.stacks);
 }

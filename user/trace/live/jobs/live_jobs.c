@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The jobs beside allocations: loaded, announced, and read at each cut.
- */
+#include "trace/live/jobs/live_jobs.h"
+
 #include "trace/jobs/event_job.h"
 #include "trace/jobs/hist_job.h"
 #include "trace/jobs/syscalls_job.h"
 #include "trace/kernel/tracefs.h"
-#include "trace/live/live_process.h"
+#include "trace/live/code/live_code.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
+#include "trace/live/stacks/live_stacks.h"
 
 #include "memtraced.skel.h" /* after the ABI that it is made of */
 
@@ -20,16 +22,16 @@
 static int job_context(struct live *live, bool traced, struct strbuf *error,
 		       struct job_context *ret_context)
 {
-	if (traced && live->tracefs_fd < 0) {
+	if (traced && live->jobs.tracefs_fd < 0) {
 		int fd = tracefs_open();
 
 		if (fd < 0)
 			return fd;
-		live->tracefs_fd = fd;
+		live->jobs.tracefs_fd = fd;
 	}
 	*ret_context = (struct job_context){
 		.programs = live->programs,
-		.tracefs_fd = live->tracefs_fd,
+		.tracefs_fd = live->jobs.tracefs_fd,
 		/* What meets a rule has a slot, so that all jobs agree on it. */
 		.scope = live->opts.rule.of_uid || live->opts.rule.names ? ABI_SCOPE_PROCESSES :
 									   live->opts.rule.scope,
@@ -41,7 +43,7 @@ static int job_context(struct live *live, bool traced, struct strbuf *error,
 /* The job belongs to the source from now on. */
 static int keep_job(struct live *live, struct job *job)
 {
-	int r = vec_push(&live->jobs, job);
+	int r = vec_push(&live->jobs.all, job);
 
 	if (r)
 		job_free(job);
@@ -55,8 +57,8 @@ int live_add_hist(struct live *live, const struct hist_spec *spec, struct strbuf
 	int r = job_context(live, true, error, &context);
 
 	if (r == 0)
-		r = hist_job_new(&context, spec, live->jobs.len, live->programs->entry_type != 0,
-				 &job);
+		r = hist_job_new(&context, spec, live->jobs.all.len,
+				 live->programs->entry_type != 0, &job);
 	if (r == 0)
 		r = keep_job(live, job);
 	if (r == 0 && hist_job_size_fd(job) >= 0)
@@ -68,7 +70,7 @@ int live_add_event(struct live *live, const struct event_spec *spec, bool kernel
 		   struct strbuf *error)
 {
 	const struct event_job_opts opts = {
-		.id = live->jobs.len,
+		.id = live->jobs.all.len,
 		.kernel_stacks = kernel_stacks,
 		.each = each,
 		.max_stack = live->opts.max_stack,
@@ -82,9 +84,9 @@ int live_add_event(struct live *live, const struct event_spec *spec, bool kernel
 		r = event_job_new(&context, spec, &opts, &job);
 	if (r == 0)
 		r = keep_job(live, job);
-	live->kernel_stacks |= kernel_stacks;
-	live->kernel_code |= kernel_stacks || spec->kind != EVENT_TRACEPOINT;
-	live->n_events++;
+	live->jobs.kernel_stacks |= kernel_stacks;
+	live->jobs.kernel_code |= kernel_stacks || spec->kind != EVENT_TRACEPOINT;
+	live->jobs.n_events++;
 	return r;
 }
 
@@ -99,7 +101,7 @@ int live_add_syscalls(struct live *live, bool stacks, struct strbuf *error)
 	if (r == 0)
 		r = keep_job(live, job);
 	if (r == 0)
-		live->syscalls = job;
+		live->jobs.syscalls = job;
 	return r;
 }
 
@@ -122,12 +124,12 @@ static int describe_kernel(struct live *live)
 
 int live_describe_jobs(struct live *live)
 {
-	int r = live->kernel_code ? describe_kernel(live) : 0;
+	int r = live->jobs.kernel_code ? describe_kernel(live) : 0;
 
-	for (size_t i = 0; i < live->jobs.len && r == 0; i++) {
-		const struct job *job = live->jobs.data[i];
+	for (size_t i = 0; i < live->jobs.all.len && r == 0; i++) {
+		const struct job *job = live->jobs.all.data[i];
 
-		r = job->ops->describe(job, live->fn, live->userdata);
+		r = job->ops->describe(job, live->sink.fn, live->sink.userdata);
 	}
 	return r;
 }
@@ -160,8 +162,8 @@ static int list_last(const struct live *live, struct image_list *list)
 {
 	int r = 0;
 
-	vec_foreach(&live->processes, p)
-		if (r == 0 && *p && (*p)->counts_read && !(*p)->counts_purged)
+	vec_foreach(&live->slots.all, p)
+		if (r == 0 && *p && (*p)->counts.read && !(*p)->counts.purged)
 			r = vec_push(&list->images, (*p)->image);
 	if (list->images.len)
 		qsort(list->images.data, list->images.len, sizeof(uint32_t), compare_images);
@@ -170,7 +172,7 @@ static int list_last(const struct live *live, struct image_list *list)
 
 struct job_reading {
 	struct live *live;
-	struct cut_coverage *coverage;
+	struct cut_coverage *running, *settled;
 	struct image_list last;
 	bool ring_lost; /* what announces a process may have been lost */
 };
@@ -182,8 +184,8 @@ struct job_reading {
 static int take_syscalls(struct job_reading *reading, uint32_t *slot, struct record *record)
 {
 	const struct live_process *process = live_process_at(reading->live, *slot);
-	bool last = process && process->counts_read;
-	struct cut_coverage *coverage = last ? &reading->live->settled : reading->coverage;
+	bool last = process && process->counts.read;
+	struct cut_coverage *coverage = last ? reading->settled : reading->running;
 
 	if (process && process->placeholder)
 		return 0;
@@ -196,7 +198,7 @@ static int take_syscalls(struct job_reading *reading, uint32_t *slot, struct rec
 		live_count_stack(reading->live, record->syscall_stack.stack,
 				 record->syscall_stack.calls, coverage);
 	/* An image has the number of its slot only when it is the first there. */
-	*slot = process ? process->image : reading->live->programs->procs[*slot].image;
+	*slot = process ? process->image : shared_proc(reading->live->programs, *slot)->image;
 	return live_emit(reading->live, record);
 }
 
@@ -204,7 +206,7 @@ static int take_syscalls(struct job_reading *reading, uint32_t *slot, struct rec
 static int take_record(const struct record *record, void *userdata)
 {
 	struct job_reading *reading = userdata;
-	struct cut_coverage *coverage = reading->coverage;
+	struct cut_coverage *coverage = reading->running;
 	const struct record_event_count *event = &record->event_count;
 	const struct record_hist_counts *hist = &record->hist_counts;
 	struct record of_process = *record;
@@ -222,7 +224,7 @@ static int take_record(const struct record *record, void *userdata)
 			stack = event->kernel_stack;
 
 		if (is_listed(&reading->last, event->slot))
-			coverage = &reading->live->settled;
+			coverage = reading->settled;
 		coverage->events += event->count;
 		live_count_stack(reading->live, stack, event->count, coverage);
 	}
@@ -231,9 +233,9 @@ static int take_record(const struct record *record, void *userdata)
 	return live_emit(reading->live, record);
 }
 
-int live_read_jobs(struct live *live, struct cut_coverage *coverage)
+int live_read_jobs(struct live *live, struct cut_coverage *running, struct cut_coverage *settled)
 {
-	struct job_reading reading = { .live = live, .coverage = coverage };
+	struct job_reading reading = { .live = live, .running = running, .settled = settled };
 	uint64_t losses[ABI_LOSSES];
 	int r = programs_losses(live->programs, losses);
 
@@ -241,8 +243,9 @@ int live_read_jobs(struct live *live, struct cut_coverage *coverage)
 		return r;
 	reading.ring_lost = losses[ABI_LOST_RING_FULL] > 0;
 	r = live->opts.forget_ended ? list_last(live, &reading.last) : 0;
-	for (size_t i = 0; i < live->jobs.len && r == 0; i++)
-		r = live->jobs.data[i]->ops->read(live->jobs.data[i], take_record, &reading);
+	for (size_t i = 0; i < live->jobs.all.len && r == 0; i++)
+		r = live->jobs.all.data[i]->ops->read(live->jobs.all.data[i], take_record,
+						      &reading);
 	image_list_done(&reading.last);
 	return r;
 }
@@ -251,7 +254,7 @@ uint64_t live_jobs_missed(const struct live *live)
 {
 	uint64_t sum = programs_missed(live->programs);
 
-	vec_foreach(&live->jobs, job)
+	vec_foreach(&live->jobs.all, job)
 		sum += (*job)->ops->missed(*job);
 	return sum;
 }
@@ -260,8 +263,8 @@ int live_look_at_cpus(struct live *live)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < live->jobs.len && r == 0; i++)
-		r = event_job_look(live->jobs.data[i]);
+	for (size_t i = 0; i < live->jobs.all.len && r == 0; i++)
+		r = event_job_look(live->jobs.all.data[i]);
 	return r;
 }
 
@@ -269,7 +272,7 @@ uint64_t live_cpu_gaps(const struct live *live)
 {
 	uint64_t sum = 0;
 
-	vec_foreach(&live->jobs, job)
+	vec_foreach(&live->jobs.all, job)
 		sum += event_job_gaps(*job);
 	return sum;
 }
@@ -301,12 +304,12 @@ int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev)
 
 int live_on_file(struct live *live, const struct abi_ev_file *ev)
 {
-	return live->syscalls ? syscalls_job_on_file(live->syscalls, ev) : 0;
+	return live->jobs.syscalls ? syscalls_job_on_file(live->jobs.syscalls, ev) : 0;
 }
 
 bool live_purges_jobs(const struct live *live)
 {
-	return live->syscalls || live->opts.forget_ended;
+	return live->jobs.syscalls || live->opts.forget_ended;
 }
 
 /* Of events, which name images: the list is what this cut has read for the last time. */
@@ -314,9 +317,9 @@ static int purge_events(struct live *live, const struct image_list *last)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < live->jobs.len && r == 0 && last->images.len; i++)
-		if (live->jobs.data[i] != live->syscalls)
-			r = event_job_purge(live->jobs.data[i], last->images.data,
+	for (size_t i = 0; i < live->jobs.all.len && r == 0 && last->images.len; i++)
+		if (live->jobs.all.data[i] != live->jobs.syscalls)
+			r = event_job_purge(live->jobs.all.data[i], last->images.data,
 					    last->images.len);
 	return r;
 }
@@ -332,20 +335,20 @@ int live_purge_jobs(struct live *live)
 		r = purge_events(live, &last);
 	if (r || !live_purges_jobs(live))
 		return r;
-	slots = calloc(live->processes.len + 1, sizeof(*slots));
+	slots = calloc(live->slots.all.len + 1, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
-	for (size_t slot = 0; slot < live->processes.len; slot++) {
-		struct live_process *process = live->processes.data[slot];
+	for (size_t slot = 0; slot < live->slots.all.len; slot++) {
+		struct live_process *process = live->slots.all.data[slot];
 
-		if (!process || !process->ended || process->counts_purged)
+		if (!process || !process->ended || process->counts.purged)
 			continue;
 		/* Once more: its last threads may have been counted while it was read. */
-		if (process->counts_read)
-			slots[slot] = process->counts_purged = any = true;
-		process->counts_read = true;
+		if (process->counts.read)
+			slots[slot] = process->counts.purged = any = true;
+		process->counts.read = true;
 	}
-	if (!any || !live->syscalls)
+	if (!any || !live->jobs.syscalls)
 		return 0;
-	return syscalls_job_purge(live->syscalls, slots, live->processes.len);
+	return syscalls_job_purge(live->jobs.syscalls, slots, live->slots.all.len);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/live/file_names.h"
+#include "trace/jobs/file_names.h"
 
 #include "base/hashmap.h"
 #include "base/strbuf.h"

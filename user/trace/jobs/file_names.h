@@ -2,8 +2,8 @@
 /*
  * Paths of the files that traced processes had open, as they were when each was first seen.
  */
-#ifndef MEMTRACED_TRACE_LIVE_FILE_NAMES_H
-#define MEMTRACED_TRACE_LIVE_FILE_NAMES_H
+#ifndef MEMTRACED_TRACE_JOBS_FILE_NAMES_H
+#define MEMTRACED_TRACE_JOBS_FILE_NAMES_H
 
 #include "base/cleanup.h"
 #include "bpf/abi_syscalls.h"

@@ -105,8 +105,8 @@ DEFINE_CLEANUP(struct live, live_free)
 
 /*
  * With `forget_ended`, which goes on for good: files that no process has mapped for some seconds
- * are closed, so that their file system can be unmounted. To be called after each drain: how many,
- * valid until the next.
+ * are closed, so that their file system can be unmounted. To be called after live_maintain(): how
+ * many, valid until the next.
  */
 struct live_file {
 	uint64_t dev, ino; /* as of RECORD_MAPPING */
@@ -150,6 +150,14 @@ int live_add_all(struct live *live, record_fn fn, void *userdata);
 
 /* Readable when there is something to drain. */
 int live_fd(const struct live *live);
+
+/*
+ * Between rounds, that is after a drain and not from inside of a record function: hands over the
+ * last values of processes that have ended, gives back what they held, tries files again that could
+ * not be opened, and hands over what came meanwhile. Nothing that was asked about a process before
+ * may be used after it, but pids and numbers of images. 0 or negative errno.
+ */
+int live_maintain(struct live *live, record_fn fn, void *userdata);
 
 /* To be called some times a second, for LOSS_CPU_AWAY's cause. 0 or negative errno. */
 int live_look_at_cpus(struct live *live);

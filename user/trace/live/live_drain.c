@@ -71,8 +71,7 @@ bool live_take_checkpoint(struct live *live, pid_t tid, const char **ret_name)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* What it fails with is kept in live->error. */
-static void on_event(struct live *live, const void *data)
+static int dispatch(struct live *live, const void *data)
 {
 	const struct abi_event *head = data;
 	int r = 0;
@@ -128,6 +127,17 @@ static void on_event(struct live *live, const void *data)
 		r = live_look_at_cpus(live);
 		break;
 	}
+	return r;
+}
+
+/* What it fails with is kept in live->error. */
+static void on_event(struct live *live, const void *data)
+{
+	int r;
+
+	live_pin(live);
+	r = dispatch(live, data);
+	live_unpin(live);
 	if (r && !live->error)
 		live->error = r;
 }
@@ -251,20 +261,22 @@ int live_drain(struct source *source, record_fn fn, void *userdata)
 	if (live->error)
 		return live->error;
 	r = programs_losses(live->programs, losses);
-	if (r)
-		return r;
-	if (losses[ABI_LOST_RING_FULL]) {
+	if (r == 0 && losses[ABI_LOST_RING_FULL])
 		r = check_alive(live);
-		if (r)
-			return r;
-	}
-	r = live_retry_files(live);
+	/* The ring was empty: all changes of before are known, and what waits for them can go on. */
 	if (r == 0)
 		r = live_settle_all_news(live);
 	if (r == 0)
 		r = live_release_all_stacks(live, false);
+	return r ? r : live_unwind_drained(live);
+}
+
+int live_maintain(struct live *live, record_fn fn, void *userdata)
+{
+	int r = live_begin_emitting(live, fn, userdata);
+
 	if (r == 0)
-		r = live_unwind_drained(live);
+		r = live_retry_files(live);
 	if (r == 0)
 		r = settle(live);
 	if (r == 0)

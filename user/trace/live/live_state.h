@@ -125,7 +125,7 @@ struct process_usage {
 /*
  * A process image: one slot. Each field is written by one file (scripts/check-writers), what has
  * no other named by slots/live_slots.c. It is freed by live_maintain() and by cuts alone, a while
- * after its end: pointers to it are not held across these.
+ * after its end: pointers to it are not held across these (live_pin).
  */
 struct live_process {
 	uint32_t slot;	     /* may be another's when this one is over and forgotten */
@@ -179,6 +179,7 @@ struct live_slots {
 	VEC(struct live_process *) all; /* by slot; NULL where a slot is unused */
 	uint32_t next_image;		/* for a slot that is used again */
 	struct slot_quarantine quarantine;
+	unsigned int pins;	 /* pointers to processes are held so many times: live_pin() */
 	uint64_t forgotten_lost; /* lost events of images that are forgotten */
 	uint64_t losses[LOSSES - ABI_LOSSES];
 };

@@ -96,7 +96,7 @@ static int say_no_allocator(const struct live *live, const struct live_process *
 	return -ENOENT;
 }
 
-int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void *userdata)
+static int add_process(struct live *live, pid_t pid, bool root, record_fn fn, void *userdata)
 {
 	const struct image_origin origin = { .root = root, .older_blocks = true };
 	struct live_process *process;
@@ -129,6 +129,16 @@ int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void
 		if (range->object && object_has_allocator(range->object))
 			return 0;
 	return say_no_allocator(live, process);
+}
+
+int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void *userdata)
+{
+	int r;
+
+	live_pin(live);
+	r = add_process(live, pid, root, fn, userdata);
+	live_unpin(live);
+	return r;
 }
 
 /* --- all of a rule --------------------------------------------------------------------------- */
@@ -197,8 +207,11 @@ static int add_list(struct live *live, const pid_vec *pids, record_fn fn, void *
 	*ret_n = 0;
 	vec_foreach(pids, pid) {
 		bool added;
-		int r = add_found(live, *pid, &added);
+		int r;
 
+		live_pin(live);
+		r = add_found(live, *pid, &added);
+		live_unpin(live);
 		*ret_n += added;
 		if (r == 0 && added && *ret_n % DRAIN_EACH == 0)
 			r = live_drain(live_source(live), fn, userdata);

@@ -85,6 +85,7 @@ static int change_images(struct live *live, uint64_t time_ns)
 	const size_t n = live->slots.all.len;
 	int r = 0;
 
+	live_pin(live);
 	for (size_t slot = 0; slot < n && r == 0; slot++) {
 		struct live_process *process = live->slots.all.data[slot];
 
@@ -96,6 +97,7 @@ static int change_images(struct live *live, uint64_t time_ns)
 		}
 		live_process_set_depth(live, process, live->depth);
 	}
+	live_unpin(live);
 	return r;
 }
 

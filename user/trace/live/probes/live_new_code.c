@@ -59,7 +59,7 @@ int live_retry_files(struct live *live)
 		}
 	}
 	objects_retried(live->objects, now_ns);
-	return r;
+	return r ? r : live_unwind_sync(live);
 }
 
 /*

@@ -4,6 +4,7 @@
 #include "memtraced.skel.h"
 #include "trace/live/slots/shared_state.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -151,6 +152,16 @@ void live_process_settle(struct live_process *process)
 
 /* --- slots that are used again --------------------------------------------------------------- */
 
+void live_pin(struct live *live)
+{
+	live->slots.pins++;
+}
+
+void live_unpin(struct live *live)
+{
+	live->slots.pins--;
+}
+
 int live_slot_return(struct live *live, uint32_t slot)
 {
 	live->slots.all.data[slot] = NULL;
@@ -162,6 +173,7 @@ int live_slot_recycle(struct live *live, uint32_t slot)
 {
 	const bool own_links = live->slots.all.data[slot]->links.own;
 
+	assert(live->slots.pins == 0);
 	live->slots.all.data[slot] = NULL;
 	live->slots.forgotten_lost += shared_proc(live->programs, slot)->lost;
 	/* A slot that cookies of links know stays empty. */

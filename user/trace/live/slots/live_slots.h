@@ -39,6 +39,13 @@ void live_process_end(struct live_process *process, uint32_t end_tick);
 /* It has ended, and its last values were handed over. */
 void live_process_settle(struct live_process *process);
 
+/*
+ * Who holds pointers to processes pins them: in between no process is freed, and so neither
+ * live_maintain() nor a cut is called, which is asserted. Pins nest.
+ */
+void live_pin(struct live *live);
+void live_unpin(struct live *live);
+
 /* Nobody has seen the slot, which can be used again; the process in it is the caller's. */
 int live_slot_return(struct live *live, uint32_t slot);
 /* What was in it is over and forgotten; the process is the caller's to free. */

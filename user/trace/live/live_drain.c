@@ -186,7 +186,7 @@ static int take_cut(struct live *live, bool ended_only)
 		r = r < 0 ? r : live->error;
 	}
 	if (r == 0)
-		r = live_settle_all_news(live);
+		r = live_record_all_changes(live);
 	if (r)
 		return r;
 	live_buffer_begin(live);
@@ -263,9 +263,9 @@ int live_drain(struct source *source, record_fn fn, void *userdata)
 	r = programs_losses(live->programs, losses);
 	if (r == 0 && losses[ABI_LOST_RING_FULL])
 		r = check_alive(live);
-	/* The ring was empty: all changes of before are known, and what waits for them can go on. */
+	/* The ring was empty: all changes of before are known, and what waits for them goes on. */
 	if (r == 0)
-		r = live_settle_all_news(live);
+		r = live_record_all_changes(live);
 	if (r == 0)
 		r = live_release_all_stacks(live, false);
 	return r ? r : live_unwind_drained(live);

@@ -56,7 +56,7 @@ struct pending_unmap {
 };
 
 /* A file's code that a reading has found; from since_ns on, if nothing told of a change. */
-struct code_news {
+struct code_added {
 	struct proc_map map;
 	char *path; /* the map's */
 	struct object *object;
@@ -102,10 +102,10 @@ struct process_waiting {
 	bool code_changed;	     /* what is in it may have gone */
 };
 
-/* What the last reading has shown and is not recorded yet: code/live_news.c. */
-struct process_news {
-	VEC(struct code_news) come;
-	VEC(struct code_range) gone;
+/* What the last reading has shown and is not recorded yet: code/live_changes.c. */
+struct process_changes {
+	VEC(struct code_added) added;
+	VEC(struct code_range) removed;
 	VEC(struct doubted_stack) doubted;
 };
 
@@ -151,7 +151,7 @@ struct live_process {
 	struct code_map code;
 	struct code_times code_times;
 	uint32_t code_epoch; /* code/live_code.c: of what was read (shared_code_epoch) */
-	struct process_news news;
+	struct process_changes changes;
 	struct unwind_space *space; /* code/live_unwind.c; NULL: ended, or not unwound by tables */
 	struct process_waiting waiting;
 	VEC(uint64_t) stacks; /* stacks/live_stacks.c: ids of those that it was the first to have */
@@ -218,7 +218,7 @@ struct live_waiting {
 	size_t n_unannounced_before;		/* of these, at the end of the drain before */
 };
 
-/* Files that nothing uses: code/live_files.c. */
+/* Files that nothing uses: code/live_code.c. */
 struct live_closed {
 	uint64_t next_ns; /* they are closed then */
 	VEC(struct live_file) files;
@@ -264,7 +264,8 @@ struct live {
 	struct live_held held;
 	struct live_waiting waiting;
 	struct live_closed closed;
-	VEC(uint32_t) unsettled; /* code/live_news.c: slots with news of code, each once or more */
+	/* code/live_changes.c: slots with changes that are not recorded yet, each once or more */
+	VEC(uint32_t) unsettled;
 	struct stack_index *stacks;
 	struct cut_coverage mapped; /* regions/live_regions.c: --mappings, counted as they come */
 	struct live_cuts cuts;

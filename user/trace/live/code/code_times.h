@@ -9,7 +9,7 @@
  *   ---------+---------------+---------read-----+------> time
  *   holds:   before | unknown | what was read, until then
  *
- * Pure. Of one process; by trace/live/stacks/live_waiting.c and live_news.c.
+ * Pure. Of one process; by trace/live/stacks/live_waiting.c and live_changes.c.
  */
 #ifndef MEMTRACED_TRACE_LIVE_CODE_TIMES_H
 #define MEMTRACED_TRACE_LIVE_CODE_TIMES_H

@@ -12,6 +12,9 @@
 #include <string.h>
 
 #define MAX_RANGES 4096
+/* A death may still be told of, with the names of functions, and a program begin again. */
+#define UNUSED_NS 3000000000ULL
+#define LOOK_EVERY_NS 1000000000ULL
 
 /* A file that could not be opened without waiting: it is named, once. */
 static int note_unopened(struct live *live, const struct proc_map *map, int error,
@@ -63,7 +66,7 @@ int live_code_add(struct live *live, struct live_process *process, const struct 
 	*ret_object = NULL;
 	if (r)
 		return r;
-	r = origin->late ? live_add_news(live, process, map, object, origin->time_ns) :
+	r = origin->late ? live_note_added(live, process, map, object, origin->time_ns) :
 			   live_emit_mapping(live, process, map, object, origin->time_ns);
 	if (r == 0)
 		r = code_map_add(&process->code,
@@ -203,7 +206,7 @@ static int drop_unless_mapped(const struct code_range *range, void *userdata)
 
 	if (!range->object || is_still_mapped(range, removal->maps))
 		return 0;
-	r = live_add_gone(removal->live, removal->process, range);
+	r = live_note_removed(removal->live, removal->process, range);
 	if (r == 0)
 		r = live_unwind_unmap(removal->live, removal->process, range);
 	return r ? r : 1;
@@ -288,4 +291,44 @@ int live_code_fork(struct live *live, struct live_process *parent, struct live_p
 
 	child->code_epoch = parent->code_epoch;
 	return r ? r : live_unwind_child(live, parent, child);
+}
+
+/* --- files that nothing uses ------------------------------------------------------------------ */
+
+static void on_closed(uint32_t dev, uint64_t ino, void *userdata)
+{
+	struct live *live = userdata;
+
+	/* Without memory its symbols keep it open: no fault of the trace. */
+	(void)vec_push(&live->closed.files, (struct live_file){ dev, ino });
+}
+
+/*
+ * A session that goes on for good keeps no files open that no process maps any more: their file
+ * system could not be unmounted. One that ends keeps them, as its report needs their symbols.
+ */
+void live_close_files(struct live *live)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!live->opts.forget_ended || now_ns < live->closed.next_ns)
+		return;
+	live->closed.next_ns = now_ns + LOOK_EVERY_NS;
+	vec_foreach(&live->slots.all, p) {
+		if (!*p || (*p)->ended)
+			continue;
+		vec_foreach(&(*p)->code.ranges, range)
+			if (range->object)
+				object_use(range->object);
+	}
+	objects_close_unused(live->objects, now_ns, UNUSED_NS, on_closed, live);
+}
+
+size_t live_take_closed(struct live *live, const struct live_file **ret_files)
+{
+	size_t n = live->closed.files.len;
+
+	*ret_files = live->closed.files.data;
+	live->closed.files.len = 0;
+	return n;
 }

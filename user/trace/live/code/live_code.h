@@ -60,27 +60,31 @@ int live_on_made_code(struct live *live, struct live_process *process, const str
 /* A forked child has its parent's code. */
 int live_code_fork(struct live *live, struct live_process *parent, struct live_process *child);
 
+/* Closes files that no process maps any more. */
+void live_close_files(struct live *live);
+
 /*
- * --- live_news.c: what a reading has shown is recorded, with times, when all events of before it
- * are known -----------------------------------------------------------------------------------
+ * --- live_changes.c: what a reading has shown is recorded, with times, when all events of before
+ * it are known --------------------------------------------------------------------------------
  */
 
 int live_emit_mapping(struct live *live, const struct live_process *process,
 		      const struct proc_map *map, const struct object *object, uint64_t time_ns);
 /* Is it told of code by samples and dynamic linkers, which do not say what has changed? */
 bool live_watches_code(const struct live *live);
-int live_add_news(struct live *live, struct live_process *process, const struct proc_map *map,
-		  struct object *object, uint64_t since_ns);
+int live_note_added(struct live *live, struct live_process *process, const struct proc_map *map,
+		    struct object *object, uint64_t since_ns);
 /* A file that the reading has not found any more. */
-int live_add_gone(struct live *live, struct live_process *process, const struct code_range *range);
+int live_note_removed(struct live *live, struct live_process *process,
+		      const struct code_range *range);
 /* May the stack's frames be in other code than what is known to be there? */
 int live_judge_stack(struct live *live, struct live_process *process, const struct abi_ev_stack *ev,
 		     const uint64_t *frames, size_t n_frames, struct stack_facts *stack);
-/* Nothing to do where there is no news. all_told: as code_times_came_ns(). */
-int live_settle_news(struct live *live, struct live_process *process, bool all_told);
+/* all_told: as code_times_came_ns(). */
+int live_record_changes(struct live *live, struct live_process *process, bool all_told);
 /* Of all processes: after the ring was empty, which it was after each of their readings. */
-int live_settle_all_news(struct live *live);
-void live_news_done(struct live_process *process);
+int live_record_all_changes(struct live *live);
+void live_changes_done(struct live_process *process);
 
 /* --- live_unwind.c: the unwinder's tables, where stacks are unwound by them ------------------- */
 
@@ -102,10 +106,5 @@ int live_on_code_gone(struct live *live, const struct abi_ev_map *ev);
 /* Before what was held goes on, and at the end of a drain. */
 int live_unwind_sync(struct live *live);
 int live_unwind_drained(struct live *live);
-
-/* --- live_files.c ---------------------------------------------------------------------------- */
-
-/* Closes files that no process maps any more. */
-void live_close_files(struct live *live);
 
 #endif

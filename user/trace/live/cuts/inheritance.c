@@ -2,11 +2,13 @@
 #include "trace/live/cuts/inheritance.h"
 
 #include "base/hashmap.h"
+#include "base/vec.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/bpf/programs.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 struct inheritance {
 	const struct programs *programs;
@@ -118,4 +120,89 @@ bool inheritance_got(const struct inheritance *inheritance, __u32 slot,
 bool inheritance_has_freed(const struct inheritance *inheritance, __u32 slot, __u64 block_key)
 {
 	return find_shed(inheritance, slot, block_key) != NULL;
+}
+
+/* --- descendants ----------------------------------------------------------------------------- */
+
+struct descent {
+	uint32_t ancestor, slot;
+};
+
+struct descendants {
+	size_t n_slots;
+	size_t *first;	 /* by slot: where its descendants begin; n_slots + 1 of them */
+	uint32_t *slots; /* of the descendants, by ancestor */
+};
+
+typedef VEC(struct descent) descent_vec;
+
+static int add_ancestors(const struct programs *programs, uint32_t slot, size_t n_slots,
+			 descent_vec *found)
+{
+	uint32_t ancestor = programs->procs[slot].parent;
+
+	/* Each step is an older process; the bound is for what changes while it is read. */
+	for (size_t left = n_slots; left > 0 && ancestor < n_slots; left--) {
+		int r = vec_push(found, (struct descent){ ancestor, slot });
+
+		if (r)
+			return r;
+		ancestor = programs->procs[ancestor].parent;
+	}
+	return 0;
+}
+
+/* By counting: first[] becomes the place of each ancestor's next descent, then of its first. */
+static int sort_descents(struct descendants *descendants, const descent_vec *found)
+{
+	descendants->first = calloc(descendants->n_slots + 2, sizeof(*descendants->first));
+	descendants->slots = calloc(found->len + 1, sizeof(*descendants->slots));
+	if (!descendants->first || !descendants->slots)
+		return -ENOMEM;
+	vec_foreach(found, descent)
+		descendants->first[descent->ancestor + 2]++;
+	for (size_t i = 2; i < descendants->n_slots + 2; i++)
+		descendants->first[i] += descendants->first[i - 1];
+	vec_foreach(found, descent)
+		descendants->slots[descendants->first[descent->ancestor + 1]++] = descent->slot;
+	return 0;
+}
+
+int descendants_new(const struct programs *programs, const uint32_t *forked, size_t n,
+		    size_t n_slots, struct descendants **ret_descendants)
+{
+	_cleanup_(descendants_free_p) struct descendants *descendants =
+		calloc(1, sizeof(*descendants));
+	descent_vec found = {};
+	int r = descendants ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = add_ancestors(programs, forked[i], n_slots, &found);
+	if (r == 0) {
+		descendants->n_slots = n_slots;
+		r = sort_descents(descendants, &found);
+	}
+	vec_done(&found);
+	if (r)
+		return r;
+	*ret_descendants = TAKE_PTR(descendants);
+	return 0;
+}
+
+void descendants_free(struct descendants *descendants)
+{
+	if (!descendants)
+		return;
+	free(descendants->first);
+	free(descendants->slots);
+	free(descendants);
+}
+
+const uint32_t *descendants_of(const struct descendants *descendants, uint32_t slot, size_t *ret_n)
+{
+	*ret_n = 0;
+	if (slot >= descendants->n_slots)
+		return descendants->slots;
+	*ret_n = descendants->first[slot + 1] - descendants->first[slot];
+	return descendants->slots + descendants->first[slot];
 }

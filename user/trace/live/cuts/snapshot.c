@@ -9,7 +9,6 @@
 #include "trace/bpf/programs.h"
 #include "trace/kernel/urgent.h"
 #include "trace/live/cuts/block_walk.h"
-#include "trace/live/cuts/heirs.h"
 #include "trace/live/cuts/inheritance.h"
 #include "trace/record/record.h"
 
@@ -26,7 +25,7 @@ struct snapshot {
 	struct snapshot_site *sorted;
 	VEC(uint32_t) forked;		 /* wanted slots that may hold inherited blocks */
 	struct inheritance *inheritance; /* read when there are forked ones, as are: */
-	struct heirs *heirs;
+	struct descendants *descendants;
 };
 
 static uint64_t site_hash(const void *item)
@@ -256,9 +255,10 @@ static int add_inherited(struct snapshot *s, const struct walked_block *walked)
 	const struct abi_block *block = walked->block;
 	int64_t size = ABI_BLOCK_SIZE(block);
 	size_t n;
-	const uint32_t *heirs = heirs_of(s->heirs, ABI_BLOCK_SLOT(walked->key), &n);
+	const uint32_t *descendants =
+		descendants_of(s->descendants, ABI_BLOCK_SLOT(walked->key), &n);
 
-	for (const uint32_t *child = heirs; child < heirs + n; child++) {
+	for (const uint32_t *child = descendants; child < descendants + n; child++) {
 		struct snapshot_site *site;
 
 		if (!inheritance_got(s->inheritance, *child, walked))
@@ -364,8 +364,8 @@ static int read_maps(struct snapshot *s, bool blocks)
 	if (r == 0 && blocks && s->forked.len)
 		r = inheritance_new(s->programs, &s->inheritance);
 	if (r == 0 && blocks && s->forked.len)
-		r = heirs_new(s->programs, s->forked.data, s->forked.len, s->n_processes,
-			      &s->heirs);
+		r = descendants_new(s->programs, s->forked.data, s->forked.len, s->n_processes,
+				    &s->descendants);
 	if (r == 0 && blocks)
 		r = block_walk(s->programs, s->forked.len > 0, 0, on_block, s);
 	return r ? r : sort_sites(s);
@@ -410,7 +410,7 @@ void snapshot_free(struct snapshot *snapshot)
 		return;
 	hashmap_free(snapshot->by_key);
 	inheritance_free(snapshot->inheritance);
-	heirs_free(snapshot->heirs);
+	descendants_free(snapshot->descendants);
 	vec_done(&snapshot->order);
 	vec_done(&snapshot->forked);
 	free(snapshot->sorted);

@@ -297,7 +297,7 @@ int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev)
 
 	/* It is named at once: of what was read before it all changes are told. */
 	if (r == 0 && process && ev->head.time_ns >= process->code_times.read_ns)
-		r = live_settle_news(live, process, true);
+		r = live_record_changes(live, process, true);
 	memcpy(comm, ev->comm, sizeof(ev->comm));
 	return r ? r : live_emit(live, &record);
 }

@@ -151,7 +151,7 @@ int live_end_image(struct live *live, struct live_process *process, enum record_
 	if (r == 0)
 		r = live_release_stacks(live, process);
 	if (r == 0)
-		r = live_settle_news(live, process, true);
+		r = live_record_changes(live, process, true);
 	if (r == 0)
 		r = live_judge_allocator(live, process);
 	if (r == 0 && how == RECORD_END_SIGNAL)

@@ -5,8 +5,7 @@
  * storm of forks takes no more room than the processes that live at one time.
  */
 #include "trace/live/code/live_code.h"
-#include "trace/live/cuts/live_errors.h"
-#include "trace/live/cuts/live_frees.h"
+#include "trace/live/cuts/live_notes.h"
 #include "trace/live/jobs/live_jobs.h"
 #include "trace/live/lifecycle/live_lifecycle.h"
 #include "trace/live/lifecycle/purge.h"
@@ -27,7 +26,7 @@ void live_process_free(struct live_process *process)
 	if (!process)
 		return;
 	code_map_done(&process->code);
-	live_news_done(process);
+	live_changes_done(process);
 	live_waiting_done(process);
 	live_stacks_done(process);
 	live_regions_done(process);

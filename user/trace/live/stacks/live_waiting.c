@@ -22,8 +22,8 @@
  * where nothing does.
  */
 #define LOADER_SHARE 1
-#define NEWS_SHARE 4
-#define NO_NEWS_SHARE 20
+#define FOUND_SHARE 4
+#define NOT_FOUND_SHARE 20
 #define MIN_PAUSE_NS 1000000
 
 static bool is_unknown(const struct live_process *process, uint64_t addr)
@@ -57,17 +57,17 @@ static bool needs_reading(const struct live *live, const struct live_process *pr
 	       (process->waiting.code_changed || has_unknown_frame(process, ev));
 }
 
-/* in_time: none of it can have run. *ret_news: there is code that was not known. */
+/* in_time: none of it can have run. *ret_found: there is code that was not known. */
 static int read_code(struct live *live, struct live_process *process, uint64_t time_ns,
-		     bool in_time, bool *ret_news)
+		     bool in_time, bool *ret_found)
 {
 	_cleanup_(proc_maps_done) struct proc_maps maps = {};
 	uint64_t now_ns = clock_monotonic_ns();
 	uint32_t epoch = shared_code_epoch(live->programs, process->slot);
 	bool late = false;
-	int r = live_settle_news(live, process, true);
+	int r = live_record_changes(live, process, true);
 
-	*ret_news = false;
+	*ret_found = false;
 	r = r ? r : live_read_maps(live, process, &maps);
 	/* Gone: what is not known by now stays so. */
 	if (r)
@@ -83,7 +83,7 @@ static int read_code(struct live *live, struct live_process *process, uint64_t t
 
 		if (!map->exec || live_code_covers(process, map))
 			continue;
-		*ret_news = true;
+		*ret_found = true;
 		if (!map->ino)
 			live_code_absorb(process, map);
 		r = live_add_code(live, process, map, time_ns, &late);
@@ -111,10 +111,10 @@ static int read_and_release(struct live *live, struct live_process *process, uin
 			    const struct abi_ev_code_changed *ev)
 {
 	uint64_t before = clock_monotonic_ns(), now;
-	bool news = false;
+	bool found = false;
 	bool in_time = ev && is_in_time(live, ev);
-	int r = process->ended ? 0 : read_code(live, process, time_ns, in_time, &news);
-	uint64_t share = news ? NEWS_SHARE : NO_NEWS_SHARE;
+	int r = process->ended ? 0 : read_code(live, process, time_ns, in_time, &found);
+	uint64_t share = found ? FOUND_SHARE : NOT_FOUND_SHARE;
 
 	if (ev && ev->by_loader)
 		share = LOADER_SHARE;

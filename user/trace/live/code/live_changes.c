@@ -2,8 +2,8 @@
 /*
  * Code of which /proc/PID/maps has told. When it came is only known by the changes that the ring
  * tells of, and those from before the reading may still be in it: until they are known, what was
- * found is news. A stack in it waits, too, to be judged: if it is older than what can be proven, it
- * has no names there, and is counted as one that met code that was gone.
+ * found is not recorded. A stack in it waits, too, to be judged: if it is older than what can be
+ * proven, it has no names there, and is counted as one that met code that was gone.
  */
 #include "trace/live/code/live_code.h"
 #include "trace/live/slots/live_slots.h"
@@ -41,43 +41,44 @@ bool live_watches_code(const struct live *live)
 	return live->opts.watch_code && live->programs->control->watch_code;
 }
 
-/* The first news of a process since it was settled. */
+/* The first change of a process since they were recorded. */
 static int note_unsettled(struct live *live, const struct live_process *process)
 {
-	return process->news.come.len + process->news.gone.len > 1 ?
+	return process->changes.added.len + process->changes.removed.len > 1 ?
 		       0 :
 		       vec_push(&live->unsettled, process->slot);
 }
 
-int live_add_news(struct live *live, struct live_process *process, const struct proc_map *map,
-		  struct object *object, uint64_t since_ns)
+int live_note_added(struct live *live, struct live_process *process, const struct proc_map *map,
+		    struct object *object, uint64_t since_ns)
 {
-	struct code_news news = { .map = *map, .object = object, .since_ns = since_ns };
+	struct code_added added = { .map = *map, .object = object, .since_ns = since_ns };
 	int r;
 
-	news.path = strdup(map->path);
-	if (!news.path)
+	added.path = strdup(map->path);
+	if (!added.path)
 		return -ENOMEM;
-	news.map.path = news.path;
-	r = vec_push(&process->news.come, news);
+	added.map.path = added.path;
+	r = vec_push(&process->changes.added, added);
 	if (r) {
-		free(news.path);
+		free(added.path);
 		return r;
 	}
 	return note_unsettled(live, process);
 }
 
-int live_add_gone(struct live *live, struct live_process *process, const struct code_range *range)
+int live_note_removed(struct live *live, struct live_process *process,
+		      const struct code_range *range)
 {
-	int r = vec_push(&process->news.gone, *range);
+	int r = vec_push(&process->changes.removed, *range);
 
 	return r ? r : note_unsettled(live, process);
 }
 
-static bool is_news(const struct live_process *process, uint64_t addr)
+static bool is_added(const struct live_process *process, uint64_t addr)
 {
-	vec_foreach(&process->news.come, news)
-		if (addr >= news->map.start && addr < news->map.end)
+	vec_foreach(&process->changes.added, added)
+		if (addr >= added->map.start && addr < added->map.end)
 			return true;
 	return false;
 }
@@ -104,19 +105,19 @@ int live_judge_stack(struct live *live, struct live_process *process, const stru
 			stack_facts_set_gone(stack);
 			return 0;
 		}
-		doubted |= is_news(process, frames[i]);
+		doubted |= is_added(process, frames[i]);
 	}
 	if (!doubted)
 		return 0;
-	return vec_push(&process->news.doubted,
+	return vec_push(&process->changes.doubted,
 			(struct doubted_stack){ ev->hash, ev->head.time_ns });
 }
 
-static int record_gone(struct live *live, struct live_process *process)
+static int record_removed(struct live *live, struct live_process *process)
 {
 	uint64_t time_ns = code_times_gone_ns(&process->code_times);
 
-	vec_foreach(&process->news.gone, range) {
+	vec_foreach(&process->changes.removed, range) {
 		const struct record record = {
 			.type = RECORD_UNMAPPING,
 			.unmapping = { process->image, range->start, range->end, time_ns },
@@ -131,38 +132,39 @@ static int record_gone(struct live *live, struct live_process *process)
 
 static void judge_doubted(struct live *live, const struct live_process *process, uint64_t came_ns)
 {
-	vec_foreach(&process->news.doubted, doubted)
+	vec_foreach(&process->changes.doubted, doubted)
 		if (doubted->time_ns < came_ns)
 			stack_index_set_gone(live->stacks, doubted->id);
 }
 
-static void forget_news(struct live_process *process)
+static void forget_changes(struct live_process *process)
 {
-	vec_foreach(&process->news.come, news)
-		free(news->path);
-	process->news.come.len = process->news.gone.len = process->news.doubted.len = 0;
+	vec_foreach(&process->changes.added, added)
+		free(added->path);
+	process->changes.added.len = process->changes.removed.len = process->changes.doubted.len =
+		0;
 }
 
-int live_settle_news(struct live *live, struct live_process *process, bool all_told)
+int live_record_changes(struct live *live, struct live_process *process, bool all_told)
 {
 	uint64_t latest_ns = 0;
-	int r = record_gone(live, process);
+	int r = record_removed(live, process);
 
-	vec_foreach(&process->news.come, news) {
+	vec_foreach(&process->changes.added, added) {
 		uint64_t came_ns =
-			code_times_came_ns(&process->code_times, all_told, news->since_ns);
+			code_times_came_ns(&process->code_times, all_told, added->since_ns);
 
 		if (r == 0)
-			r = live_emit_mapping(live, process, &news->map, news->object, came_ns);
+			r = live_emit_mapping(live, process, &added->map, added->object, came_ns);
 		if (came_ns > latest_ns)
 			latest_ns = came_ns;
 	}
 	judge_doubted(live, process, latest_ns);
-	forget_news(process);
+	forget_changes(process);
 	return r;
 }
 
-int live_settle_all_news(struct live *live)
+int live_record_all_changes(struct live *live)
 {
 	int r = 0;
 
@@ -170,16 +172,16 @@ int live_settle_all_news(struct live *live)
 		struct live_process *process = live_process_at(live, *slot);
 
 		if (r == 0 && process)
-			r = live_settle_news(live, process, true);
+			r = live_record_changes(live, process, true);
 	}
 	live->unsettled.len = 0;
 	return r;
 }
 
-void live_news_done(struct live_process *process)
+void live_changes_done(struct live_process *process)
 {
-	forget_news(process);
-	vec_done(&process->news.come);
-	vec_done(&process->news.gone);
-	vec_done(&process->news.doubted);
+	forget_changes(process);
+	vec_done(&process->changes.added);
+	vec_done(&process->changes.removed);
+	vec_done(&process->changes.doubted);
 }

@@ -82,7 +82,7 @@ static struct seen read_jobs(struct live_process *process, bool ring_lost)
 
 static void counts_are_of_the_image_that_the_slot_has(void **state)
 {
-	struct live_process process = { .slot = SLOT, .image = IMAGE };
+	struct live_process process = { .slot = { SLOT }, .image = { IMAGE } };
 	const struct seen seen = read_jobs(&process, false);
 
 	(void)state;
@@ -109,7 +109,7 @@ static void what_is_not_announced_yet_is_in_the_next_cut(void **state)
 
 static void a_placeholder_has_no_counts(void **state)
 {
-	struct live_process process = { .slot = SLOT, .image = IMAGE, .placeholder = true };
+	struct live_process process = { .slot = { SLOT }, .image = { IMAGE }, .placeholder = true };
 
 	(void)state;
 	assert_int_equal(read_jobs(&process, false).n, 0);

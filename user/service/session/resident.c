@@ -308,7 +308,7 @@ static int read_image(const struct live *live, const struct live_image *image,
 	smaps_done(&reading.smaps);
 	vec_done(&reading.rows);
 	vec_done(&reading.ranges);
-	if (r == 0 && !live_may_show(live, image->pid, image->image))
+	if (r == 0 && !live_may_show(live, image->pid, (image_t){ image->image }))
 		r = -EACCES;
 	if (r == 0)
 		return fn(&record, userdata);

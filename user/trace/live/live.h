@@ -13,6 +13,7 @@
 #include "trace/jobs/event_job.h"
 #include "trace/jobs/job.h"
 #include "trace/kernel/features.h"
+#include "trace/live/slots/slot.h"
 #include "trace/source.h"
 
 #include <stdbool.h>
@@ -209,9 +210,9 @@ bool live_take_checkpoint(struct live *live, pid_t tid, const char **ret_name);
 const char *live_missing_checkpoint(const struct live *live, size_t *index);
 
 /* Is the process with this pid, now, the one whose image has this number in records? */
-bool live_is_current(const struct live *live, pid_t pid, uint32_t image);
+bool live_is_current(const struct live *live, pid_t pid, image_t image);
 /* May what was read until now about it be shown? Always, unless a user asks: opts.access. */
-bool live_may_show(const struct live *live, pid_t pid, uint32_t image);
+bool live_may_show(const struct live *live, pid_t pid, image_t image);
 
 /* Do the programs count for this process? Not when it is a child that is not followed. */
 bool live_counts(const struct live *live, pid_t pid);

@@ -163,7 +163,7 @@ static int check_alive(struct live *live)
 		if (!process || process->ended ||
 		    shared_proc(live->programs, process->slot)->state != ABI_PROC_ENDED)
 			continue;
-		ev.head.slot = process->slot;
+		ev.head.slot = process->slot.n;
 		ev.head.time_ns = clock_monotonic_ns();
 		ev.pid = process->pid;
 		ev.exit_code = UINT32_MAX;

@@ -128,9 +128,9 @@ struct process_usage {
  * after its end: pointers to it are not held across these (live_pin).
  */
 struct live_process {
-	uint32_t slot;	     /* may be another's when this one is over and forgotten */
-	uint32_t image;	     /* its number in records: no other has it */
-	uint32_t prev_image; /* the image that exec replaced, RECORD_NO_SLOT */
+	slot_t slot; /* may be another's when this one is over and forgotten */
+	image_t image;
+	image_t prev_image; /* the one that it replaced; RECORD_NO_SLOT: none */
 	pid_t pid;
 	bool root;
 	bool placeholder;  /* not reported: the child of -c before its exec, or not wanted */
@@ -213,7 +213,7 @@ struct live_held {
 
 /* Stacks that wait: stacks/live_waiting.c. */
 struct live_waiting {
-	VEC(uint32_t) slots;			/* with waiting stacks, each once or more */
+	VEC(slot_t) slots;			/* with waiting stacks, each once or more */
 	VEC(struct abi_ev_stack *) unannounced; /* of slots that no event has told of yet */
 	size_t n_unannounced_before;		/* of these, at the end of the drain before */
 };
@@ -265,7 +265,7 @@ struct live {
 	struct live_waiting waiting;
 	struct live_closed closed;
 	/* code/live_changes.c: slots with changes that are not recorded yet, each once or more */
-	VEC(uint32_t) unsettled;
+	VEC(slot_t) unsettled;
 	struct stack_index *stacks;
 	struct cut_coverage mapped; /* regions/live_regions.c: --mappings, counted as they come */
 	struct live_cuts cuts;

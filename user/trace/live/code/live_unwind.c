@@ -23,7 +23,7 @@ int live_unwind_process(struct live *live, struct live_process *process)
 {
 	if (!live->tables || process->space)
 		return 0;
-	return unwind_tables_space(live->tables, process->slot, &process->space);
+	return unwind_tables_space(live->tables, process->slot.n, &process->space);
 }
 
 int live_unwind_image(struct live *live, struct live_process *process, uint32_t noted)
@@ -40,8 +40,8 @@ int live_unwind_child(struct live *live, struct live_process *parent, struct liv
 	if (!live->tables)
 		return 0;
 	if (!parent->space) /* the child of -c before its exec: it has run nothing of its own */
-		return unwind_tables_space(live->tables, child->slot, &child->space);
-	return unwind_space_fork(parent->space, child->slot, &child->space);
+		return unwind_tables_space(live->tables, child->slot.n, &child->space);
+	return unwind_space_fork(parent->space, child->slot.n, &child->space);
 }
 
 void live_unwind_end(struct live_process *process)
@@ -85,7 +85,7 @@ int live_unwind_fully(struct live *live, const struct live_process *process, uin
 
 int live_on_code_gone(struct live *live, const struct abi_ev_map *ev)
 {
-	struct live_process *process = live_process_at(live, ev->head.slot);
+	struct live_process *process = live_process_at(live, event_slot(&ev->head));
 
 	if (!process) {
 		live_count_loss(live, NULL, LOSS_STATE);

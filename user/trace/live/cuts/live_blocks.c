@@ -34,7 +34,7 @@ int live_slot_of(const struct live *live, pid_t pid, uint32_t *ret_slot)
 
 uint32_t live_image_of(const struct live *live, uint32_t slot)
 {
-	return live->slots.all.data[slot]->image;
+	return live->slots.all.data[slot]->image.n;
 }
 
 enum live_older live_older_blocks(const struct live *live, uint32_t slot)
@@ -50,7 +50,7 @@ enum live_older live_older_blocks(const struct live *live, uint32_t slot)
 
 const struct ranges *live_areas(const struct live *live, uint32_t slot)
 {
-	return &live_process_at(live, slot)->regions.areas;
+	return &live_process_at(live, (slot_t){ slot })->regions.areas;
 }
 
 const struct allocator_family *live_family_of(const struct live *live, uint16_t fn)
@@ -121,7 +121,7 @@ int live_blocks(const struct live *live, uint32_t slot, uint64_t deadline_ns,
 				.sampled = programs_has_samples(live->programs, slot) };
 	int r = 0;
 
-	if (shared_proc(live->programs, slot)->parent != ABI_NO_SLOT)
+	if (shared_proc(live->programs, (slot_t){ slot })->parent != ABI_NO_SLOT)
 		r = inheritance_new(live->programs, &c.inheritance);
 	if (r == 0)
 		r = block_walk(live->programs, c.inheritance != NULL, deadline_ns, on_block, &c);

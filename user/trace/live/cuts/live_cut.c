@@ -103,7 +103,7 @@ static int emit_site(struct live *live, const struct live_process *process,
 	bool aged = site->oldest_tick <= site->newest_tick && site->counts.live_blocks > 0;
 	struct record record = {
 		.type = RECORD_SITE,
-		.site = { .slot = process->image,
+		.site = { .slot = process->image.n,
 			  .fn = site->fn,
 			  .stack = site->stack,
 			  .live_bytes = site->counts.live_bytes,
@@ -146,7 +146,7 @@ static struct record_totals totals_of(const struct live *live, const struct live
 	bool saved = proc->cut_epoch == live->programs->control->cut_epoch;
 	double live_variance = 0, variance = 0;
 	struct record_totals t = {
-		.slot = process->image,
+		.slot = process->image.n,
 		.comm = *process->comm ? process->comm : NULL,
 		.unknown_frees = proc->unknown_frees,
 		.peak_bytes = saved ? proc->cut_peak_bytes : proc->peak_bytes,
@@ -275,7 +275,9 @@ static int snapshot_take(struct live *live, bool ended_only, struct snapshot **r
 		processes[slot].last_tick = process && process->ended ?
 						    process->end_tick :
 						    live->programs->control->tick;
-		processes[slot].forked = shared_proc(live->programs, slot)->parent != ABI_NO_SLOT;
+		processes[slot].forked =
+			shared_proc(live->programs, (slot_t){ (uint32_t)slot })->parent !=
+			ABI_NO_SLOT;
 	}
 	return snapshot_new(live->programs, processes, live->slots.all.len, true, live->mark_tick,
 			    ret);

@@ -81,13 +81,13 @@ static int list_images(const struct live *live, pid_t pid, struct collection *c)
 		    (pid && process->pid != pid))
 			continue;
 		image->slot = (uint32_t)slot;
-		image->image = process->image;
+		image->image = process->image.n;
 		image->pid = process->pid;
 		image->from_start = !process->older_blocks;
 		image->areas = &process->regions.areas;
 		c->by_slot[slot] = image;
 		c->n++;
-		if (shared_proc(live->programs, slot)->parent != ABI_NO_SLOT)
+		if (shared_proc(live->programs, process->slot)->parent != ABI_NO_SLOT)
 			r = vec_push(&c->forked, image);
 	}
 	return r;

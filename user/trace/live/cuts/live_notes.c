@@ -79,7 +79,7 @@ int live_errors_emit(struct live *live, const struct live_process *process,
 	int r = 0;
 
 	vec_foreach(&errors->all, error)
-		if (r == 0 && error->key.image == process->image && error->value.count)
+		if (r == 0 && error->key.image == process->image.n && error->value.count)
 			r = emit_error(live, error);
 	return r;
 }
@@ -95,7 +95,7 @@ uint64_t live_errors_further(const struct live *live, const struct live_process 
 static bool is_gone(const struct live *live, const bool *gone, uint32_t image)
 {
 	for (size_t slot = 0; slot < live->slots.all.len; slot++)
-		if (gone[slot] && live->slots.all.data[slot]->image == image)
+		if (gone[slot] && live->slots.all.data[slot]->image.n == image)
 			return true;
 	return false;
 }
@@ -206,8 +206,8 @@ int live_frees_emit(struct live *live, const struct live_process *process,
 {
 	int r = 0;
 
-	for (size_t i = first_of(frees, process->image); r == 0 && i < frees->all.len; i++) {
-		if (frees->all.data[i].key.image != process->image)
+	for (size_t i = first_of(frees, process->image.n); r == 0 && i < frees->all.len; i++) {
+		if (frees->all.data[i].key.image != process->image.n)
 			break;
 		if (frees->all.data[i].value.count > 0)
 			r = emit_free(live, &frees->all.data[i]);
@@ -223,11 +223,11 @@ int live_frees_purge(struct live *live, const bool *gone)
 	for (size_t slot = 0; r == 0 && slot < live->slots.all.len; slot++) {
 		if (!gone[slot])
 			continue;
-		for (size_t i = first_of(&frees, live->slots.all.data[slot]->image);
+		for (size_t i = first_of(&frees, live->slots.all.data[slot]->image.n);
 		     i < frees.all.len; i++) {
 			const struct abi_free_key *key = &frees.all.data[i].key;
 
-			if (key->image != live->slots.all.data[slot]->image)
+			if (key->image != live->slots.all.data[slot]->image.n)
 				break;
 			bpf_batch_delete(frees_fd(live), sizeof(*key), key, sizeof(*key));
 		}

@@ -40,7 +40,7 @@ static int emit_process(struct live *live, struct live_process *process,
 	struct record_sample_process *sample = &record.sample_process;
 	uint64_t missed_frees = 0;
 
-	sample->slot = process->image;
+	sample->slot = process->image.n;
 	for (size_t i = 0; i < n; i++) {
 		sample->live_bytes += sites[i].counts.live_bytes;
 		sample->live_blocks += sites[i].counts.live_blocks;
@@ -106,7 +106,7 @@ static int emit_sites(struct live *live, const struct snapshot_site *sites, size
 		const struct snapshot_site *site = live_ones[i];
 		struct record record = {
 			.type = RECORD_SAMPLE_SITE,
-			.sample_site = { .slot = live->slots.all.data[site->slot]->image,
+			.sample_site = { .slot = live->slots.all.data[site->slot]->image.n,
 					 .fn = site->fn,
 					 .stack = site->stack,
 					 .live_bytes = site->counts.live_bytes },
@@ -149,7 +149,7 @@ static int take_usage(struct live *live)
 
 		if (r || !is_sampled(*p) || !(*p)->usage.is_read)
 			continue;
-		record.sample_process.slot = (*p)->image;
+		record.sample_process.slot = (*p)->image.n;
 		live_usage_read(live->usage, (*p)->pid, &(*p)->usage.clock, &record.sample_process);
 		r = live_emit(live, &record);
 	}
@@ -168,7 +168,7 @@ static void read_shares(struct live *live)
 		if (!is_sampled(process) || (!live->opts.allocations && !process->usage.is_read))
 			continue;
 		if (!live_usage_read_share(live->usage, process->pid, &process->usage.clock)) {
-			live->next_share = process->slot;
+			live->next_share = process->slot.n;
 			return;
 		}
 	}

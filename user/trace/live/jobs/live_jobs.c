@@ -164,7 +164,7 @@ static int list_last(const struct live *live, struct image_list *list)
 
 	vec_foreach(&live->slots.all, p)
 		if (r == 0 && *p && (*p)->counts.read && !(*p)->counts.purged)
-			r = vec_push(&list->images, (*p)->image);
+			r = vec_push(&list->images, (*p)->image.n);
 	if (list->images.len)
 		qsort(list->images.data, list->images.len, sizeof(uint32_t), compare_images);
 	return r;
@@ -183,7 +183,7 @@ struct job_reading {
  */
 static int take_syscalls(struct job_reading *reading, uint32_t *slot, struct record *record)
 {
-	const struct live_process *process = live_process_at(reading->live, *slot);
+	const struct live_process *process = live_process_at(reading->live, (slot_t){ *slot });
 	bool last = process && process->counts.read;
 	struct cut_coverage *coverage = last ? reading->settled : reading->running;
 
@@ -198,7 +198,8 @@ static int take_syscalls(struct job_reading *reading, uint32_t *slot, struct rec
 		live_count_stack(reading->live, record->syscall_stack.stack,
 				 record->syscall_stack.calls, coverage);
 	/* An image has the number of its slot only when it is the first there. */
-	*slot = process ? process->image : shared_proc(reading->live->programs, *slot)->image;
+	*slot = process ? process->image.n :
+			  shared_proc(reading->live->programs, (slot_t){ *slot })->image;
 	return live_emit(reading->live, record);
 }
 
@@ -279,12 +280,12 @@ uint64_t live_cpu_gaps(const struct live *live)
 
 int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev)
 {
-	struct live_process *process = live_process_at(live, ev->head.slot);
+	struct live_process *process = live_process_at(live, event_slot(&ev->head));
 	char comm[sizeof(ev->comm) + 1] = "";
 	const struct record record = {
 		.type = RECORD_OCCURRENCE,
 		.occurrence = { .id = ev->id,
-				.slot = process ? process->image : RECORD_NO_SLOT,
+				.slot = process ? process->image.n : RECORD_NO_SLOT,
 				.tid = ev->tid,
 				.cpu = ev->cpu,
 				.time_ns = ev->head.time_ns,

@@ -97,7 +97,7 @@ static void flush(struct batch *batch)
 {
 	uint32_t added = batch->n ? update(batch) : 0;
 
-	shared_add_room(batch->insert->programs, batch->insert->slot, added, 0);
+	shared_add_room(batch->insert->programs, (slot_t){ batch->insert->slot }, added, 0);
 	for (uint32_t i = 0; i < batch->n; i++) {
 		if (i < added) {
 			batch->insert->blocks++;
@@ -141,7 +141,7 @@ static int add_site(const struct block_insert *insert)
 	int r = urgent_add(bpf_map__fd(programs->skel->maps.sites), &key, &site);
 
 	if (r == 0)
-		shared_add_room(insert->programs, insert->slot, 0, 1);
+		shared_add_room(insert->programs, (slot_t){ insert->slot }, 0, 1);
 	return r;
 }
 

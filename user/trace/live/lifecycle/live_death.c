@@ -25,7 +25,7 @@ struct live_death {
 
 int live_on_death(struct live *live, const struct abi_ev_death *ev)
 {
-	struct live_process *process = live_process_at(live, ev->head.slot);
+	struct live_process *process = live_process_at(live, event_slot(&ev->head));
 
 	if (!process) {
 		live_count_loss(live, NULL, LOSS_STATE);
@@ -164,7 +164,7 @@ int live_emit_death(struct live *live, const struct live_process *process, int s
 	if (!ev || ev->signal != signal || process->placeholder)
 		return 0;
 	record.death = (struct record_death){
-		.slot = process->image,
+		.slot = process->image.n,
 		.signal = signal,
 		.code = ev->code,
 		.time_ns = ev->head.time_ns,

@@ -55,7 +55,7 @@ static int change_image(struct live *live, struct live_process *old, uint64_t ti
 	uint32_t key = (uint32_t)old->pid, slot;
 	int r;
 
-	if (urgent_lookup(pids, &key, &slot) || slot != old->slot)
+	if (urgent_lookup(pids, &key, &slot) || slot != old->slot.n)
 		return 0; /* it has ended, or executes another program: an event will tell */
 	r = live_process_begin(live, old->pid, &origin, &process);
 	if (r == -ENOSPC) {

@@ -131,9 +131,9 @@ static void drop_unwanted(const struct live *live, struct glibc_heap *heap)
 static int enter(const struct reading *reading, struct live_existing *result)
 {
 	struct live *live = reading->live;
-	const uint32_t slot = reading->process->slot;
+	const slot_t slot = reading->process->slot;
 	struct block_insert insert = { .programs = live->programs,
-				       .slot = slot,
+				       .slot = slot.n,
 				       .fn = RECORD_BEFORE_ATTACH,
 				       .tick = live->programs->control->tick,
 				       .era = shared_proc(live->programs, slot)->era };
@@ -197,8 +197,8 @@ int live_add_existing(struct live *live, pid_t pid, uint64_t max_stop_ns,
 	struct timespec between = { .tv_nsec = BETWEEN_NS };
 	struct reading reading = { .live = live, .limit_ns = max_stop_ns };
 	struct live_existing result = { 0 };
-	uint32_t slot;
-	int r = live_slot_of(live, pid, &slot);
+	slot_t slot;
+	int r = live_slot_of(live, pid, &slot.n);
 
 	if (r)
 		return r;

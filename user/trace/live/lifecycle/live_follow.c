@@ -51,11 +51,11 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 	if (*info.comm)
 		live_process_set_comm(process, info.comm);
 	record.process = (struct record_process){
-		.slot = process->image,
+		.slot = process->image.n,
 		.pid = process->pid,
 		.ppid = info.ppid,
 		.parent_slot = RECORD_NO_SLOT,
-		.prev_slot = process->prev_image,
+		.prev_slot = process->prev_image.n,
 		.root = process->root,
 		.time_ns = time_ns,
 		.comm = process->comm,
@@ -101,7 +101,7 @@ int live_rename(struct live *live, struct live_process *process, const char *com
 {
 	const struct record record = {
 		.type = RECORD_NAME,
-		.name = { .slot = process->image, .comm = process->comm },
+		.name = { .slot = process->image.n, .comm = process->comm },
 	};
 
 	if (process->placeholder || strncmp(process->comm, comm, sizeof(process->comm)) == 0)
@@ -140,7 +140,7 @@ int live_end_image(struct live *live, struct live_process *process, enum record_
 {
 	struct record record = {
 		.type = RECORD_PROCESS_END,
-		.process_end = { .slot = process->image,
+		.process_end = { .slot = process->image.n,
 				 .how = how,
 				 .value = value,
 				 .time_ns = time_ns },
@@ -169,7 +169,7 @@ int live_end_image(struct live *live, struct live_process *process, enum record_
  */
 static int on_child(struct live *live, const struct abi_ev_process *ev, struct live_process *parent)
 {
-	bool pending = waits_for_links(live, shared_proc(live->programs, ev->head.slot));
+	bool pending = waits_for_links(live, shared_proc(live->programs, event_slot(&ev->head)));
 	bool uncounted = ev->head.time_ns < live->links.shared_ns;
 	bool late = false, any = false;
 	struct live_process *child;
@@ -177,13 +177,13 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 					     .older_blocks = parent->older_blocks,
 					     .unwanted = parent->unwanted,
 					     .comm = ev->comm };
-	int r = live_process_new(live, ev->head.slot, ev->pid, &origin, &child);
+	int r = live_process_new(live, event_slot(&ev->head), ev->pid, &origin, &child);
 	struct record record = {
 		.type = RECORD_PROCESS,
-		.process = { .slot = shared_proc(live->programs, ev->head.slot)->image,
+		.process = { .slot = shared_proc(live->programs, event_slot(&ev->head))->image,
 			     .pid = ev->pid,
 			     .ppid = parent->pid,
-			     .parent_slot = parent->image,
+			     .parent_slot = parent->image.n,
 			     .prev_slot = RECORD_NO_SLOT,
 			     .inherits = true,
 			     .time_ns = ev->head.time_ns,
@@ -231,7 +231,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 
 static int on_forked(struct live *live, const struct abi_ev_process *ev)
 {
-	struct live_process *parent = live_process_at(live, ev->old_slot);
+	struct live_process *parent = live_process_at(live, (slot_t){ ev->old_slot });
 	int r;
 
 	if (!parent) {
@@ -280,7 +280,7 @@ static int map_newcomer(struct live *live, struct live_process *process, uint64_
 
 static int on_execed(struct live *live, const struct abi_ev_process *ev)
 {
-	struct live_process *old = live_process_at(live, ev->old_slot), *process;
+	struct live_process *old = live_process_at(live, (slot_t){ ev->old_slot }), *process;
 	struct image_origin origin = { .alone = ev->flags & ABI_PROCESS_ALONE,
 				       .unwanted = ev->flags & ABI_PROCESS_UNWANTED,
 				       .comm = ev->comm };
@@ -293,13 +293,14 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 	if (r ||
 	    ev->head.slot == ABI_NO_SLOT) /* the new image is not counted, nor what it starts */
 		return r;
-	origin.exe_known = ev->flags & ABI_PROCESS_KNOWN_FILE &&
-			   shared_proc(live->programs, ev->head.slot)->state != ABI_PROC_PENDING;
+	origin.exe_known =
+		ev->flags & ABI_PROCESS_KNOWN_FILE &&
+		shared_proc(live->programs, event_slot(&ev->head))->state != ABI_PROC_PENDING;
 	if (replaced) {
 		origin.root = old->root;
 		origin.replaced = old->placeholder ? NULL : old;
 	}
-	r = live_process_new(live, ev->head.slot, ev->pid, &origin, &process);
+	r = live_process_new(live, event_slot(&ev->head), ev->pid, &origin, &process);
 	if (r)
 		return r;
 	live_rss_peak_begin(&process->rss_peak, ev->peak_pages);
@@ -313,7 +314,7 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 
 static int on_exited(struct live *live, const struct abi_ev_process *ev)
 {
-	struct live_process *process = live_process_at(live, ev->head.slot);
+	struct live_process *process = live_process_at(live, event_slot(&ev->head));
 	int status = ev->exit_code, r;
 
 	if (ev->flags & ABI_PROCESS_SHARES_MM)
@@ -344,7 +345,7 @@ static int on_seen(struct live *live, const struct abi_ev_process *ev)
 {
 	const struct image_origin origin = { .comm = ev->comm };
 	struct live_process *process;
-	int r = live_process_new(live, ev->head.slot, ev->pid, &origin, &process);
+	int r = live_process_new(live, event_slot(&ev->head), ev->pid, &origin, &process);
 
 	if (r)
 		return r;
@@ -369,17 +370,17 @@ int live_on_process_event(struct live *live, const struct abi_ev_process *ev)
 int live_end_unseen(struct live *live, struct live_process *process, uint32_t flags)
 {
 	const int fd = bpf_map__fd(live->programs->skel->maps.pids);
-	struct abi_ev_process ev = { .head = { .type = ABI_EV_EXIT, .slot = process->slot },
+	struct abi_ev_process ev = { .head = { .type = ABI_EV_EXIT, .slot = process->slot.n },
 				     .pid = process->pid,
 				     .flags = flags,
 				     .exit_code = UINT32_MAX };
 	uint32_t key = process->pid, slot;
 
-	if (urgent_lookup(fd, &key, &slot) || slot != process->slot || urgent_delete(fd, &key))
+	if (urgent_lookup(fd, &key, &slot) || slot != process->slot.n || urgent_delete(fd, &key))
 		return 0; /* the programs have seen its end */
 	memcpy(ev.comm, process->comm, sizeof(ev.comm));
 	ev.head.time_ns = clock_monotonic_ns();
-	shared_end(live->programs, slot);
+	shared_end(live->programs, process->slot);
 	return live_on_process_event(live, &ev);
 }
 

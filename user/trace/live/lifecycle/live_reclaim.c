@@ -56,14 +56,14 @@ static bool is_over(const struct live *live, const struct live_process *process)
 static void mark_needed(const struct live *live, bool *needed)
 {
 	vec_foreach(&live->slots.all, p) {
-		uint32_t slot;
+		slot_t slot;
 
 		if (!*p || is_over(live, *p))
 			continue;
 		slot = (*p)->slot;
-		for (int i = 0; i <= ANCESTORS && slot != ABI_NO_SLOT; i++) {
-			needed[slot] = true;
-			slot = shared_proc(live->programs, slot)->parent;
+		for (int i = 0; i <= ANCESTORS && slot.n != ABI_NO_SLOT; i++) {
+			needed[slot.n] = true;
+			slot.n = shared_proc(live->programs, slot)->parent;
 		}
 	}
 }
@@ -77,8 +77,8 @@ static void cut_lines(struct live *live, const bool *gone)
 
 		if (parent == ABI_NO_SLOT)
 			continue;
-		if (gone[(*p)->slot]) {
-			shared_drop_sharer(live->programs, parent);
+		if (gone[(*p)->slot.n]) {
+			shared_drop_sharer(live->programs, (slot_t){ parent });
 		} else if (gone[parent]) {
 			shared_forget_parent(live->programs, (*p)->slot);
 			live_count_loss(live, *p, LOSS_ANCESTORS);
@@ -98,7 +98,7 @@ static int forget(struct live *live, const bool *gone)
 		live_forget_stacks(live, process);
 		if (live->check.check)
 			stack_check_forget(live->check.check, slot);
-		r = live_slot_recycle(live, slot);
+		r = live_slot_recycle(live, process->slot);
 		live_process_free(process);
 	}
 	return r;

@@ -243,7 +243,7 @@ int purge_slots(const struct programs *programs, const bool *slots, size_t n_slo
 	purge_site_table(programs, &purge);
 	for (size_t slot = 0; slot < n_slots && r == 0; slot++)
 		if (slots[slot])
-			shared_free_room(programs, slot);
+			shared_free_room(programs, (slot_t){ slot });
 	for (size_t i = 0; i < sizeof(by_block) / sizeof(by_block[0]) && r == 0; i++)
 		r = purge_map(by_block[i], &purge);
 	vec_done(&purge.keys);

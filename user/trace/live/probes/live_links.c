@@ -38,7 +38,7 @@ void live_links_begin(struct live *live, bool shared)
 
 uint32_t live_owner(const struct live *live, const struct live_process *process)
 {
-	return live->programs->control->shared ? 0 : process->slot + 1;
+	return live->programs->control->shared ? 0 : process->slot.n + 1;
 }
 
 int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t pid, bool *ret_late)
@@ -48,11 +48,11 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 
 	if (!objects_probe(live->objects, object, owner) || object_attached(object, owner))
 		return 0;
-	if (owner && live_process_at(live, owner - 1)->links.translator)
+	if (owner && live_process_at(live, (slot_t){ owner - 1 })->links.translator)
 		return 0; /* it cannot bear breakpoints */
 	*ret_late |= object_is_probed(object);
 	if (owner)
-		live_process_at(live, owner - 1)->links.own = true;
+		live_process_at(live, (slot_t){ owner - 1 })->links.own = true;
 	r = objects_attach(live->objects, object, owner, owner ? pid : 0);
 	if (r)
 		return r;

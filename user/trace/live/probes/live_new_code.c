@@ -112,7 +112,7 @@ static int find_path(struct live *live, const struct live_process *process,
 
 int live_on_code(struct live *live, const struct abi_ev_map *ev)
 {
-	struct live_process *process = live_process_at(live, ev->head.slot);
+	struct live_process *process = live_process_at(live, event_slot(&ev->head));
 	struct object *known = objects_find(live->objects, ev->dev, ev->ino);
 	struct proc_map map = {
 		.dev_major = ev->dev >> 20,

@@ -19,7 +19,7 @@ static int emit_region(struct live *live, const struct live_process *process,
 {
 	struct record record = {
 		.type = RECORD_REGION,
-		.region = { .slot = process->image,
+		.region = { .slot = process->image.n,
 			    .start = ev->addr,
 			    .end = ev->addr + page_round_up(ev->len),
 			    .stack = ev->stack,
@@ -41,7 +41,7 @@ static int emit_gone(struct live *live, const struct live_process *process, uint
 {
 	struct record record = {
 		.type = RECORD_REGION_GONE,
-		.region_gone = { process->image, start, end, time_ns },
+		.region_gone = { process->image.n, start, end, time_ns },
 	};
 
 	return end > start ? live_emit(live, &record) : 0;
@@ -151,7 +151,7 @@ static int on_brk(struct live *live, struct live_process *process, const struct 
 
 int live_on_region(struct live *live, const struct abi_ev_map *ev)
 {
-	struct live_process *process = live_process_at(live, ev->head.slot);
+	struct live_process *process = live_process_at(live, event_slot(&ev->head));
 
 	if (!process || process->placeholder)
 		return 0;

@@ -17,9 +17,9 @@ int live_emit(struct live *live, const struct record *record)
 
 /* --- processes by their slots ---------------------------------------------------------------- */
 
-struct live_process *live_process_at(const struct live *live, uint32_t slot)
+struct live_process *live_process_at(const struct live *live, slot_t slot)
 {
-	return slot < live->slots.all.len ? live->slots.all.data[slot] : NULL;
+	return slot.n < live->slots.all.len ? live->slots.all.data[slot.n] : NULL;
 }
 
 size_t live_running(const struct live *live)
@@ -70,12 +70,12 @@ static void settle_depth(const struct live *live, const struct live_process *pro
 	bool samples = process->depth == RECORD_DEPTH_SAMPLED;
 	uint32_t parent = shared_proc(live->programs, process->slot)->parent;
 
-	if (programs_has_samples(live->programs, process->slot) == samples)
+	if (programs_has_samples(live->programs, process->slot.n) == samples)
 		return;
-	programs_set_samples(live->programs, process->slot, samples);
+	programs_set_samples(live->programs, process->slot.n, samples);
 	shared_forget_parent(live->programs, process->slot);
 	if (parent != ABI_NO_SLOT)
-		shared_drop_sharer(live->programs, parent);
+		shared_drop_sharer(live->programs, (slot_t){ parent });
 }
 
 void live_process_set_depth(struct live *live, struct live_process *process,
@@ -85,12 +85,12 @@ void live_process_set_depth(struct live *live, struct live_process *process,
 	settle_depth(live, process);
 }
 
-int live_process_new(struct live *live, uint32_t slot, pid_t pid, const struct image_origin *origin,
+int live_process_new(struct live *live, slot_t slot, pid_t pid, const struct image_origin *origin,
 		     struct live_process **ret)
 {
 	struct live_process *process;
 
-	while (live->slots.all.len <= slot) {
+	while (live->slots.all.len <= slot.n) {
 		int r = vec_push(&live->slots.all, NULL);
 
 		if (r)
@@ -100,9 +100,9 @@ int live_process_new(struct live *live, uint32_t slot, pid_t pid, const struct i
 	if (!process)
 		return -ENOMEM;
 	process->slot = slot;
-	process->image = shared_proc(live->programs, slot)->image;
+	process->image.n = shared_proc(live->programs, slot)->image;
 	process->pid = pid;
-	process->prev_image = origin->replaced ? origin->replaced->image : RECORD_NO_SLOT;
+	process->prev_image.n = origin->replaced ? origin->replaced->image.n : RECORD_NO_SLOT;
 	process->root = origin->root;
 	process->placeholder = origin->placeholder || origin->unwanted;
 	process->unwanted = origin->unwanted;
@@ -112,7 +112,7 @@ int live_process_new(struct live *live, uint32_t slot, pid_t pid, const struct i
 	if (origin->comm)
 		live_process_set_comm(process, origin->comm);
 	live_process_set_depth(live, process, live->depth);
-	live->slots.all.data[slot] = process;
+	live->slots.all.data[slot.n] = process;
 	*ret = process;
 	return 0;
 }
@@ -120,7 +120,7 @@ int live_process_new(struct live *live, uint32_t slot, pid_t pid, const struct i
 int live_process_begin(struct live *live, pid_t pid, const struct image_origin *origin,
 		       struct live_process **ret)
 {
-	uint32_t slot;
+	slot_t slot;
 	int r = shared_take_slot(live->programs, &slot);
 
 	if (r)
@@ -163,26 +163,20 @@ void live_process_settle(struct live_process *process)
  * the slot was found there is of that image, and what the user may look at now he might as well
  * have read then.
  */
-static bool is_current(const struct live *live, pid_t pid, uint32_t image, uint32_t *ret_slot)
+bool live_is_current(const struct live *live, pid_t pid, image_t image)
 {
 	const struct abi_proc *proc;
 	uint32_t key = (uint32_t)pid;
+	slot_t slot;
 
-	if (urgent_lookup(bpf_map__fd(live->programs->skel->maps.pids), &key, ret_slot))
+	if (urgent_lookup(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot.n))
 		return false;
-	proc = shared_proc(live->programs, *ret_slot);
-	return proc->image == image &&
+	proc = shared_proc(live->programs, slot);
+	return proc->image == image.n &&
 	       __atomic_load_n(&proc->state, __ATOMIC_ACQUIRE) != ABI_PROC_ENDED;
 }
 
-bool live_is_current(const struct live *live, pid_t pid, uint32_t image)
-{
-	uint32_t slot;
-
-	return is_current(live, pid, image, &slot);
-}
-
-bool live_may_show(const struct live *live, pid_t pid, uint32_t image)
+bool live_may_show(const struct live *live, pid_t pid, image_t image)
 {
 	const struct abi_access *access = &live->opts.access;
 
@@ -204,25 +198,25 @@ void live_unpin(struct live *live)
 	live->slots.pins--;
 }
 
-int live_slot_return(struct live *live, uint32_t slot)
+int live_slot_return(struct live *live, slot_t slot)
 {
-	live->slots.all.data[slot] = NULL;
-	shared_clear(live->programs, slot, shared_proc(live->programs, slot)->image);
-	return slot_quarantine_add(&live->slots.quarantine, slot);
+	live->slots.all.data[slot.n] = NULL;
+	shared_clear(live->programs, slot, (image_t){ shared_proc(live->programs, slot)->image });
+	return slot_quarantine_add(&live->slots.quarantine, slot.n);
 }
 
-int live_slot_recycle(struct live *live, uint32_t slot)
+int live_slot_recycle(struct live *live, slot_t slot)
 {
-	const bool own_links = live->slots.all.data[slot]->links.own;
+	const bool own_links = live->slots.all.data[slot.n]->links.own;
 
 	assert(live->slots.pins == 0);
-	live->slots.all.data[slot] = NULL;
+	live->slots.all.data[slot.n] = NULL;
 	live->slots.forgotten_lost += shared_proc(live->programs, slot)->lost;
 	/* A slot that cookies of links know stays empty. */
 	if (own_links)
 		return 0;
-	shared_clear(live->programs, slot, live->slots.next_image++);
-	return slot_quarantine_add(&live->slots.quarantine, slot);
+	shared_clear(live->programs, slot, (image_t){ live->slots.next_image++ });
+	return slot_quarantine_add(&live->slots.quarantine, slot.n);
 }
 
 int live_slots_release(struct live *live)

@@ -20,10 +20,16 @@ void live_slots_begin(struct live *live);
 /* When all processes are freed. */
 void live_slots_done(struct live *live);
 
-/* NULL: nobody is there. */
-struct live_process *live_process_at(const struct live *live, uint32_t slot);
+/* Of the process that an event is about. */
+static inline slot_t event_slot(const struct abi_event *head)
+{
+	return (slot_t){ head->slot };
+}
 
-int live_process_new(struct live *live, uint32_t slot, pid_t pid, const struct image_origin *origin,
+/* NULL: nobody is there. */
+struct live_process *live_process_at(const struct live *live, slot_t slot);
+
+int live_process_new(struct live *live, slot_t slot, pid_t pid, const struct image_origin *origin,
 		     struct live_process **ret);
 /* In a slot of its own, which no program knows by the pid yet. -ENOSPC: there is none. */
 int live_process_begin(struct live *live, pid_t pid, const struct image_origin *origin,
@@ -47,9 +53,9 @@ void live_pin(struct live *live);
 void live_unpin(struct live *live);
 
 /* Nobody has seen the slot, which can be used again; the process in it is the caller's. */
-int live_slot_return(struct live *live, uint32_t slot);
+int live_slot_return(struct live *live, slot_t slot);
 /* What was in it is over and forgotten; the process is the caller's to free. */
-int live_slot_recycle(struct live *live, uint32_t slot);
+int live_slot_recycle(struct live *live, slot_t slot);
 /* Slots that no program can be in any more can be taken again. */
 int live_slots_release(struct live *live);
 

@@ -53,7 +53,7 @@ static int emit_difference(struct live *live, uint32_t slot, bool whole, const s
 
 int live_on_stack_copy(struct live *live, const struct abi_ev_stack_copy *copy)
 {
-	const struct live_process *process = live_process_at(live, copy->head.slot);
+	const struct live_process *process = live_process_at(live, event_slot(&copy->head));
 	_cleanup_strbuf_ struct strbuf ours = { 0 }, reference = { 0 };
 	_cleanup_free_ struct stack_check_code *code = NULL;
 	enum stack_check_result result = CHECK_NO_REFERENCE;
@@ -77,8 +77,8 @@ int live_on_stack_copy(struct live *live, const struct abi_ev_stack_copy *copy)
 	live->check.results[result]++;
 	if (result == CHECK_TRUNCATED)
 		live->check.truncated[frames.cut]++;
-	return emit_difference(live, process ? process->image : RECORD_NO_SLOT, walked.whole, &ours,
-			       &reference);
+	return emit_difference(live, process ? process->image.n : RECORD_NO_SLOT, walked.whole,
+			       &ours, &reference);
 }
 
 int live_emit_check(struct live *live)

@@ -178,7 +178,7 @@ static size_t more_exact(const struct live_frames *frames)
 
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 {
-	struct live_process *process = live_process_at(live, ev->head.slot);
+	struct live_process *process = live_process_at(live, event_slot(&ev->head));
 	struct stack_facts facts = { .id = ev->hash,
 				     .frame_pointers = ev->flags & ABI_STACK_FRAME_POINTERS };
 	struct record record = { .type = RECORD_STACK };
@@ -199,7 +199,7 @@ int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 	facts.cut = frames.cut;
 	record.stack = (struct record_stack){
 		.id = ev->hash,
-		.slot = kernel ? ev->head.slot : process->image,
+		.slot = kernel ? ev->head.slot : process->image.n,
 		.time_ns = ev->head.time_ns,
 		.truncated = frames.cut != ABI_CUT_NONE,
 		.interrupted = ev->flags & ABI_STACK_INTERRUPTED,

@@ -180,7 +180,7 @@ static int release_unannounced(struct live *live, bool at_once)
 		struct abi_ev_stack *ev = live->waiting.unannounced.data[i];
 
 		if (!at_once && i >= live->waiting.n_unannounced_before &&
-		    !live_process_at(live, ev->head.slot)) {
+		    !live_process_at(live, event_slot(&ev->head))) {
 			live->waiting.unannounced.data[n++] = ev;
 			continue;
 		}
@@ -194,7 +194,7 @@ static int release_unannounced(struct live *live, bool at_once)
 
 int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 {
-	struct live_process *process = live_process_at(live, ev->head.slot);
+	struct live_process *process = live_process_at(live, event_slot(&ev->head));
 	int r;
 
 	if (!process && !(ev->flags & ABI_STACK_KERNEL) &&
@@ -249,7 +249,7 @@ int live_on_code_unwatched(struct live *live, struct live_process *process)
 
 int live_on_code_changed(struct live *live, const struct abi_ev_code_changed *ev)
 {
-	struct live_process *process = live_process_at(live, ev->head.slot);
+	struct live_process *process = live_process_at(live, event_slot(&ev->head));
 
 	if (!process || process->placeholder || !live->opts.code || process->ended)
 		return 0;
@@ -271,7 +271,7 @@ int live_release_all_stacks(struct live *live, bool at_once)
 	int r = release_unannounced(live, at_once);
 
 	for (size_t i = 0; i < live->waiting.slots.len; i++) {
-		uint32_t slot = live->waiting.slots.data[i];
+		slot_t slot = live->waiting.slots.data[i];
 		struct live_process *process = live_process_at(live, slot);
 
 		if (r || (process && !at_once && now < process->waiting.read_code_after_ns)) {

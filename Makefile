@@ -115,7 +115,8 @@ LIB_OBJS := $(filter-out $(O)/user/main.o,$(USER_OBJS)) $(MESSAGES:%=%.o)
 # What these folders hold no fuzz program links, so it is not compiled for them: BPF, the terminal, the
 # session and the service's loop.
 NOT_FUZZED := $(patsubst %.c,$(O)/%.o,$(wildcard $(addsuffix /*.c,$(addprefix user/,service \
-	service/session service/output service/leak tui trace/bpf trace/jobs trace/live trace/unwind \
+	service/session service/output service/leak tui trace/bpf trace/jobs trace/live trace/live/* \
+	trace/unwind \
 	$(addprefix service/daemon,/. /growth /page /reports /trace /watch)))))
 ifeq ($(FUZZ),1)
 LIB_OBJS := $(filter-out $(NOT_FUZZED),$(LIB_OBJS))
@@ -304,6 +305,7 @@ RUN_LINT = --status 'lint: layers' scripts/check-layers \
 	--status 'lint: sizes' scripts/check-sizes \
 	--status 'lint: licences' scripts/check-spdx \
 	--status 'lint: references' scripts/check-references \
+	--status 'lint: writers' scripts/check-writers \
 	--status 'lint: format' '$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)' \
 	--status 'lint: shell' 'shellcheck $(SHELL_SCRIPTS)'
 RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \

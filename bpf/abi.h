@@ -325,7 +325,7 @@ enum abi_proc_state {
 };
 #define ABI_NO_SLOT 0xffffffffU
 
-/* Why something was lost; names in user/trace/live/live_cut.c. */
+/* Why something was lost; names in user/trace/live/cuts/live_cut.c. */
 enum abi_loss {
 	ABI_LOST_BLOCK_MAP_FULL,
 	ABI_LOST_SITE_MAP_FULL,

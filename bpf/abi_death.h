@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What bpf/death.bpf.c and trace/live/live_death.c share, besides bpf/abi.h: who or what kills a
- * process, and what the kernel has in its books of its memory at that moment. In pages.
+ * What bpf/death.bpf.c and trace/live/lifecycle/live_death.c share, besides bpf/abi.h: who or what
+ * kills a process, and what the kernel has in its books of its memory at that moment. In pages.
  */
 #ifndef MEMTRACED_BPF_ABI_DEATH_H
 #define MEMTRACED_BPF_ABI_DEATH_H

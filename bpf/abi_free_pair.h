@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What --free-stacks shares besides bpf/abi.h: bpf/free_pair.bpf.h keeps it and
- * trace/live/live_frees.c reads it.
+ * trace/live/cuts/live_notes.c reads it.
  */
 #ifndef MEMTRACED_BPF_ABI_FREE_PAIR_H
 #define MEMTRACED_BPF_ABI_FREE_PAIR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What --heap-errors and the counts of wrong uses of the heap share besides bpf/abi.h:
- * bpf/heap_error.bpf.h keeps it, trace/live/live_errors.c reads it.
+ * bpf/heap_error.bpf.h keeps it, trace/live/cuts/live_notes.c reads it.
  */
 #ifndef MEMTRACED_BPF_ABI_HEAP_ERROR_H
 #define MEMTRACED_BPF_ABI_HEAP_ERROR_H

@@ -21,7 +21,7 @@
 
 /*
  * The image is over. It goes on to share its parent's blocks until user space has read its last
- * values (trace/live/live_cut.c), which are about what it held at its end.
+ * values (trace/live/cuts/live_cut.c), which are about what it held at its end.
  */
 static __always_inline void proc_end(struct abi_proc *proc)
 {

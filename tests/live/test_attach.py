@@ -304,7 +304,7 @@ def a_child_that_has_ended_before_it_is_seen_is_a_loss():
 
 @test(need_root, need_program("strace"))
 def each_of_many_files_is_opened_once():
-    """More than are opened before the first is read: trace/live/open_ahead.h."""
+    """More than are opened before the first is read: trace/live/code/open_ahead.h."""
     libraries = 100
     with scratch() as folder:
         crowding = [target("crowding"), "0", "0"]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blocks that a process shares with forked children: bpf/block.bpf.h and trace/live/block_walk.c, all
+ * Blocks that a process shares with forked children: bpf/block.bpf.h and trace/live/cuts/block_walk.c, all
  * interleavings of one address. docs/hacking/accounting.md has the argument in words.
  *
  * The owner frees block 1, is given block 2 at the same address, forks again and frees that. Before, a

@@ -3,9 +3,8 @@
  * Whose name the counts of system calls get, by their slot. The link has programs_losses() come
  * here (--wrap): there are no maps to read.
  */
-#include "base/hashmap.h"
 #include "trace/jobs/job.h"
-#include "trace/live/live_process.h"
+#include "trace/live/jobs/live_jobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,45 +57,32 @@ static int keep_slot(const struct record *record, void *userdata)
 	return 0;
 }
 
-static uint64_t hash_none(const void *item)
-{
-	(void)item;
-	return 0;
-}
-
-static bool equals_none(const void *a, const void *b)
-{
-	(void)a;
-	(void)b;
-	return false;
-}
-
 /* The slots that records name when the counts are read; `process` is known in the slot, or NULL. */
 static struct seen read_jobs(struct live_process *process, bool ring_lost)
 {
 	static const struct job_ops ops = { .read = read_counts };
-	static const struct hashmap_ops no_stacks = { .hash = hash_none, .equal = equals_none };
 	struct abi_proc procs[SLOT + 1] = { [SLOT] = { .image = IMAGE } };
 	struct programs programs = { .procs = procs, .max_procs = ring_lost ? 0 : SLOT + 1 };
 	struct job job = { .ops = &ops };
 	struct seen seen = { .n = 0 };
-	struct live live = { .programs = &programs, .fn = keep_slot, .userdata = &seen };
+	struct live live = { .programs = &programs,
+			     .sink = { .fn = keep_slot, .userdata = &seen } };
 	struct cut_coverage coverage = { 0 };
 
-	assert_int_equal(hashmap_new(&no_stacks, &live.stacks), 0);
-	assert_int_equal(vec_push(&live.jobs, &job), 0);
+	assert_int_equal(stack_index_new(&live.stacks), 0);
+	assert_int_equal(vec_push(&live.jobs.all, &job), 0);
 	for (size_t slot = 0; slot <= SLOT; slot++)
-		assert_int_equal(vec_push(&live.processes, slot == SLOT ? process : NULL), 0);
-	assert_int_equal(live_read_jobs(&live, &coverage), 0);
-	hashmap_free(live.stacks);
-	vec_done(&live.jobs);
-	vec_done(&live.processes);
+		assert_int_equal(vec_push(&live.slots.all, slot == SLOT ? process : NULL), 0);
+	assert_int_equal(live_read_jobs(&live, &coverage, &coverage), 0);
+	stack_index_free(live.stacks);
+	vec_done(&live.jobs.all);
+	vec_done(&live.slots.all);
 	return seen;
 }
 
 static void counts_are_of_the_image_that_the_slot_has(void **state)
 {
-	struct live_process process = { .slot = SLOT, .image = IMAGE };
+	struct live_process process = { .slot = { SLOT }, .image = { IMAGE } };
 	const struct seen seen = read_jobs(&process, false);
 
 	(void)state;
@@ -123,7 +109,7 @@ static void what_is_not_announced_yet_is_in_the_next_cut(void **state)
 
 static void a_placeholder_has_no_counts(void **state)
 {
-	struct live_process process = { .slot = SLOT, .image = IMAGE, .placeholder = true };
+	struct live_process process = { .slot = { SLOT }, .image = { IMAGE }, .placeholder = true };
 
 	(void)state;
 	assert_int_equal(read_jobs(&process, false).n, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/live/live_process.h"
+#include "trace/live/stacks/live_stacks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "target/cgroup_memory.h"
-#include "trace/live/live_usage.h"
+#include "trace/live/cuts/live_usage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

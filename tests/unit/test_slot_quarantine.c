@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/live/slot_quarantine.h"
+#include "trace/live/slots/slot_quarantine.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/kernel/syscall_table.h"
 
-#include "trace/live/file_names.h"
+#include "trace/jobs/file_names.h"
 
 #include <linux/magic.h>
 #include <setjmp.h>

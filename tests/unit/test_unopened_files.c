@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/clock.h"
 #include "target/proc_maps.h"
-#include "trace/live/unopened_files.h"
+#include "trace/live/code/unopened_files.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -8,7 +8,7 @@
 
 #include "analyze/reach.h"
 #include "base/cleanup.h"
-#include "trace/live/live_blocks.h"
+#include "trace/live/cuts/live_blocks.h"
 
 #include <sys/types.h>
 

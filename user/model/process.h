@@ -54,7 +54,7 @@ int processes_cut_free_pair(struct processes *processes, const struct record_fre
 void processes_cut_end(struct processes *processes);
 /*
  * After it, where nothing but counts of events is kept of processes: of who has been ended for so
- * many cuts nothing more comes (trace/live/live_jobs.c).
+ * many cuts nothing more comes (trace/live/jobs/live_jobs.c).
  */
 #define PROCESSES_LAST_CUTS 2
 void processes_cut_ended(struct processes *processes);

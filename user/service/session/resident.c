@@ -9,8 +9,8 @@
 #include "target/glibc/glibc_memory.h"
 #include "target/memory.h"
 #include "target/smaps.h"
+#include "trace/live/cuts/live_images.h"
 #include "trace/live/live.h"
-#include "trace/live/live_images.h"
 
 #include <errno.h>
 #include <string.h>
@@ -308,7 +308,7 @@ static int read_image(const struct live *live, const struct live_image *image,
 	smaps_done(&reading.smaps);
 	vec_done(&reading.rows);
 	vec_done(&reading.ranges);
-	if (r == 0 && !live_may_show(live, image->pid, image->image))
+	if (r == 0 && !live_may_show(live, image->pid, (image_t){ image->image }))
 		r = -EACCES;
 	if (r == 0)
 		return fn(&record, userdata);

@@ -9,7 +9,7 @@
 #include "service/session/session_state.h"
 #include "service/session/tracing.h"
 #include "target/file_helper.h"
-#include "trace/live/live_usage.h"
+#include "trace/live/cuts/live_usage.h"
 
 #include <assert.h>
 #include <errno.h>

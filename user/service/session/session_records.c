@@ -34,6 +34,8 @@ int session_drain(struct session *s)
 {
 	int r = source_drain(live_source(s->live), session_take_record, s);
 
+	if (r >= 0)
+		r = live_maintain(s->live, session_take_record, s);
 	if (r < 0)
 		return r;
 	r = close_files(s);

@@ -131,7 +131,7 @@ int session_find_image(struct session *s, pid_t pid, uint32_t *ret_image)
 
 bool session_is_current(const struct session *s, pid_t pid, uint32_t image)
 {
-	return live_is_current(s->live, pid, image);
+	return live_is_current(s->live, pid, (image_t){ image });
 }
 
 int session_each_mapped(const struct session *s,

@@ -7,7 +7,7 @@
 #include "target/loader_search.h"
 #include "target/process.h"
 #include "target/process_list.h"
-#include "trace/live/live_existing.h"
+#include "trace/live/lifecycle/live_existing.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 #include "target/process.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/tracefs.h"
-#include "trace/live/live_usage.h"
+#include "trace/live/cuts/live_usage.h"
 #include "version.h"
 
 #include <errno.h>

@@ -6,10 +6,10 @@
 #include "trace/bpf/bpf_link.h"
 #include "trace/bpf/kernel_types.h"
 #include "trace/bpf/programs.h"
+#include "trace/jobs/file_names.h"
 #include "trace/jobs/syscalls_read.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/syscall_table.h"
-#include "trace/live/file_names.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_TRACE_JOBS_SYSCALLS_READ_H
 #define MEMTRACED_TRACE_JOBS_SYSCALLS_READ_H
 
-#include "trace/live/file_names.h"
+#include "trace/jobs/file_names.h"
 #include "trace/record/record.h"
 
 #include <stdbool.h>

@@ -12,6 +12,7 @@
 #include "trace/jobs/event_job.h"
 #include "trace/jobs/job.h"
 #include "trace/kernel/features.h"
+#include "trace/live/slots/slot.h"
 #include "trace/source.h"
 
 #include <stdbool.h>
@@ -78,7 +79,7 @@ struct live_opts {
 	bool free_stacks;      /* where a site's blocks are freed is counted */
 	bool sampled;	       /* allocations: those that processes show by USDT probes */
 	bool both;	       /* with that: both, live_set_depth says which */
-	uint64_t pss_every_ns; /* trace/live/live_usage.h */
+	uint64_t pss_every_ns; /* trace/live/cuts/live_usage.h */
 	bool floor;	       /* probes with empty programs: nothing is counted */
 	bool unwind;	       /* user stacks by call frame information, else by frame pointers */
 	/*
@@ -104,8 +105,8 @@ DEFINE_CLEANUP(struct live, live_free)
 
 /*
  * With `forget_ended`, which goes on for good: files that no process has mapped for some seconds
- * are closed, so that their file system can be unmounted. To be called after each drain: how many,
- * valid until the next.
+ * are closed, so that their file system can be unmounted. To be called after live_maintain(): how
+ * many, valid until the next.
  */
 struct live_file {
 	uint64_t dev, ino; /* as of RECORD_MAPPING */
@@ -149,6 +150,14 @@ int live_add_all(struct live *live, record_fn fn, void *userdata);
 
 /* Readable when there is something to drain. */
 int live_fd(const struct live *live);
+
+/*
+ * Between rounds, that is after a drain and not from inside of a record function: hands over the
+ * last values of processes that have ended, gives back what they held, tries files again that could
+ * not be opened, and hands over what came meanwhile. Nothing that was asked about a process before
+ * may be used after it, but pids and numbers of images. 0 or negative errno.
+ */
+int live_maintain(struct live *live, record_fn fn, void *userdata);
 
 /* To be called some times a second, for LOSS_CPU_AWAY's cause. 0 or negative errno. */
 int live_look_at_cpus(struct live *live);
@@ -200,9 +209,9 @@ bool live_take_checkpoint(struct live *live, pid_t tid, const char **ret_name);
 const char *live_missing_checkpoint(const struct live *live, size_t *index);
 
 /* Is the process with this pid, now, the one whose image has this number in records? */
-bool live_is_current(const struct live *live, pid_t pid, uint32_t image);
+bool live_is_current(const struct live *live, pid_t pid, image_t image);
 /* May what was read until now about it be shown? Always, unless a user asks: opts.access. */
-bool live_may_show(const struct live *live, pid_t pid, uint32_t image);
+bool live_may_show(const struct live *live, pid_t pid, image_t image);
 
 /* Do the programs count for this process? Not when it is a child that is not followed. */
 bool live_counts(const struct live *live, pid_t pid);

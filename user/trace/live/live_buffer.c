@@ -4,7 +4,7 @@
  * thread of its own copies them, and nothing else, to memory, from where the next drain takes them.
  * The ring would be full in a fraction of the seconds that large debug information takes.
  */
-#include "trace/live/live_process.h"
+#include "trace/live/live_buffer.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -134,8 +134,6 @@ void live_buffer_drain(struct live *live, void (*fn)(struct live *live, const vo
 {
 	struct live_buffer *buffer = live->buffer;
 
-	if (!live->error)
-		live->error = buffer->error;
 	while (buffer->first) {
 		struct buffered *b = buffer->first;
 
@@ -146,4 +144,9 @@ void live_buffer_drain(struct live *live, void (*fn)(struct live *live, const vo
 		fn(live, b->data);
 		free(b);
 	}
+}
+
+int live_buffer_error(const struct live_buffer *buffer)
+{
+	return buffer->error;
 }

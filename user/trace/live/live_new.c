@@ -5,7 +5,14 @@
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
 #include "probe/custom_allocators.h"
-#include "trace/live/live_process.h"
+#include "trace/live/code/live_code.h"
+#include "trace/live/lifecycle/live_lifecycle.h"
+#include "trace/live/live_buffer.h"
+#include "trace/live/live_drain.h"
+#include "trace/live/live_source.h"
+#include "trace/live/probes/live_probes.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
 #include "trace/unwind/unwind_tables.h"
 
 #include <bpf/bpf.h>
@@ -16,18 +23,6 @@
 /* Process images in one run. A slot takes 128 bytes of kernel memory. */
 #define SLOTS_FOLLOW 32768
 #define SLOTS_ALONE 64
-
-static uint64_t stack_item_hash(const void *item)
-{
-	return hash_u64(((const struct live_stack *)item)->id);
-}
-
-static bool stack_item_equal(const void *a, const void *b)
-{
-	return ((const struct live_stack *)a)->id == ((const struct live_stack *)b)->id;
-}
-
-static const struct hashmap_ops stack_ops = { stack_item_hash, stack_item_equal, free };
 
 static void source_free_live(struct source *source)
 {
@@ -99,14 +94,13 @@ static int load(struct live *live)
 		if (r)
 			return r;
 	}
-	live->next_image = opts.max_procs;
-	live->programs->control->hold = live->opts.held;
+	live_slots_begin(live);
+	shared_set_hold(live->programs, live->opts.held);
 	/*
 	 * Nothing needs to be attached before a process counts, but for allocations. Who is found
 	 * by a rule is counted by shared links, from the moment its files are probed.
 	 */
-	live->programs->control->shared = !features || finds;
-	live->shared_ns = live->programs->control->shared ? 0 : UINT64_MAX;
+	live_links_begin(live, !features || finds);
 	r = programs_attach_tracepoints(live->programs, live->tracepoints, &live->n_tracepoints);
 	return r ? r : live_trace_calls(live);
 }
@@ -137,7 +131,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 			!opts->features->rows[FEATURE_URETPROBE_SECCOMP].present;
 	}
 	live->source.ops = &live_ops;
-	live->tracefs_fd = -1;
+	live->jobs.tracefs_fd = -1;
 	live->opts = *opts;
 	live->opts.cgroup_fd = -1;
 	if (opts->rule.scope == ABI_SCOPE_CGROUP) {
@@ -149,14 +143,14 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	clock_asleep(&least, &live->start_asleep_ns);
 	if (opts->sampled)
 		live->depth = opts->both ? opts->depth : RECORD_DEPTH_SAMPLED;
-	live->losses[LOSS_FLOOR - ABI_LOSSES] = opts->floor;
+	live_set_loss(live, LOSS_FLOOR, opts->floor);
 	r = live_buffer_new(&live->buffer);
 	if (r)
 		return r;
 	r = live_usage_new(opts->pss_every_ns, &live->usage);
 	if (r)
 		return r;
-	r = hashmap_new(&stack_ops, &live->stacks);
+	r = stack_index_new(&live->stacks);
 	if (r)
 		return r;
 	if (opts->check_stacks)
@@ -190,32 +184,31 @@ void live_free(struct live *live)
 	custom_allocators_free(live->custom);
 	for (size_t i = 0; i < live->n_tracepoints; i++)
 		close(live->tracepoints[i]);
-	for (size_t i = 0; i < live->n_calls; i++)
-		close(live->calls[i]);
-	vec_foreach(&live->jobs, job)
+	for (size_t i = 0; i < live->links.n_calls; i++)
+		close(live->links.calls[i]);
+	vec_foreach(&live->jobs.all, job)
 		job_free(*job);
-	vec_done(&live->jobs);
-	if (live->tracefs_fd >= 0)
-		close(live->tracefs_fd);
+	vec_done(&live->jobs.all);
+	if (live->jobs.tracefs_fd >= 0)
+		close(live->jobs.tracefs_fd);
 	if (live->opts.cgroup_fd >= 0)
 		close(live->opts.cgroup_fd);
 	ring_buffer__free(live->ring);
 	live_buffer_free(live->buffer);
 	live_usage_free(live->usage);
 	programs_free(live->programs);
-	vec_foreach(&live->processes, p)
+	vec_foreach(&live->slots.all, p)
 		live_process_free(*p);
-	vec_done(&live->processes);
-	slot_quarantine_done(&live->quarantine);
-	vec_done(&live->closed_files);
-	vec_done(&live->marks);
-	vec_done(&live->checkpoints);
-	vec_done(&live->waiting);
+	live_slots_done(live);
+	vec_done(&live->closed.files);
+	vec_done(&live->held.marks);
+	vec_done(&live->held.checkpoints);
+	vec_done(&live->waiting.slots);
 	vec_done(&live->unsettled);
-	vec_foreach(&live->unannounced, stack)
+	vec_foreach(&live->waiting.unannounced, stack)
 		free(*stack);
-	vec_done(&live->unannounced);
-	hashmap_free(live->stacks);
+	vec_done(&live->waiting.unannounced);
+	stack_index_free(live->stacks);
 	unwind_tables_free(live->tables);
 	stack_check_free(live->check.check);
 	free(live);

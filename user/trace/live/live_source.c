@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/live/live.h"
+#include "trace/live/live_source.h"
 
 #include "memtraced.skel.h"
 #include "trace/kernel/kernel_limits.h"
 #include "trace/kernel/urgent.h"
-#include "trace/live/live_process.h"
+#include "trace/live/jobs/live_jobs.h"
+#include "trace/live/slots/live_slots.h"
 
 #include <errno.h>
 #include <sys/utsname.h>
+
+bool live_finds_processes(const struct live_opts *opts)
+{
+	/* Jobs give slots to processes of the host or cgroup themselves, but know no other rule. */
+	return opts->rule.scope != ABI_SCOPE_PROCESSES &&
+	       (opts->features || opts->rule.of_uid || opts->rule.names);
+}
 
 const char *live_kernel_lacks(const struct live *live, struct strbuf *out)
 {
@@ -15,7 +23,7 @@ const char *live_kernel_lacks(const struct live *live, struct strbuf *out)
 	struct kernel_found found = {
 		.features = live->opts.features,
 		.release = uts.release,
-		.kernel_frames = live->kernel_stacks,
+		.kernel_frames = live->jobs.kernel_stacks,
 		.syscalls_preempted = live->programs->syscalls_preempted,
 		.unwind_refused = live->opts.unwind_refused,
 		.deaths_unseen = live->programs->deaths_unseen,
@@ -92,11 +100,11 @@ static int describe_run(struct live *live)
 
 int live_begin_emitting(struct live *live, record_fn fn, void *userdata)
 {
-	live->fn = fn;
-	live->userdata = userdata;
-	if (live->run_described)
+	live->sink.fn = fn;
+	live->sink.userdata = userdata;
+	if (live->sink.run_described)
 		return 0;
-	live->run_described = true;
+	live->sink.run_described = true;
 	return describe_run(live);
 }
 
@@ -108,37 +116,6 @@ struct source *live_source(struct live *live)
 int live_fd(const struct live *live)
 {
 	return ring_buffer__epoll_fd(live->ring);
-}
-
-void live_mark(struct live *live)
-{
-	live_tick(live);
-	live->mark_tick = ++live->programs->control->tick;
-}
-
-bool live_take_mark(struct live *live, pid_t tid)
-{
-	for (size_t i = 0; i < live->marks.len; i++) {
-		if (live->marks.data[i] != tid)
-			continue;
-		live->marks.data[i] = live->marks.data[--live->marks.len];
-		return true;
-	}
-	return false;
-}
-
-bool live_take_checkpoint(struct live *live, pid_t tid, const char **ret_name)
-{
-	for (size_t i = 0; i < live->checkpoints.len; i++) {
-		const struct abi_ev_checkpoint point = live->checkpoints.data[i];
-
-		if ((pid_t)point.tid != tid)
-			continue;
-		*ret_name = point.function ? live->opts.checkpoint_names[point.function - 1] : NULL;
-		live->checkpoints.data[i] = live->checkpoints.data[--live->checkpoints.len];
-		return true;
-	}
-	return false;
 }
 
 const char *live_missing_checkpoint(const struct live *live, size_t *index)
@@ -166,27 +143,7 @@ void live_end_probes(struct live *live)
 /* In milliseconds, rounded up: a loss is never 0. */
 void live_set_untraced(struct live *live, uint64_t untraced_ns)
 {
-	live->losses[LOSS_BUDGET - ABI_LOSSES] = (untraced_ns + 999999) / 1000000;
-}
-
-int64_t live_bytes(const struct live *live)
-{
-	int64_t sum = 0;
-
-	vec_foreach(&live->processes, p)
-		if (*p && !(*p)->ended)
-			sum += live->programs->procs[(*p)->slot].live_bytes;
-	return sum;
-}
-
-uint64_t live_lost(const struct live *live)
-{
-	uint64_t sum = live->forgotten_lost;
-
-	vec_foreach(&live->processes, p)
-		if (*p)
-			sum += live->programs->procs[(*p)->slot].lost;
-	return sum;
+	live_set_loss(live, LOSS_BUDGET, (untraced_ns + 999999) / 1000000);
 }
 
 bool live_counts(const struct live *live, pid_t pid)
@@ -194,15 +151,6 @@ bool live_counts(const struct live *live, pid_t pid)
 	uint32_t key = pid, slot;
 
 	return urgent_lookup(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot) == 0;
-}
-
-size_t live_roots_running(const struct live *live)
-{
-	size_t n = 0;
-
-	vec_foreach(&live->processes, p)
-		n += *p && (*p)->root && !(*p)->ended;
-	return n;
 }
 
 bool live_any_traced(const struct live *live)

@@ -6,24 +6,24 @@
 #define MEMTRACED_TRACE_LIVE_LIVE_STATE_H
 
 #include "base/clock.h"
-#include "base/hashmap.h"
 #include "base/ranges.h"
 #include "base/vec.h"
 #include "bpf/abi_event.h"
 #include "bpf/abi_syscalls.h"
-#include "bpf/abi_unwind.h"
 #include "target/proc_maps.h"
-#include "trace/live/code_times.h"
+#include "trace/live/code/code_map.h"
+#include "trace/live/code/code_times.h"
+#include "trace/live/code/objects.h"
+#include "trace/live/code/stack_index.h"
+#include "trace/live/cuts/live_rss_peak.h"
+#include "trace/live/cuts/live_usage.h"
 #include "trace/live/live.h"
-#include "trace/live/live_rss_peak.h"
-#include "trace/live/live_usage.h"
-#include "trace/live/objects.h"
-#include "trace/live/slot_quarantine.h"
+#include "trace/live/slots/slot_quarantine.h"
 #include "trace/unwind/stack_check.h"
 
 #include <bpf/libbpf.h>
 
-/* Function ids of the mmap class; trace/live/object_files.c numbers the others. */
+/* Function ids of the mmap class; trace/live/code/object_files.c numbers the others. */
 #define FUNCTION_MMAP 1
 #define FUNCTION_MREMAP 2
 #define FUNCTION_BRK 5 /* 3, 4: RECORD_BEFORE_ATTACH, ABI_FN_SAMPLED */
@@ -50,31 +50,13 @@ enum user_loss {
 	LOSSES
 };
 
-/* Why a stack is not whole, beside enum abi_stack_cut. */
-enum stack_cut {
-	STACK_CUT_FRAME_POINTERS = ABI_CUTS, /* they ended where no stack is known to begin */
-	STACK_CUT_LOST,			     /* it never came */
-	/* Code that had gone, or may have come later, when it was read which it is: nameless. */
-	STACK_CUT_GONE,
-	STACK_CUT_GENERATED, /* code that a run-time has made: no file has information about it */
-	STACK_CUTS
-};
-
 struct pending_unmap {
 	uint32_t tid;
 	uint64_t start, end;
 };
 
-struct code_range {
-	uint64_t start, end, offset;
-	struct object *object; /* NULL: not a file */
-	/* NULL: it could be opened, or never will be (objects.h) */
-	const struct unopened_file *unopened;
-	bool vdso;
-};
-
 /* A file's code that a reading has found; from since_ns on, if nothing told of a change. */
-struct code_news {
+struct code_added {
 	struct proc_map map;
 	char *path; /* the map's */
 	struct object *object;
@@ -86,54 +68,96 @@ struct doubted_stack {
 	uint64_t id, time_ns;
 };
 
-/* A process image: one slot. */
+/* What decides by which links a process is counted: probes/live_links.c. */
+struct process_links {
+	bool translator;    /* it runs translated code, and is not probed */
+	bool own;	    /* cookies of links know it by its slot */
+	bool unseen;	    /* LOSS_NO_ALLOCATOR was counted for it */
+	uint64_t shared_ns; /* since when shared links count for it instead; 0: none were its own */
+};
+
+/* What it held before it was traced: lifecycle/live_existing.c. */
+struct process_before {
+	bool was_read; /* what it held, */
+	bool all;      /* and nothing was left unread or doubtful */
+	uint64_t blocks, unread_bytes;
+};
+
+/* When it had its peak: slots/live_epoch.c. */
+struct process_peak {
+	uint32_t epoch; /* when it was last looked at, */
+	uint64_t ns;	/* and when it was new; 0: never */
+};
+
+/* What jobs have counted of it: live_jobs.c. */
+struct process_counts {
+	bool read;   /* it had ended before the last cut, */
+	bool purged; /* and its entries are deleted */
+};
+
+/* Stacks with frames in memory that may be code: stacks/live_waiting.c. */
+struct process_waiting {
+	VEC(struct abi_ev_stack *) stacks;
+	uint64_t read_code_after_ns; /* when the list of code may be read again */
+	bool code_changed;	     /* what is in it may have gone */
+};
+
+/* What the last reading has shown and is not recorded yet: code/live_changes.c. */
+struct process_changes {
+	VEC(struct code_added) added;
+	VEC(struct code_range) removed;
+	VEC(struct doubted_stack) doubted;
+};
+
+/* The mmap class: regions/live_regions.c. */
+struct process_regions {
+	/* Range that a munmap or mremap in flight has taken out of the regions, by thread. */
+	VEC(struct pending_unmap) pending;
+	struct ranges areas; /* mapped by its allocators for themselves */
+};
+
+/* Beside counts, what the kernel says of it: cuts/live_sample.c. */
+struct process_usage {
+	struct live_usage_clock clock;
+	bool is_read; /* it is one of those whose use is read where nothing else is sampled */
+};
+
+/*
+ * A process image: one slot. Each field is written by one file (scripts/check-writers), what has
+ * no other named by slots/live_slots.c. It is freed by live_maintain() and by cuts alone, a while
+ * after its end: pointers to it are not held across these (live_pin).
+ */
 struct live_process {
-	uint32_t slot;	     /* may be another's when this one is over and forgotten */
-	uint32_t image;	     /* its number in records: no other has it */
-	uint32_t prev_image; /* the image that exec replaced, RECORD_NO_SLOT */
+	slot_t slot; /* may be another's when this one is over and forgotten */
+	image_t image;
+	image_t prev_image; /* the one that it replaced; RECORD_NO_SLOT: none */
 	pid_t pid;
 	bool root;
 	bool placeholder;  /* not reported: the child of -c before its exec, or not wanted */
 	bool older_blocks; /* it may hold blocks from before it was traced */
 	bool exe_known;	   /* the executable was probed, if need be, when it began */
 	bool unwanted;	   /* only followed, as what it forks is */
-	bool translator;   /* it runs translated code, and is not probed */
 	bool alone;	   /* its executable has no allocator, and has none loaded */
-	bool unseen;	   /* LOSS_NO_ALLOCATOR was counted for it */
 	enum record_depth depth;
 	bool ended;
-	bool settled;	    /* ended, and its last values handed over */
-	bool own_links;	    /* cookies of links know it by its slot */
-	uint64_t shared_ns; /* since when shared links count for it instead; 0: none were its own */
-	bool counts_read;   /* the same of the jobs: it had ended before the last cut, */
-	bool counts_purged; /* and its entries are deleted */
-	bool has_before;    /* what it held before the attach was read: */
-	bool all_before;    /* and nothing was left unread or doubtful */
-	uint64_t before_blocks, before_unread;
+	bool settled; /* ended, and its last values handed over */
 	uint32_t end_tick;
-	uint32_t peak_epoch; /* when it was last looked at, */
-	uint64_t peak_ns;    /* and when it was new; 0: never */
-	struct live_rss_peak rss_peak;
 	char comm[16];
-	VEC(struct code_range) code;
-	/* Stacks with frames in memory that may be code (trace/live/live_code.c). */
-	VEC(struct abi_ev_stack *) waiting;
-	VEC(uint64_t) stacks;	     /* ids of those that it was the first to have */
-	uint64_t read_code_after_ns; /* when the list of code may be read again */
-	bool code_changed;	     /* what is in it may have gone */
-	uint32_t code_epoch;	     /* of what was read, where it is told of by its pages */
-	/* What the last reading has shown and is not recorded yet (trace/live/live_news.c). */
+	struct process_links links;
+	struct process_before before;
+	struct process_peak peak;
+	struct process_counts counts;
+	struct live_rss_peak rss_peak;
+	struct code_map code;
 	struct code_times code_times;
-	VEC(struct code_range) gone;
-	VEC(struct code_news) news;
-	VEC(struct doubted_stack) doubted;
-	/* Range that a munmap or mremap in flight has taken out of the regions, by thread. */
-	VEC(struct pending_unmap) pending;
-	struct ranges areas;	    /* mapped by its allocators for themselves */
-	struct unwind_space *space; /* NULL: ended, or stacks are not unwound by tables */
-	struct live_death *death;   /* NULL: nobody kills it */
-	struct live_usage_clock usage_clock;
-	bool has_usage; /* it is one of those whose use is read where nothing else is sampled */
+	uint32_t code_epoch; /* code/live_code.c: of what was read (shared_code_epoch) */
+	struct process_changes changes;
+	struct unwind_space *space; /* code/live_unwind.c; NULL: ended, or not unwound by tables */
+	struct process_waiting waiting;
+	VEC(uint64_t) stacks; /* stacks/live_stacks.c: ids of those that it was the first to have */
+	struct process_regions regions;
+	struct live_death *death; /* lifecycle/live_death.c; NULL: no kill was seen */
+	struct process_usage usage;
 };
 
 /* Sums over the sites of processes. */
@@ -150,6 +174,76 @@ struct live_check {
 	unsigned int differences;	/* handed over in full */
 };
 
+/* Processes by their slots: slots/live_slots.c. */
+struct live_slots {
+	VEC(struct live_process *) all; /* by slot; NULL where a slot is unused */
+	uint32_t next_image;		/* for a slot that is used again */
+	struct slot_quarantine quarantine;
+	unsigned int pins;	 /* pointers to processes are held so many times: live_pin() */
+	uint64_t forgotten_lost; /* lost events of images that are forgotten */
+	uint64_t losses[LOSSES - ABI_LOSSES];
+};
+
+/* By which links processes are counted: probes/live_links.c. */
+struct live_links {
+	int calls[PROGRAMS_MAX_TRACEPOINTS]; /* of system calls, while the depth wants them */
+	size_t n_calls;
+	bool unknown_loader;	 /* some process has a dynamic linker whose stop is not known */
+	size_t own_forks;	 /* children born before links were shared */
+	uint64_t shared_ns;	 /* since when they are; UINT64_MAX: they are not */
+	uint64_t share_after_ns; /* a translator was seen: not before then */
+	bool translator_told;	 /* of one that keeps links from being shared */
+};
+
+/* Jobs beside allocations: live_jobs.c. */
+struct live_jobs {
+	int tracefs_fd;	       /* -1: there are none */
+	VEC(struct job *) all; /* their index is their id */
+	struct job *syscalls;  /* that one of them; NULL: not asked for */
+	bool kernel_stacks;    /* a job takes them */
+	bool kernel_code;      /* may be on stacks */
+	size_t n_events;       /* jobs that count by images, ended ones too */
+};
+
+/* Threads that are stopped: live_drain.c. */
+struct live_held {
+	VEC(struct abi_ev_checkpoint) checkpoints; /* at functions */
+	VEC(pid_t) marks;			   /* that wait for a drain */
+};
+
+/* Stacks that wait: stacks/live_waiting.c. */
+struct live_waiting {
+	VEC(slot_t) slots;			/* with waiting stacks, each once or more */
+	VEC(struct abi_ev_stack *) unannounced; /* of slots that no event has told of yet */
+	size_t n_unannounced_before;		/* of these, at the end of the drain before */
+};
+
+/* Files that nothing uses: code/live_code.c. */
+struct live_closed {
+	uint64_t next_ns; /* they are closed then */
+	VEC(struct live_file) files;
+};
+
+/* What cuts have counted: cuts/live_cut.c. */
+struct live_cuts {
+	struct cut_coverage running, settled; /* of the last cut; of all settled processes */
+	bool torn;			      /* LOSS_CUT */
+	bool begun; /* the next cut is of an earlier moment: live_begin_cut */
+};
+
+/* Settling, as it takes time: live_drain.c. */
+struct live_settling {
+	uint64_t ended_ns, took_ns; /* of the last one */
+};
+
+/* Where records go during a drain: live_source.c. */
+struct live_sink {
+	record_fn fn;
+	void *userdata;
+	bool run_described;
+};
+
+/* Each field is written by one file (scripts/check-writers), beside live_new.c, which makes it. */
 struct live {
 	struct source source;
 	struct live_opts opts;
@@ -160,57 +254,29 @@ struct live {
 	struct ring_buffer *ring;
 	struct live_buffer *buffer;
 	struct live_usage *usage;
-	size_t next_share; /* the slot whose proportional share is the next to be read */
 	int tracepoints[PROGRAMS_MAX_TRACEPOINTS];
 	size_t n_tracepoints;
-	int calls[PROGRAMS_MAX_TRACEPOINTS]; /* of system calls, while the depth wants them */
-	size_t n_calls;
-	bool unknown_loader;	/* some process has a dynamic linker whose stop is not known */
-	int tracefs_fd;		/* for jobs; -1: there are none */
-	VEC(struct job *) jobs; /* their index is their id */
-	struct job *syscalls;	/* that one of them; NULL: not asked for */
-	bool kernel_stacks;	/* a job takes them */
-	bool kernel_code;	/* may be on stacks */
-	VEC(struct live_process *) processes; /* by slot; NULL where a slot is unused */
-	uint32_t next_image;		      /* for a slot that is used again */
-	struct slot_quarantine quarantine;
-	uint64_t close_files_ns;		   /* those that nothing uses are closed then */
-	VEC(struct live_file) closed_files;	   /* live_take_closed */
-	size_t n_events;			   /* jobs that count by images, ended ones too */
-	uint64_t forgotten_lost;		   /* lost events of images that are forgotten */
-	VEC(struct abi_ev_checkpoint) checkpoints; /* threads that are stopped there */
-	VEC(pid_t) marks;			   /* threads that wait for a drain */
-	VEC(uint32_t) waiting;			/* slots with waiting stacks, each once or more */
-	VEC(uint32_t) unsettled;		/* slots with news of code, each once or more */
-	VEC(struct abi_ev_stack *) unannounced; /* stacks of slots that no event has told of yet */
-	size_t n_unannounced_before;		/* of these, at the end of the drain before */
-	struct hashmap *stacks;			/* struct live_stack: which are complete */
-	uint64_t losses[LOSSES - ABI_LOSSES];
-	struct cut_coverage running, settled; /* of the last cut; of all settled processes */
 	uint64_t start_ns;
-	int64_t start_asleep_ns;	     /* how long the machine had slept by then */
-	uint32_t mark_tick;		     /* blocks from then on are young; 0: all are */
-	uint64_t settled_ns, settle_took_ns; /* end of the last settling, and its time */
-	size_t own_forks;		     /* children born before links were shared */
-	uint64_t shared_ns;		     /* since when they are; UINT64_MAX: they are not */
-	uint64_t share_after_ns;	     /* a translator was seen: not before then */
-	bool translator_told;		     /* of one that keeps links from being shared */
-	bool run_described;
-	bool any_traced; /* some process met the rule */
-	enum record_depth depth;
-	bool cut_torn;	/* LOSS_CUT */
-	bool cut_begun; /* the next cut is of an earlier moment: live_begin_cut */
-	struct live_check check;
-	/* where records go during a drain */
-	record_fn fn;
-	void *userdata;
-	int error; /* first failure inside a ring callback */
-};
-
-struct live_stack {
-	uint64_t id;
-	uint8_t cut;	     /* enum stack_cut or abi_stack_cut; ABI_CUT_NONE: complete */
-	bool frame_pointers; /* followed for want of call frame information */
+	int64_t start_asleep_ns; /* how long the machine had slept by then */
+	struct live_slots slots;
+	struct live_links links;
+	struct live_jobs jobs;
+	struct live_held held;
+	struct live_waiting waiting;
+	struct live_closed closed;
+	/* code/live_changes.c: slots with changes that are not recorded yet, each once or more */
+	VEC(slot_t) unsettled;
+	struct stack_index *stacks;
+	struct cut_coverage mapped; /* regions/live_regions.c: --mappings, counted as they come */
+	struct live_cuts cuts;
+	struct live_settling settling;
+	size_t next_share;  /* cuts/live_sample.c: the slot whose proportional share is read next */
+	uint32_t mark_tick; /* slots/live_epoch.c: blocks from then on are young; 0: all are */
+	bool any_traced;    /* lifecycle/live_follow.c: some process met the rule */
+	enum record_depth depth; /* lifecycle/live_depth.c */
+	struct live_check check; /* stacks/live_check.c */
+	struct live_sink sink;
+	int error; /* live_drain.c: first failure inside a ring callback */
 };
 
 #endif

@@ -10,7 +10,13 @@
 #include "target/process.h"
 #include "target/process_list.h"
 #include "trace/kernel/urgent.h"
-#include "trace/live/live_process.h"
+#include "trace/live/code/live_code.h"
+#include "trace/live/lifecycle/live_lifecycle.h"
+#include "trace/live/live_drain.h"
+#include "trace/live/live_source.h"
+#include "trace/live/probes/live_probes.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -19,13 +25,6 @@
 
 /* The ring is emptied after so many processes that were found at the start. */
 #define DRAIN_EACH 16
-
-bool live_finds_processes(const struct live_opts *opts)
-{
-	/* Jobs give slots to processes of the host or cgroup themselves, but know no other rule. */
-	return opts->rule.scope != ABI_SCOPE_PROCESSES &&
-	       (opts->features || opts->rule.of_uid || opts->rule.names);
-}
 
 /* --uid and --comm. */
 static bool matches_rule(const struct live *live, const struct process_info *info)
@@ -38,33 +37,35 @@ static bool matches_rule(const struct live *live, const struct process_info *inf
 }
 
 /* Takes a slot for a process that user space registers. -EEXIST: the programs know it already. */
-static int register_process(struct live *live, pid_t pid, struct live_process **ret)
+static int register_process(struct live *live, pid_t pid, const struct image_origin *origin,
+			    struct live_process **ret)
 {
 	uint32_t key = pid;
-	int r = live_process_begin(live, pid, ret);
+	int r = live_process_begin(live, pid, origin, ret);
 
 	if (r)
 		return r;
-	/* What is found by a rule is one of many. */
-	(*ret)->root = live->opts.rule.scope == ABI_SCOPE_PROCESSES;
 	r = urgent_add(bpf_map__fd(live->programs->skel->maps.pids), &key, &(*ret)->slot);
 	if (r) {
-		int error = live_give_back_slot(live, *ret);
+		int error = live_process_discard(live, *ret);
 
 		return error ? error : r;
 	}
 	return 0;
 }
 
+/* What is found by a rule is one of many. */
+static bool is_root_by_rule(const struct live *live)
+{
+	return live->opts.rule.scope == ABI_SCOPE_PROCESSES;
+}
+
 int live_add_child(struct live *live, pid_t pid)
 {
+	const struct image_origin origin = { .root = is_root_by_rule(live), .placeholder = true };
 	struct live_process *process;
-	int r = register_process(live, pid, &process);
 
-	if (r)
-		return r;
-	process->placeholder = true;
-	return 0;
+	return register_process(live, pid, &origin, &process);
 }
 
 int live_know_program(struct live *live, int fd, const char *library_path)
@@ -87,16 +88,17 @@ int live_know_program(struct live *live, int fd, const char *library_path)
 /* -EREMOTEIO: a file that may have an allocator, or the list of files, was not read. */
 static int say_no_allocator(const struct live *live, const struct live_process *process)
 {
-	if (process->code.len == 0 || objects_unread(live->objects) > 0)
+	if (process->code.ranges.len == 0 || objects_unread(live->objects) > 0)
 		return -EREMOTEIO;
-	vec_foreach(&process->code, range)
+	vec_foreach(&process->code.ranges, range)
 		if (range->unopened)
 			return -EREMOTEIO;
 	return -ENOENT;
 }
 
-int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void *userdata)
+static int add_process(struct live *live, pid_t pid, bool root, record_fn fn, void *userdata)
 {
+	const struct image_origin origin = { .root = root, .older_blocks = true };
 	struct live_process *process;
 	struct process_info info;
 	int r = live_begin_emitting(live, fn, userdata);
@@ -107,30 +109,36 @@ int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void
 		return r;
 	r = live_share_early(live, &info);
 	if (r == 0)
-		r = register_process(live, pid, &process);
+		r = register_process(live, pid, &origin, &process);
 	if (r)
 		return r;
-	process->root = root;
-	process->older_blocks = true;
 	if (!live_may_show(live, pid, process->image))
 		return -EACCES;
 	if (!matches_rule(live, &info)) {
 		/* Only what it starts may be wanted. */
-		process->placeholder = process->unwanted = true;
-		__atomic_store_n(&live->programs->procs[process->slot].state, ABI_PROC_UNWANTED,
-				 __ATOMIC_RELEASE);
+		live_process_set_unwanted(live, process);
 		return 0;
 	}
 	/* Events before the process counts are no loss: `exact` is about what follows. */
 	r = live_map_process(live, process, clock_monotonic_ns(), true);
-	if (r == 0 && process->translator)
+	if (r == 0 && process->links.translator)
 		return -ENOTSUP;
 	if (r || !live->opts.allocations)
 		return r;
-	vec_foreach(&process->code, range)
+	vec_foreach(&process->code.ranges, range)
 		if (range->object && object_has_allocator(range->object))
 			return 0;
 	return say_no_allocator(live, process);
+}
+
+int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void *userdata)
+{
+	int r;
+
+	live_pin(live);
+	r = add_process(live, pid, root, fn, userdata);
+	live_unpin(live);
+	return r;
 }
 
 /* --- all of a rule --------------------------------------------------------------------------- */
@@ -148,8 +156,7 @@ static int check_found(struct live *live, struct live_process *process, uint64_t
 
 void live_leave_out(struct live *live, pid_t keeper, pid_t opener)
 {
-	live->programs->control->keeper = (uint32_t)keeper;
-	live->programs->control->opener = (uint32_t)opener;
+	shared_leave_out(live->programs, keeper, opener);
 }
 
 static bool is_own(const struct live *live, const struct process_info *info)
@@ -166,6 +173,7 @@ static bool is_own(const struct live *live, const struct process_info *info)
 /* 0 or negative errno; *ret_added: it was there and is counted from now on. */
 static int add_found(struct live *live, pid_t pid, bool *ret_added)
 {
+	const struct image_origin origin = { .root = is_root_by_rule(live) };
 	struct live_process *process;
 	struct process_info info;
 	int r;
@@ -179,7 +187,7 @@ static int add_found(struct live *live, pid_t pid, bool *ret_added)
 	if (r || info.zombie || info.kernel_thread || is_own(live, &info) ||
 	    !matches_rule(live, &info))
 		return 0; /* gone, or not to be traced */
-	r = register_process(live, pid, &process);
+	r = register_process(live, pid, &origin, &process);
 	if (r == -EEXIST)
 		return 0; /* a program was first */
 	if (r == -ENOSPC) {
@@ -199,8 +207,11 @@ static int add_list(struct live *live, const pid_vec *pids, record_fn fn, void *
 	*ret_n = 0;
 	vec_foreach(pids, pid) {
 		bool added;
-		int r = add_found(live, *pid, &added);
+		int r;
 
+		live_pin(live);
+		r = add_found(live, *pid, &added);
+		live_unpin(live);
 		*ret_n += added;
 		if (r == 0 && added && *ret_n % DRAIN_EACH == 0)
 			r = live_drain(live_source(live), fn, userdata);

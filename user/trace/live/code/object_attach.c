@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Attaching to what a file has: objects_attach().
+ */
+#include "trace/bpf/bpf_link.h"
+#include "trace/bpf/link_home.h"
+#include "trace/live/code/object_state.h"
+
+#include "memtraced.skel.h" /* after the ABI that it is made of */
+
+#include <errno.h>
+#include <string.h>
+
+typedef VEC(int) link_fds;
+
+/* Sites by the program that serves them. */
+struct site_lists {
+	VEC(struct uprobe_site) session; /* entry and return */
+	VEC(struct uprobe_site) entry;	 /* entries and exit sites */
+	VEC(struct uprobe_site) ret;	 /* return probes */
+	VEC(struct uprobe_site) sample;	 /* USDT probes */
+};
+
+static void site_lists_done(struct site_lists *lists)
+{
+	vec_done(&lists->session);
+	vec_done(&lists->entry);
+	vec_done(&lists->ret);
+	vec_done(&lists->sample);
+}
+
+static int add_exit_sites(struct site_lists *lists, const struct plan_probe *probe, uint16_t fn,
+			  uint32_t owner)
+{
+	for (size_t i = 0; i < probe->n_exit_sites; i++) {
+		struct uprobe_site site = {
+			.offset = probe->exit_sites[i],
+			.cookie = ABI_COOKIE(fn, probe->kind | ABI_AT_EXIT, probe->args, owner),
+		};
+		int r = vec_push(&lists->entry, site);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/*
+ * Chooses for one function: exit sites where a return probe could hurt, else what the path offers.
+ * Exits come before entries: a call that is seen to begin must be seen to end.
+ */
+static int add_probe(struct objects *objects, struct object *object, struct site_lists *lists,
+		     size_t i, uint32_t owner)
+{
+	const struct plan_probe *probe = &object->plan->probes[i];
+	enum attach_path path = objects->opts.path;
+	uint16_t fn = object->first_fn + i;
+	struct uprobe_site site = {
+		.offset = probe->entry_site,
+		.cookie = ABI_COOKIE(fn, probe->kind, probe->args, owner),
+	};
+	bool by_sites = probe->exits == PLAN_EXIT_SITES ||
+			(probe->exits == PLAN_EXIT_ANY && path == ATTACH_PATH_EXIT);
+	int r;
+
+	if (probe->exits == PLAN_EXIT_NONE)
+		return path == ATTACH_PATH_SESSION ? vec_push(&lists->session, site) :
+						     vec_push(&lists->entry, site);
+	if (by_sites) {
+		site.cookie |= ABI_COOKIE_BY_SITES;
+		r = add_exit_sites(lists, probe, fn, owner);
+		return r ? r : vec_push(&lists->entry, site);
+	}
+	if (objects->opts.returns_unsafe)
+		return vec_push(&object->unprobed,
+				(struct unprobed){ probe->function, probe->why_no_sites });
+	if (path == ATTACH_PATH_SESSION)
+		return vec_push(&lists->session, site);
+	r = vec_push(&lists->ret, site);
+	return r ? r : vec_push(&lists->entry, site);
+}
+
+static int add_samples(struct object *object, struct site_lists *lists, uint32_t owner)
+{
+	int r = 0;
+
+	for (size_t i = 0; object->samples && i < object->samples->n_probes && r == 0; i++) {
+		const struct plan_probe *probe = &object->samples->probes[i];
+
+		r = vec_push(&lists->sample,
+			     (struct uprobe_site){ .offset = probe->entry_site,
+						   .cookie = ABI_COOKIE(object->first_sample_fn + i,
+									probe->kind, probe->args,
+									owner),
+						   .semaphore_offset = probe->semaphore_offset });
+	}
+	return r;
+}
+
+static int keep_link(const struct objects *objects, struct object *object, uint32_t owner,
+		     pid_t pid, int fd)
+{
+	int r;
+
+	if (fd < 0)
+		return fd;
+	link_home_keep(objects->opts.programs->link_home, fd);
+	r = vec_push(&object->links, (struct object_link){ owner, pid, fd });
+	if (r)
+		close(fd);
+	return r;
+}
+
+static int attach_list(const struct objects *objects, struct object *object, int prog_fd, int type,
+		       const struct uprobe_site *sites, size_t n, bool at_return, uint32_t owner,
+		       pid_t pid)
+{
+	int r = 0;
+
+	if (n == 0)
+		return 0;
+	if (type)
+		return keep_link(objects, object, owner, pid,
+				 link_uprobe_multi(prog_fd, type, object->open_path, sites, n,
+						   at_return, pid));
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = keep_link(objects, object, owner, pid,
+			      programs_link_perf(objects->opts.programs, prog_fd, object->open_path,
+						 &sites[i], at_return, pid));
+	return r;
+}
+
+static void detach_owner(const struct objects *objects, struct object *object, uint32_t owner)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < object->links.len; i++) {
+		if (object->links.data[i].owner == owner)
+			link_home_close(objects->opts.programs->link_home,
+					object->links.data[i].fd);
+		else
+			object->links.data[kept++] = object->links.data[i];
+	}
+	object->links.len = kept;
+}
+
+/* The links of an object that see this process's calls leave it for `fds`. */
+static int take_links(struct object *object, pid_t pid, link_fds *fds)
+{
+	size_t kept = 0;
+	int r = vec_reserve(fds, fds->len + object->links.len);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < object->links.len; i++) {
+		const struct object_link link = object->links.data[i];
+
+		if (link.pid == pid)
+			fds->data[fds->len++] = link.fd;
+		else
+			object->links.data[kept++] = link;
+	}
+	object->links.len = kept;
+	return 0;
+}
+
+int objects_detach_now(struct objects *objects, pid_t pid)
+{
+	link_fds fds = {};
+	int r = 0;
+
+	for (size_t i = 0; i < objects_count(objects) && r == 0; i++)
+		r = take_links(objects_at(objects, i), pid, &fds);
+	link_home_close_now(objects->opts.programs->link_home, fds.data, fds.len);
+	vec_done(&fds);
+	return r;
+}
+
+void objects_detach(struct objects *objects)
+{
+	for (size_t i = 0; i < objects_count(objects); i++) {
+		struct object *object = objects_at(objects, i);
+
+		vec_foreach(&object->links, link)
+			link_home_close(objects->opts.programs->link_home, link->fd);
+		object->links.len = 0;
+	}
+}
+
+/* The programs that count requested sizes: entries only. */
+static int attach_sizes(const struct objects *objects, struct object *object, uint32_t owner,
+			pid_t pid)
+{
+	int r = 0;
+
+	vec_foreach(&objects->sizes, size) {
+		_cleanup_(site_lists_done) struct site_lists lists = {};
+
+		for (size_t i = 0; object->plan && i < object->plan->n_probes && r == 0; i++) {
+			const struct plan_probe *probe = &object->plan->probes[i];
+			uint16_t fn = object->first_fn + i;
+			struct uprobe_site site = {
+				.offset = probe->entry_site,
+				.cookie = ABI_COOKIE(fn, probe->kind, probe->args, owner),
+			};
+
+			if (strcmp(probe->function, size->function) == 0)
+				r = vec_push(&lists.entry, site);
+		}
+		if (r == 0)
+			r = attach_list(objects, object, size->fd,
+					objects->opts.programs->entry_type, lists.entry.data,
+					lists.entry.len, false, owner, pid);
+	}
+	return r;
+}
+
+/* Where threads are stopped before functions. */
+static int attach_checkpoints(const struct objects *objects, struct object *object, uint32_t owner,
+			      pid_t pid)
+{
+	_cleanup_(site_lists_done) struct site_lists lists = {};
+	const struct programs *p = objects->opts.programs;
+	int r = 0;
+
+	for (size_t i = 0; i < object->checkpoints.list.len && r == 0; i++) {
+		const struct checkpoint *point = &object->checkpoints.list.data[i];
+		struct uprobe_site site = {
+			.offset = point->offset,
+			.cookie = ABI_COOKIE(point->function, 0, 0, owner),
+		};
+
+		r = vec_push(&lists.entry, site);
+	}
+	return r ? r :
+		   attach_list(objects, object, p->checkpoint_fd, p->entry_type, lists.entry.data,
+			       lists.entry.len, false, owner, pid);
+}
+
+/* C++'s forms of allocation that forward: bpf/form.bpf.h. */
+static int attach_marks(const struct objects *objects, struct object *object, uint32_t owner,
+			pid_t pid)
+{
+	_cleanup_(site_lists_done) struct site_lists lists = {};
+	const struct programs *p = objects->opts.programs;
+	int r = 0;
+
+	for (size_t i = 0; object->marked && i < object->plan->n_marks && r == 0; i++) {
+		const struct plan_mark *mark = &object->plan->marks[i];
+		struct uprobe_site site = {
+			.offset = mark->entry_site,
+			.cookie = ABI_COOKIE(0, 0, ABI_MARK_ARGS(mark->form, mark->deletes), owner),
+		};
+
+		r = vec_push(&lists.entry, site);
+	}
+	return r ? r :
+		   attach_list(objects, object, p->mark_fd, p->entry_type, lists.entry.data,
+			       lists.entry.len, false, owner, pid);
+}
+
+/* What the dynamic linker calls when libraries have come or gone: of a process, not of all. */
+static int attach_loader(const struct objects *objects, struct object *object, uint32_t owner,
+			 pid_t pid)
+{
+	const struct programs *p = objects->opts.programs;
+	const struct uprobe_site site = { .offset = object->loader_stop };
+
+	return attach_list(objects, object, p->loader_fd, p->entry_type, &site,
+			   owner && object->loader_stop ? 1 : 0, false, owner, pid);
+}
+
+static int attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
+{
+	_cleanup_(site_lists_done) struct site_lists lists = {};
+	struct programs *p = objects->opts.programs;
+	bool calls = objects->opts.allocations && objects->depth == RECORD_DEPTH_EXACT;
+	int r = 0, entry_fd = -1;
+
+	for (size_t i = 0; calls && object->plan && i < object->plan->n_probes && r == 0; i++)
+		r = add_probe(objects, object, &lists, i, owner);
+	if (r == 0 && objects->depth == RECORD_DEPTH_SAMPLED)
+		r = add_samples(object, &lists, owner);
+	if (r == 0 && lists.entry.len) {
+		entry_fd = programs_entry_fd(p);
+		r = entry_fd < 0 ? entry_fd : 0;
+	}
+	if (r)
+		return r;
+	/* Returns before entries, for the reason given at add_probe; marks before both. */
+	r = attach_marks(objects, object, owner, pid);
+	if (r == 0)
+		r = attach_list(objects, object, p->return_fd, p->entry_type, lists.ret.data,
+				lists.ret.len, true, owner, pid);
+	if (r == 0)
+		r = attach_list(objects, object, entry_fd, p->entry_type, lists.entry.data,
+				lists.entry.len, false, owner, pid);
+	if (r == 0)
+		r = attach_list(objects, object, p->session_fd, LINK_TYPE_UPROBE_SESSION,
+				lists.session.data, lists.session.len, false, owner, pid);
+	if (r == 0)
+		r = attach_list(objects, object, p->sample_fd, p->entry_type, lists.sample.data,
+				lists.sample.len, false, owner, pid);
+	if (r == 0)
+		r = attach_sizes(objects, object, owner, pid);
+	if (r == 0)
+		r = attach_checkpoints(objects, object, owner, pid);
+	if (r == 0)
+		r = attach_loader(objects, object, owner, pid);
+	if (r)
+		detach_owner(objects, object, owner);
+	return r;
+}
+
+static const struct unprobed changed = {
+	"all functions",
+	"the file was written to after memtraced had read it",
+};
+
+/* Once, though each process that maps it tries. */
+static int list_changed(struct object *object)
+{
+	vec_foreach(&object->unprobed, row)
+		if (row->why == changed.why)
+			return 0;
+	return vec_push(&object->unprobed, changed);
+}
+
+/* One file that cannot be probed must not end the tracing of all others. */
+int objects_attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
+{
+	int r = attach(objects, object, owner, pid);
+
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	/* The kernel refuses sites that a file does not have any more. */
+	if ((r == -EINVAL || r == -EIO || r == -EFAULT) && object_has_changed(object))
+		return list_changed(object);
+	if (owner)
+		return r;
+	object->refused = true;
+	return vec_push(&object->unprobed, (struct unprobed){ "all functions", strerror(-r) });
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What trace/live/code/objects.h keeps of files. For the files that it is made of.
+ */
+#ifndef MEMTRACED_TRACE_LIVE_OBJECT_STATE_H
+#define MEMTRACED_TRACE_LIVE_OBJECT_STATE_H
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "elf/cfi/cfi_cache.h"
+#include "elf/elf_needs.h"
+#include "probe/object_facts.h"
+#include "probe/plan.h"
+#include "trace/live/code/objects.h"
+#include "trace/live/code/open_ahead.h"
+#include "trace/live/code/unopened_files.h"
+
+struct object_link {
+	uint32_t owner;
+	pid_t pid; /* the process whose calls it sees; 0: of all */
+	int fd;
+};
+
+struct unprobed {
+	const char *function; /* static storage */
+	const char *why;      /* static storage, or strerror's */
+};
+
+struct object {
+	uint32_t dev;
+	uint64_t ino;
+	int fd;			 /* -1: closed, as nothing uses it */
+	struct timespec changed; /* when it was written last, as of its plan */
+	char *path;
+	char open_path[32];
+	struct plan *plan;	  /* NULL: no ELF file of ours */
+	struct plan *samples;	  /* its probes that show samples; NULL: they are not asked for */
+	uint16_t first_fn;	  /* function id of plan->probes[0], */
+	uint16_t first_sample_fn; /* and of samples->probes[0] */
+	struct stack_start start;
+	struct checkpoints checkpoints;
+	uint64_t loader_stop; /* as of struct object_facts */
+	uint8_t build_id[RECORD_BUILD_ID_MAX];
+	uint8_t build_id_len;
+	struct cfi_facts cfi;
+	struct elf_needs needs;
+	uint32_t unwind;   /* in opts.tables; 0: in none */
+	bool no_unwinding; /* it has no rows, or there was no room */
+	bool refused;	   /* the kernel does not let it be probed for all processes */
+	bool is_32bit;
+	bool marked;	    /* its plan's marks are probed */
+	bool is_used;	    /* by a process, as of objects_close_unused() */
+	uint64_t unused_ns; /* since when it is not; 0: it is */
+	bool is_ahead;	    /* nobody was seen to map it yet (objects_know) */
+	VEC(struct object_link) links;
+	VEC(struct unprobed) unprobed;
+};
+
+/* A program at the entries of one allocator function. */
+struct size_program {
+	int fd;
+	const char *function; /* borrowed */
+};
+
+struct objects {
+	struct objects_opts opts;
+	VEC(struct size_program) sizes;
+	struct hashmap *by_file;
+	VEC(struct object *) all;
+	struct open_ahead ahead;
+	struct open_ahead asked; /* objects_ask_ahead()'s that were not in the former */
+	struct unopened_files unopened;
+	uint32_t next_fn;
+	enum record_depth depth;
+	uint64_t unread;			  /* files of which the worker said nothing */
+	VEC(struct abi_sample_spec) sample_specs; /* as the programs have them */
+};
+
+/*
+ * All questions that a file new to us is worth: the worker has the next in hand when it has
+ * answered one, and answers while we go on.
+ */
+void object_ask(const struct objects *objects, int fd, const char *path);
+
+/* Was it written to since it was planned? Then its plan may not fit any more. */
+bool object_has_changed(const struct object *object);
+
+/* A file that is not known: planned, and known from now on. fd: taken. 0 or negative errno. */
+int object_add(struct objects *objects, uint32_t dev, uint64_t ino, const char *path, int fd,
+	       struct object **ret_object);
+
+#endif

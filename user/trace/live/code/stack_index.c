@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/live/code/stack_index.h"
+
+#include "base/hashmap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct stack_index {
+	struct hashmap *by_id; /* struct stack_facts */
+};
+
+static uint64_t item_hash(const void *item)
+{
+	return hash_u64(((const struct stack_facts *)item)->id);
+}
+
+static bool item_equal(const void *a, const void *b)
+{
+	return ((const struct stack_facts *)a)->id == ((const struct stack_facts *)b)->id;
+}
+
+static const struct hashmap_ops ops = { item_hash, item_equal, free };
+
+int stack_index_new(struct stack_index **ret_index)
+{
+	_cleanup_(stack_index_free_p) struct stack_index *index = calloc(1, sizeof(*index));
+	int r = index ? hashmap_new(&ops, &index->by_id) : -ENOMEM;
+
+	if (r == 0)
+		*ret_index = TAKE_PTR(index);
+	return r;
+}
+
+void stack_index_free(struct stack_index *index)
+{
+	if (!index)
+		return;
+	hashmap_free(index->by_id);
+	free(index);
+}
+
+int stack_index_add(struct stack_index *index, const struct stack_facts *facts)
+{
+	struct stack_facts *copy = malloc(sizeof(*copy));
+	int r;
+
+	if (!copy)
+		return -ENOMEM;
+	*copy = *facts;
+	r = hashmap_insert(index->by_id, copy);
+	if (r)
+		free(copy);
+	return r;
+}
+
+static struct stack_facts *find(const struct stack_index *index, uint64_t id)
+{
+	const struct stack_facts key = { .id = id };
+
+	return hashmap_find(index->by_id, &key);
+}
+
+const struct stack_facts *stack_index_find(const struct stack_index *index, uint64_t id)
+{
+	return find(index, id);
+}
+
+void stack_index_remove(struct stack_index *index, uint64_t id)
+{
+	const struct stack_facts key = { .id = id };
+
+	free(hashmap_remove(index->by_id, &key));
+}
+
+/* What was not there had no rules, and no names. */
+void stack_facts_set_gone(struct stack_facts *facts)
+{
+	if (facts->cut == ABI_CUT_NONE || facts->cut == ABI_CUT_NO_MAPPING ||
+	    facts->cut == STACK_CUT_GENERATED || facts->cut == STACK_CUT_FRAME_POINTERS)
+		facts->cut = STACK_CUT_GONE;
+}
+
+void stack_index_set_gone(struct stack_index *index, uint64_t id)
+{
+	struct stack_facts *facts = find(index, id);
+
+	if (facts)
+		stack_facts_set_gone(facts);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/live/cuts/live_blocks.h"
+
+#include "bpf/abi_sample.h"
+#include "probe/allocators.h"
+#include "trace/bpf/programs.h"
+#include "trace/live/cuts/inheritance.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct collection {
+	uint32_t slot;
+	bool sampled;			 /* bpf/abi_sample.h */
+	struct inheritance *inheritance; /* NULL: the process is no child of a traced one */
+	VEC(struct live_block) blocks;
+};
+
+int live_slot_of(const struct live *live, pid_t pid, uint32_t *ret_slot)
+{
+	/* The newest image is the last one. */
+	for (size_t slot = live->slots.all.len; slot-- > 0;) {
+		const struct live_process *process = live->slots.all.data[slot];
+
+		if (!process || process->pid != pid || process->ended || process->placeholder)
+			continue;
+		*ret_slot = (uint32_t)slot;
+		return 0;
+	}
+	return -ESRCH;
+}
+
+uint32_t live_image_of(const struct live *live, uint32_t slot)
+{
+	return live->slots.all.data[slot]->image.n;
+}
+
+enum live_older live_older_blocks(const struct live *live, uint32_t slot)
+{
+	const struct live_process *process = live->slots.all.data[slot];
+
+	if (!process->older_blocks)
+		return LIVE_OLDER_NONE;
+	if (process->before.all)
+		return LIVE_OLDER_READ;
+	return process->before.was_read ? LIVE_OLDER_PARTLY : LIVE_OLDER_UNKNOWN;
+}
+
+const struct ranges *live_areas(const struct live *live, uint32_t slot)
+{
+	return &live_process_at(live, (slot_t){ slot })->regions.areas;
+}
+
+const struct allocator_family *live_family_of(const struct live *live, uint16_t fn)
+{
+	return allocator_family_numbered(ABI_FAMILY(live->programs->traits[fn]));
+}
+
+int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n)
+{
+	pid_t *pids = calloc(live->slots.all.len + 1, sizeof(*pids));
+	size_t n = 0;
+
+	if (!pids)
+		return -ENOMEM;
+	vec_foreach(&live->slots.all, p)
+		if (*p && !(*p)->ended && !(*p)->placeholder)
+			pids[n++] = (*p)->pid;
+	*ret_pids = pids;
+	*ret_n = n;
+	return 0;
+}
+
+static bool holds(const struct collection *c, const struct walked_block *walked)
+{
+	if (ABI_BLOCK_SLOT(walked->key) == c->slot)
+		return walked->freed_era == BLOCK_LIVE;
+	return c->inheritance && inheritance_got(c->inheritance, c->slot, walked) &&
+	       !inheritance_has_freed(c->inheritance, c->slot, walked->key);
+}
+
+static int on_block(const struct walked_block *walked, void *userdata)
+{
+	struct collection *c = userdata;
+
+	if (!holds(c, walked))
+		return 0;
+	return vec_push(&c->blocks,
+			(struct live_block){ .addr = ABI_BLOCK_ADDR(walked->key),
+					     .size = c->sampled ? abi_sampled_size(walked->block) :
+								  ABI_BLOCK_SIZE(walked->block),
+					     .stack = walked->block->stack,
+					     .fn = c->sampled ? ABI_FN_SAMPLED :
+								ABI_BLOCK_FN(walked->block) });
+}
+
+static int by_address(const void *item_a, const void *item_b)
+{
+	const struct live_block *a = item_a, *b = item_b;
+
+	return (a->addr > b->addr) - (a->addr < b->addr);
+}
+
+/* A block can pass from a table into a map, or to another process, between the readings of both. */
+static size_t without_repeats(struct live_block *blocks, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || blocks[kept - 1].addr != blocks[i].addr)
+			blocks[kept++] = blocks[i];
+	return kept;
+}
+
+int live_blocks(const struct live *live, uint32_t slot, uint64_t deadline_ns,
+		struct live_block **ret_blocks, size_t *ret_n)
+{
+	struct collection c = { .slot = slot,
+				.sampled = programs_has_samples(live->programs, slot) };
+	int r = 0;
+
+	if (shared_proc(live->programs, (slot_t){ slot })->parent != ABI_NO_SLOT)
+		r = inheritance_new(live->programs, &c.inheritance);
+	if (r == 0)
+		r = block_walk(live->programs, c.inheritance != NULL, deadline_ns, on_block, &c);
+	inheritance_free(c.inheritance);
+	if (r < 0) {
+		vec_done(&c.blocks);
+		return r;
+	}
+	if (c.blocks.len)
+		qsort(c.blocks.data, c.blocks.len, sizeof(c.blocks.data[0]), by_address);
+	*ret_n = without_repeats(c.blocks.data, c.blocks.len);
+	*ret_blocks = c.blocks.data;
+	return 0;
+}

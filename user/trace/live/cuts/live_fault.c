@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/live/cuts/live_fault.h"
+
+#include "base/clock.h"
+#include "bpf/abi_heap_error.h"
+#include "memtraced.skel.h"
+#include "trace/bpf/bpf_batch.h"
+#include "trace/live/cuts/live_blocks.h"
+#include "trace/live/cuts/live_cuts.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+
+/* Events wait meanwhile, so that a table of all the host's blocks must not hold them up. */
+#define LIMIT_NS 2000000000ULL
+
+struct search {
+	uint32_t slot;
+	bool found;
+	struct near_block best;
+	struct record_fault *record;
+};
+
+uint64_t near_block_distance(const struct near_block *block, uint64_t addr)
+{
+	uint64_t size = block->size ? block->size : 1, distance;
+
+	if (addr >= block->addr && addr - block->addr < size)
+		return 0;
+	distance = addr < block->addr ? block->addr - addr : addr - block->addr - size + 1;
+	return distance <= LIVE_FAULT_NEAR ? distance : UINT64_MAX;
+}
+
+bool near_block_is_better(const struct near_block *a, const struct near_block *b, uint64_t addr)
+{
+	uint64_t of_a = near_block_distance(a, addr), of_b = near_block_distance(b, addr);
+
+	return of_a != of_b ? of_a < of_b : b->freed && !a->freed;
+}
+
+static bool take(struct search *search, const struct near_block *block)
+{
+	uint64_t addr = search->record->addr;
+
+	if (near_block_distance(block, addr) == UINT64_MAX ||
+	    (search->found && !near_block_is_better(block, &search->best, addr)))
+		return false;
+	search->found = true;
+	search->best = *block;
+	search->record->block = block->addr;
+	search->record->block_size = block->size;
+	search->record->freed = block->freed;
+	return true;
+}
+
+static int find_live(const struct live *live, struct search *search)
+{
+	_cleanup_free_ struct live_block *blocks = NULL;
+	size_t n = 0;
+	int r = live_blocks(live, search->slot, clock_monotonic_ns() + LIMIT_NS, &blocks, &n);
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const struct near_block block = { blocks[i].addr, blocks[i].size, false };
+
+		if (!take(search, &block))
+			continue;
+		search->record->block_fn = blocks[i].fn;
+		search->record->block_stack = blocks[i].stack;
+	}
+	return r;
+}
+
+static int on_freed(const void *keys, const void *values, size_t n, void *userdata)
+{
+	const struct abi_freed *freed = values;
+	struct search *search = userdata;
+	const uint64_t *key = keys;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct near_block block = { ABI_BLOCK_ADDR(key[i]),
+						  ABI_BLOCK_SIZE(&freed[i].block), true };
+
+		if (ABI_BLOCK_SLOT(key[i]) != search->slot || !take(search, &block))
+			continue;
+		search->record->block_fn = ABI_BLOCK_FN(&freed[i].block);
+		search->record->block_stack = freed[i].block.stack;
+		search->record->freed_fn = freed[i].fn;
+		search->record->freed_stack = freed[i].stack;
+	}
+	return 0;
+}
+
+/* Those that --heap-errors remembers. */
+static int find_freed(const struct live *live, struct search *search)
+{
+	if (!live->opts.heap_errors)
+		return 0;
+	return bpf_batch_read(bpf_map__fd(live->programs->skel->maps.freed_blocks),
+			      sizeof(uint64_t), sizeof(struct abi_freed), on_freed, search);
+}
+
+int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
+{
+	struct record record = { .type = RECORD_FAULT,
+				 .fault = { .slot = live_image_of(live, ev->head.slot),
+					    .tid = ev->tid,
+					    .signal = ev->signal,
+					    .code = ev->code,
+					    .has_addr = ev->has_addr,
+					    .addr = ev->addr,
+					    .stack = ev->stack,
+					    .time_ns = ev->head.time_ns } };
+	struct search search = { .slot = ev->head.slot, .record = &record.fault };
+	int r = 0;
+
+	if (ev->has_addr)
+		r = find_live(live, &search);
+	if (ev->has_addr && r == 0)
+		r = find_freed(live, &search);
+	/* What is known is said without a block, too. */
+	return r == -ENOMEM ? r : live_emit(live, &record);
+}

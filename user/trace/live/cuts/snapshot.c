@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/live/cuts/snapshot.h"
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "bpf/abi_sample.h"
+#include "memtraced.skel.h"
+#include "trace/bpf/bpf_batch.h"
+#include "trace/bpf/programs.h"
+#include "trace/kernel/urgent.h"
+#include "trace/live/cuts/block_walk.h"
+#include "trace/live/cuts/inheritance.h"
+#include "trace/record/record.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct snapshot {
+	const struct programs *programs;
+	const struct snapshot_process *processes;
+	size_t n_processes;
+	uint32_t cut, young_tick;
+	struct hashmap *by_key;
+	VEC(struct snapshot_site *) order;
+	struct snapshot_site *sorted;
+	VEC(uint32_t) forked;		 /* wanted slots that may hold inherited blocks */
+	struct inheritance *inheritance; /* read when there are forked ones, as are: */
+	struct descendants *descendants;
+};
+
+static uint64_t site_hash(const void *item)
+{
+	const struct snapshot_site *s = item;
+
+	return hash_u64(s->stack ^ (uint64_t)s->slot << 16 ^ s->fn);
+}
+
+static bool site_equal(const void *a, const void *b)
+{
+	const struct snapshot_site *x = a, *y = b;
+
+	return x->stack == y->stack && x->slot == y->slot && x->fn == y->fn;
+}
+
+static const struct hashmap_ops site_ops = { site_hash, site_equal, free };
+
+static bool wanted(const struct snapshot *s, uint32_t slot)
+{
+	return slot < s->n_processes && s->processes[slot].wanted;
+}
+
+static struct snapshot_site *site_find(const struct snapshot *s, uint32_t slot, uint16_t fn,
+				       uint64_t stack)
+{
+	const struct snapshot_site key = { .stack = stack, .slot = slot, .fn = fn };
+
+	return hashmap_find(s->by_key, &key);
+}
+
+static struct snapshot_site *site_get(struct snapshot *s, uint32_t slot, uint16_t fn,
+				      uint64_t stack)
+{
+	struct snapshot_site *site = site_find(s, slot, fn, stack);
+
+	if (site)
+		return site;
+	site = malloc(sizeof(*site));
+	if (!site)
+		return NULL;
+	*site = (struct snapshot_site){ .stack = stack, .slot = slot, .fn = fn };
+	site->oldest_tick = UINT32_MAX;
+	if (hashmap_insert(s->by_key, site)) {
+		free(site);
+		return NULL;
+	}
+	return vec_push(&s->order, site) ? NULL : site;
+}
+
+static void add_counts(struct abi_site_counts *sum, const struct abi_site_counts *c)
+{
+	sum->live_bytes += c->live_bytes;
+	sum->live_blocks += c->live_blocks;
+	sum->allocs += c->allocs;
+	sum->bytes += c->bytes;
+	sum->temporary += c->temporary;
+	sum->missed_frees += c->missed_frees;
+	sum->bytes_variance += c->bytes_variance;
+	sum->samples += c->samples;
+	if (c->most_beyond > sum->most_beyond)
+		sum->most_beyond = c->most_beyond;
+}
+
+/* Has it changed since the cut, or is about to? */
+static bool is_saved(const struct snapshot *s, const struct abi_site *site)
+{
+	return (site->cut_epoch & ~ABI_CUT_BUSY) == s->cut;
+}
+
+/*
+ * The value at the cut is the saved one when the site has changed since. Its share of the peak is
+ * what was saved at the first change after that peak, or what it holds if there was none.
+ */
+static int64_t peak_at_cut(const struct snapshot *s, const struct abi_site *site, uint32_t slot)
+{
+	const struct abi_proc *proc = &s->programs->procs[slot];
+	bool proc_saved = proc->cut_epoch == s->cut;
+	uint32_t epoch = proc_saved ? proc->cut_peak_epoch : proc->peak_epoch;
+
+	if (is_saved(s, site))
+		return site->cut_peak_bytes;
+	return site->peak_epoch == epoch ? site->peak_bytes : site->now.live_bytes;
+}
+
+static int on_site(struct snapshot *s, const struct abi_site_key *key, const struct abi_site *value)
+{
+	struct snapshot_site *site;
+
+	if (!wanted(s, key->slot))
+		return 0;
+	site = site_get(s, key->slot, key->fn, key->stack);
+	if (!site)
+		return -ENOMEM;
+	site->touched = true;
+	add_counts(&site->counts, is_saved(s, value) ? &value->cut : &value->now);
+	site->peak_bytes += peak_at_cut(s, value, key->slot);
+	return 0;
+}
+
+static int on_sites(const void *keys, const void *values, size_t n, void *userdata)
+{
+	const struct abi_site_key *key = keys;
+	const struct abi_site *value = values;
+	const struct snapshot *s = userdata;
+	int fd = bpf_map__fd(s->programs->skel->maps.sites), r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct abi_site again = value[i];
+
+		/* It may have been copied while it was saved: what is saved stands by now. */
+		if (is_saved(s, &again))
+			r = urgent_lookup(fd, &key[i], &again);
+		if (r == 0)
+			r = on_site(userdata, &key[i], &again);
+	}
+	return r;
+}
+
+/*
+ * The first change after the cut saves the counts and then sets cut_epoch: a copy made while that
+ * happens may have half of each, one that has the same epoch before and after has not.
+ */
+static void copy_site(struct abi_site *copy, const struct abi_site *site)
+{
+	uint32_t before, after;
+
+	do {
+		before = __atomic_load_n(&site->cut_epoch, __ATOMIC_ACQUIRE);
+		*copy = *site;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		after = __atomic_load_n(&site->cut_epoch, __ATOMIC_RELAXED);
+	} while ((before ^ after) & ~ABI_CUT_BUSY);
+	copy->cut_epoch = after;
+}
+
+static int read_site_table(struct snapshot *s)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ABI_SITE_ENTRIES && r == 0; i++) {
+		const struct abi_site_entry *e = &s->programs->sites[i];
+		struct abi_site copy;
+
+		if (__atomic_load_n(&e->state, __ATOMIC_ACQUIRE) != ABI_SITE_USED)
+			continue;
+		copy_site(&copy, &e->site);
+		r = on_site(s, &e->key, &copy);
+	}
+	return r;
+}
+
+static uint16_t function_of(const struct snapshot *s, uint32_t slot, const struct abi_block *block)
+{
+	return programs_has_samples(s->programs, slot) ? ABI_FN_SAMPLED : ABI_BLOCK_FN(block);
+}
+
+/* For how many it counts, in the unit of abi_site_counts. */
+static int64_t blocks_of(const struct snapshot *s, uint32_t slot, const struct abi_block *block)
+{
+	if (!programs_has_samples(s->programs, slot))
+		return 1;
+	return (int64_t)abi_sample_blocks(ABI_BLOCK_SIZE(block), abi_sampled_size(block));
+}
+
+/* What a sample's weight goes beyond itself: of its own process's samples. */
+static uint64_t beyond_of(const struct snapshot *s, const struct walked_block *walked)
+{
+	const struct abi_proc *owner = &s->programs->procs[ABI_BLOCK_SLOT(walked->key)];
+
+	return abi_sampled_beyond(walked->block, owner->sample_interval);
+}
+
+/* What is unknown of the number of live blocks; the programs count that of all allocations. */
+static uint64_t variance_of(const struct snapshot *s, uint32_t slot,
+			    const struct walked_block *walked)
+{
+	const struct abi_block *block = walked->block;
+
+	if (!programs_has_samples(s->programs, slot))
+		return 0;
+	return abi_sample_variance(ABI_BLOCK_SIZE(block), abi_sampled_size(block),
+				   beyond_of(s, walked));
+}
+
+/* A live sample of the site. */
+static void add_live_sample(const struct snapshot *s, struct snapshot_site *site,
+			    const struct walked_block *walked)
+{
+	const struct abi_block *block = walked->block;
+	uint64_t variance, beyond;
+
+	if (!programs_has_samples(s->programs, site->slot))
+		return;
+	variance = variance_of(s, site->slot, walked);
+	beyond = abi_sample_blocks_beyond((uint64_t)blocks_of(s, site->slot, block), variance);
+	if (beyond > site->live_beyond)
+		site->live_beyond = beyond;
+	site->blocks_variance += variance;
+	site->live_variance += (double)ABI_BLOCK_SIZE(block) * (double)beyond_of(s, walked);
+	site->live_samples++;
+}
+
+/* A live block, its own or inherited. How old blocks from before the attach are is not known. */
+static void add_age(const struct snapshot *s, struct snapshot_site *site,
+		    const struct abi_block *block)
+{
+	uint64_t ticks = (uint64_t)s->processes[site->slot].last_tick + 1;
+	uint64_t part = block->tick * (uint64_t)RECORD_BIRTHS / ticks;
+
+	if (block->tick >= s->young_tick) {
+		site->young_bytes += ABI_BLOCK_SIZE(block);
+		site->young_blocks += blocks_of(s, site->slot, block);
+	}
+	if (site->fn == RECORD_BEFORE_ATTACH)
+		return;
+	if (block->tick < site->oldest_tick)
+		site->oldest_tick = block->tick;
+	if (block->tick > site->newest_tick)
+		site->newest_tick = block->tick;
+	/* born since the ticks were read: in the last part */
+	site->born_bytes[part < RECORD_BIRTHS ? part : RECORD_BIRTHS - 1] += ABI_BLOCK_SIZE(block);
+}
+
+static int add_inherited(struct snapshot *s, const struct walked_block *walked)
+{
+	const struct abi_block *block = walked->block;
+	int64_t size = ABI_BLOCK_SIZE(block);
+	size_t n;
+	const uint32_t *descendants =
+		descendants_of(s->descendants, ABI_BLOCK_SLOT(walked->key), &n);
+
+	for (const uint32_t *child = descendants; child < descendants + n; child++) {
+		struct snapshot_site *site;
+
+		if (!inheritance_got(s->inheritance, *child, walked))
+			continue;
+		site = site_get(s, *child, function_of(s, *child, block), block->stack);
+		if (!site)
+			return -ENOMEM;
+		site->inherited_bytes += size;
+		site->inherited_blocks += blocks_of(s, site->slot, block);
+		site->counts.live_bytes += size;
+		site->counts.live_blocks += blocks_of(s, site->slot, block);
+		site->inherited_variance += variance_of(s, *child, walked);
+		if (!inheritance_has_freed(s->inheritance, *child, walked->key))
+			add_live_sample(s, site, walked);
+		site->peak_bytes += size;
+		add_age(s, site, block);
+	}
+	return 0;
+}
+
+static int on_block(const struct walked_block *walked, void *userdata)
+{
+	uint32_t slot = ABI_BLOCK_SLOT(walked->key);
+	const struct abi_block *block = walked->block;
+	struct snapshot *s = userdata;
+
+	if (walked->freed_era == BLOCK_LIVE && wanted(s, slot)) {
+		struct snapshot_site *site =
+			site_find(s, slot, function_of(s, slot, block), block->stack);
+
+		/* Else it is of after the cut, or its site found no room, which was counted. */
+		if (site) {
+			add_age(s, site, block);
+			add_live_sample(s, site, walked);
+		}
+	}
+	return s->forked.len ? add_inherited(s, walked) : 0;
+}
+
+static int compare_sites(const void *a, const void *b)
+{
+	const struct snapshot_site *x = a, *y = b;
+
+	return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+/* An estimate in whole blocks: where a sample is live, one is. */
+static int64_t whole_blocks(int64_t parts, bool any)
+{
+	const int64_t half = INT64_C(1) << (ABI_SAMPLE_BLOCK_SHIFT - 1);
+	int64_t blocks = (parts + half) >> ABI_SAMPLE_BLOCK_SHIFT;
+
+	return blocks < 1 && any ? 1 : blocks;
+}
+
+/* Rounded up: of what is no whole number less is not known. */
+static uint64_t whole_variance(uint64_t parts)
+{
+	return parts ? ((parts - 1) >> ABI_SAMPLE_VARIANCE_SHIFT) + 1 : 0;
+}
+
+/* From parts of blocks, once all that makes a site has been added up. */
+static void round_blocks(struct snapshot_site *site)
+{
+	struct abi_site_counts *counts = &site->counts;
+
+	counts->live_blocks = whole_blocks(counts->live_blocks, counts->live_bytes > 0);
+	counts->allocs = (uint64_t)whole_blocks((int64_t)counts->allocs, counts->bytes > 0);
+	site->inherited_blocks = whole_blocks(site->inherited_blocks, site->inherited_bytes > 0);
+	site->young_blocks = whole_blocks(site->young_blocks, site->young_bytes > 0);
+	if (counts->allocs < (uint64_t)counts->live_blocks && !site->inherited_bytes)
+		counts->allocs = (uint64_t)counts->live_blocks;
+	site->blocks_variance = whole_variance(site->blocks_variance);
+	site->allocs_variance = whole_variance(counts->allocs_variance);
+	site->inherited_variance = whole_variance(site->inherited_variance);
+	counts->temporary = 0;
+	counts->missed_frees =
+		(uint64_t)whole_blocks((int64_t)counts->missed_frees, counts->missed_frees > 0);
+}
+
+static int sort_sites(struct snapshot *s)
+{
+	s->sorted = calloc(s->order.len + 1, sizeof(*s->sorted));
+	if (!s->sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->order.len; i++) {
+		s->sorted[i] = *s->order.data[i];
+		if (programs_has_samples(s->programs, s->sorted[i].slot))
+			round_blocks(&s->sorted[i]);
+	}
+	qsort(s->sorted, s->order.len, sizeof(*s->sorted), compare_sites);
+	return 0;
+}
+
+static int read_maps(struct snapshot *s, bool blocks)
+{
+	const struct memtraced_bpf *skel = s->programs->skel;
+	int r = bpf_batch_read(bpf_map__fd(skel->maps.sites), sizeof(struct abi_site_key),
+			       sizeof(struct abi_site), on_sites, s);
+
+	if (r == 0)
+		r = read_site_table(s);
+	if (r == 0 && blocks && s->forked.len)
+		r = inheritance_new(s->programs, &s->inheritance);
+	if (r == 0 && blocks && s->forked.len)
+		r = descendants_new(s->programs, s->forked.data, s->forked.len, s->n_processes,
+				    &s->descendants);
+	if (r == 0 && blocks)
+		r = block_walk(s->programs, s->forked.len > 0, 0, on_block, s);
+	return r ? r : sort_sites(s);
+}
+
+int snapshot_new(const struct programs *programs, const struct snapshot_process *processes,
+		 size_t n, bool blocks, uint32_t young_tick, struct snapshot **ret_snapshot)
+{
+	_cleanup_(snapshot_free_p) struct snapshot *s = calloc(1, sizeof(*s));
+	bool any = false;
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->programs = programs;
+	s->processes = processes;
+	s->n_processes = n;
+	s->young_tick = young_tick;
+	s->cut = programs->control->cut_epoch;
+	for (size_t i = 0; i < n; i++) {
+		any |= processes[i].wanted;
+		if (!processes[i].wanted || !processes[i].forked)
+			continue;
+		r = vec_push(&s->forked, processes[i].slot);
+		if (r)
+			return r;
+	}
+	r = hashmap_new(&site_ops, &s->by_key);
+	if (r)
+		return r;
+	/* Mapping the table of blocks alone takes 5 ms. */
+	r = any ? read_maps(s, blocks) : sort_sites(s);
+	if (r)
+		return r;
+	*ret_snapshot = TAKE_PTR(s);
+	return 0;
+}
+
+void snapshot_free(struct snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	hashmap_free(snapshot->by_key);
+	inheritance_free(snapshot->inheritance);
+	descendants_free(snapshot->descendants);
+	vec_done(&snapshot->order);
+	vec_done(&snapshot->forked);
+	free(snapshot->sorted);
+	free(snapshot);
+}
+
+const struct snapshot_site *snapshot_sites(const struct snapshot *snapshot, size_t *ret_n)
+{
+	*ret_n = snapshot->order.len;
+	return snapshot->sorted;
+}

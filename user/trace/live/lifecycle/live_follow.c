@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Follows processes: birth, exec and death. */
+#include "bpf/abi.h"
+#include "memtraced.skel.h"
+#include "target/process.h"
+#include "trace/kernel/urgent.h"
+#include "trace/live/code/live_code.h"
+#include "trace/live/lifecycle/live_lifecycle.h"
+#include "trace/live/probes/live_probes.h"
+#include "trace/live/regions/live_regions.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
+#include "trace/live/stacks/live_stacks.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Has no link counted for the image so far? */
+static bool waits_for_links(const struct live *live, const struct abi_proc *proc)
+{
+	/* The program that began it may have read that links are shared before they were not. */
+	return proc->state == ABI_PROC_PENDING ||
+	       (proc->state == ABI_PROC_ACTIVE && !proc->owner && !live->programs->control->shared);
+}
+
+static const struct abi_proc *abi_of(const struct live *live, const struct live_process *process)
+{
+	return shared_proc(live->programs, process->slot);
+}
+
+int live_map_process(struct live *live, struct live_process *process, uint64_t time_ns,
+		     bool in_time)
+{
+	bool pending = waits_for_links(live, abi_of(live, process)), late = false;
+	_cleanup_free_ char *exe = NULL, *command = NULL;
+	struct process_info info = {};
+	struct record record = { .type = RECORD_PROCESS };
+	int r;
+
+	(void)process_exe(process->pid, &exe); /* gone: unknown */
+	(void)process_command(process->pid, &command);
+	(void)process_info_read(process->pid, &info); /* gone: unknown */
+	if (!live_may_show(live, process->pid, process->image)) {
+		free(exe);
+		free(command);
+		exe = command = NULL;
+		info = (struct process_info){};
+	}
+	if (*info.comm)
+		live_process_set_comm(process, info.comm);
+	record.process = (struct record_process){
+		.slot = process->image.n,
+		.pid = process->pid,
+		.ppid = info.ppid,
+		.parent_slot = RECORD_NO_SLOT,
+		.prev_slot = process->prev_image.n,
+		.root = process->root,
+		.time_ns = time_ns,
+		.comm = process->comm,
+		.exe = exe,
+		.depth = process->depth,
+		.command = command,
+	};
+	live->any_traced = true;
+	r = live_emit(live, &record);
+	if (r)
+		return r;
+	/* The idle tasks have no entry in /proc. */
+	if (live->opts.code && process->pid) {
+		r = live_unwind_process(live, process);
+		if (r == 0)
+			r = live_add_maps(live, process, time_ns, &late);
+		if (r == 0)
+			r = live_unwind_sync(live);
+		if (r == 0)
+			r = live_note_translator(live, process);
+		if (r == 0)
+			r = live_watch_loader(live, process);
+		if (r == 0)
+			r = live_attach_all(live, process, &late);
+		if (r == -ESRCH && !in_time) /* ended already: nothing to attach to */
+			r = 0;
+		/* Nothing told of what came between the reading and the probe of its linker. */
+		if (r == 0 && live->opts.watch_code && process->links.own && !live->opts.held)
+			r = live_on_code_unwatched(live, process);
+		if (r)
+			return r;
+	}
+	if (!in_time && late && live->opts.features)
+		live_count_loss(live, process, LOSS_ATTACHED_LATE);
+	if (pending)
+		shared_activate(live->programs, process->slot, live_owner(live, process));
+	return 0;
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+int live_rename(struct live *live, struct live_process *process, const char *comm)
+{
+	const struct record record = {
+		.type = RECORD_NAME,
+		.name = { .slot = process->image.n, .comm = process->comm },
+	};
+
+	if (process->placeholder || strncmp(process->comm, comm, sizeof(process->comm)) == 0)
+		return 0;
+	live_process_set_comm(process, comm);
+	return live_emit(live, &record);
+}
+
+int live_read_running(struct live *live)
+{
+	uint64_t peak;
+	int r = 0;
+
+	vec_foreach(&live->slots.all, p) {
+		struct live_process *process = *p;
+		char comm[sizeof(process->comm)];
+
+		/* The idle tasks have no entry in /proc. */
+		if (r || !process || process->ended || process->placeholder || !process->pid ||
+		    !live_may_show(live, process->pid, process->image) ||
+		    process_comm(process->pid, comm) < 0)
+			continue;
+		if (process_peak_rss(process->pid, &peak) < 0)
+			peak = 0;
+		/* It runs still, and so its number was no other's. */
+		if (!live_is_current(live, process->pid, process->image))
+			continue;
+		live_rss_peak_note(&process->rss_peak, peak);
+		r = live_rename(live, process, comm);
+	}
+	return r;
+}
+
+int live_end_image(struct live *live, struct live_process *process, enum record_end how, int value,
+		   uint64_t time_ns)
+{
+	struct record record = {
+		.type = RECORD_PROCESS_END,
+		.process_end = { .slot = process->image.n,
+				 .how = how,
+				 .value = value,
+				 .time_ns = time_ns },
+	};
+	int r;
+
+	r = live_death_by_oom(live, process, &record.process_end);
+	if (r == 0)
+		r = live_release_stacks(live, process);
+	if (r == 0)
+		r = live_record_changes(live, process, true);
+	if (r == 0)
+		r = live_judge_allocator(live, process);
+	if (r == 0 && how == RECORD_END_SIGNAL)
+		r = live_emit_death(live, process, value);
+	if (r)
+		return r;
+	live_process_end(process, (time_ns - live->start_ns) / ABI_TICK_NS);
+	live_unwind_end(process);
+	return process->placeholder ? 0 : live_emit(live, &record);
+}
+
+/*
+ * A forked child: it has its parent's mappings and blocks. Its events count from its first
+ * instruction when its links are in before it runs, that is when it is held or links are shared.
+ */
+static int on_child(struct live *live, const struct abi_ev_process *ev, struct live_process *parent)
+{
+	bool pending = waits_for_links(live, shared_proc(live->programs, event_slot(&ev->head)));
+	bool uncounted = ev->head.time_ns < live->links.shared_ns;
+	bool late = false, any = false;
+	struct live_process *child;
+	const struct image_origin origin = { .placeholder = parent->placeholder,
+					     .older_blocks = parent->older_blocks,
+					     .unwanted = parent->unwanted,
+					     .comm = ev->comm };
+	int r = live_process_new(live, event_slot(&ev->head), ev->pid, &origin, &child);
+	struct record record = {
+		.type = RECORD_PROCESS,
+		.process = { .slot = shared_proc(live->programs, event_slot(&ev->head))->image,
+			     .pid = ev->pid,
+			     .ppid = parent->pid,
+			     .parent_slot = parent->image.n,
+			     .prev_slot = RECORD_NO_SLOT,
+			     .inherits = true,
+			     .time_ns = ev->head.time_ns,
+			     .comm = ev->comm,
+			     .depth = live->depth },
+	};
+
+	if (r)
+		return r;
+	live_rss_peak_begin(&child->rss_peak, 0);
+	live_existing_fork(parent, child);
+	live_links_fork(parent, child);
+	if (child->unwanted)
+		return 0;
+	r = live_code_fork(live, parent, child);
+	if (r == 0)
+		r = live_regions_fork(parent, child);
+	if (r == 0)
+		r = live_emit(live, &record);
+	if (r || !(pending || uncounted))
+		return r;
+	r = live_share_for_child(live);
+	vec_foreach(&child->code.ranges, range) {
+		if (r || !range->object)
+			continue;
+		any |= object_has_allocator(range->object);
+		if (!pending) /* ended, or another image by now: what it did so far was not seen */
+			continue;
+		r = live_attach(live, range->object, live_owner(live, child), child->pid, &late);
+		if (r == -ESRCH) { /* ended already: nothing to attach to */
+			r = 0;
+			break;
+		}
+	}
+	if (r)
+		return r;
+	if (child->links.translator && live->opts.allocations)
+		live_count_loss(live, child, LOSS_NO_ALLOCATOR);
+	else if (any && !live->opts.held)
+		live_count_loss(live, child, LOSS_ATTACHED_LATE);
+	if (pending)
+		shared_activate(live->programs, child->slot, live_owner(live, child));
+	return 0;
+}
+
+static int on_forked(struct live *live, const struct abi_ev_process *ev)
+{
+	struct live_process *parent = live_process_at(live, (slot_t){ ev->old_slot });
+	int r;
+
+	if (!parent) {
+		live_count_loss(live, NULL, LOSS_STATE);
+		return 0;
+	}
+	if (!(ev->flags & ABI_PROCESS_SHARES_MM))
+		return on_child(live, ev, parent);
+	/*
+	 * A child in its parent's address space. Filtered links know thread groups, not address
+	 * spaces, and do not see it: shared links take over. Where it does not wait for them, or
+	 * there are none, what it does before its exec or end is lost.
+	 */
+	if (parent->placeholder)
+		return 0;
+	if (!abi_of(live, parent)->owner && ev->head.time_ns >= parent->links.shared_ns)
+		return 0;
+	if (live->opts.held || live_shares_for_children(live)) {
+		r = live->programs->control->shared ? 0 : live_go_shared(live);
+		if (r)
+			return r;
+	}
+	if (!live->opts.held || !live->programs->control->shared)
+		live_count_loss(live, parent, LOSS_SHARED_MEMORY);
+	if (!live->programs->control->shared || !abi_of(live, parent)->owner)
+		return 0;
+	live_leave_own(live, parent);
+	return 0;
+}
+
+/*
+ * A process that we were told of. Links filtered to one that has ended meanwhile are refused, which
+ * is no fault; its end is told next.
+ */
+static int map_newcomer(struct live *live, struct live_process *process, uint64_t time_ns,
+			bool in_time)
+{
+	int r = live_map_process(live, process, time_ns, in_time);
+
+	if (r != -ESRCH)
+		return r;
+	if (!in_time)
+		live_count_loss(live, process, LOSS_ATTACHED_LATE);
+	return 0;
+}
+
+static int on_execed(struct live *live, const struct abi_ev_process *ev)
+{
+	struct live_process *old = live_process_at(live, (slot_t){ ev->old_slot }), *process;
+	struct image_origin origin = { .alone = ev->flags & ABI_PROCESS_ALONE,
+				       .unwanted = ev->flags & ABI_PROCESS_UNWANTED,
+				       .comm = ev->comm };
+	bool replaced = old && !(ev->flags & ABI_PROCESS_SHARES_MM);
+	int r;
+
+	if (replaced)
+		live_rss_peak_end(&old->rss_peak, ev);
+	r = replaced ? live_end_image(live, old, RECORD_END_EXEC, 0, ev->head.time_ns) : 0;
+	if (r ||
+	    ev->head.slot == ABI_NO_SLOT) /* the new image is not counted, nor what it starts */
+		return r;
+	origin.exe_known =
+		ev->flags & ABI_PROCESS_KNOWN_FILE &&
+		shared_proc(live->programs, event_slot(&ev->head))->state != ABI_PROC_PENDING;
+	if (replaced) {
+		origin.root = old->root;
+		origin.replaced = old->placeholder ? NULL : old;
+	}
+	r = live_process_new(live, event_slot(&ev->head), ev->pid, &origin, &process);
+	if (r)
+		return r;
+	live_rss_peak_begin(&process->rss_peak, ev->peak_pages);
+	if (process->unwanted)
+		return 0;
+	r = live_unwind_image(live, process, ev->flags >> ABI_PROCESS_NOTED_SHIFT);
+	if (r)
+		return r;
+	return map_newcomer(live, process, ev->head.time_ns, live->opts.held);
+}
+
+static int on_exited(struct live *live, const struct abi_ev_process *ev)
+{
+	struct live_process *process = live_process_at(live, event_slot(&ev->head));
+	int status = ev->exit_code, r;
+
+	if (ev->flags & ABI_PROCESS_SHARES_MM)
+		return 0;
+	if (!process) {
+		live_count_loss(live, NULL, LOSS_STATE);
+		return 0;
+	}
+	if (process->ended)
+		return 0;
+	live_rss_peak_end(&process->rss_peak, ev);
+	r = live_rename(live, process, ev->comm);
+	if (r)
+		return r;
+	if (ev->flags & ABI_PROCESS_HIDDEN)
+		return live_end_image(live, process, RECORD_END_HIDDEN, 0, ev->head.time_ns);
+	if (ev->exit_code == UINT32_MAX)
+		return live_end_image(live, process, RECORD_END_UNKNOWN, 0, ev->head.time_ns);
+	if (WIFSIGNALED(status))
+		return live_end_image(live, process, RECORD_END_SIGNAL, WTERMSIG(status),
+				      ev->head.time_ns);
+	return live_end_image(live, process, RECORD_END_EXIT, WEXITSTATUS(status),
+			      ev->head.time_ns);
+}
+
+/* A process of the host or cgroup did something for the first time. */
+static int on_seen(struct live *live, const struct abi_ev_process *ev)
+{
+	const struct image_origin origin = { .comm = ev->comm };
+	struct live_process *process;
+	int r = live_process_new(live, event_slot(&ev->head), ev->pid, &origin, &process);
+
+	if (r)
+		return r;
+	return map_newcomer(live, process, ev->head.time_ns, true);
+}
+
+int live_on_process_event(struct live *live, const struct abi_ev_process *ev)
+{
+	switch (ev->head.type) {
+	case ABI_EV_FORK:
+		return on_forked(live, ev);
+	case ABI_EV_EXEC:
+		return on_execed(live, ev);
+	case ABI_EV_EXIT:
+		return on_exited(live, ev);
+	case ABI_EV_SEEN:
+		return on_seen(live, ev);
+	}
+	return -EBADMSG;
+}
+
+int live_end_unseen(struct live *live, struct live_process *process, uint32_t flags)
+{
+	const int fd = bpf_map__fd(live->programs->skel->maps.pids);
+	struct abi_ev_process ev = { .head = { .type = ABI_EV_EXIT, .slot = process->slot.n },
+				     .pid = process->pid,
+				     .flags = flags,
+				     .exit_code = UINT32_MAX };
+	uint32_t key = process->pid, slot;
+
+	if (urgent_lookup(fd, &key, &slot) || slot != process->slot.n || urgent_delete(fd, &key))
+		return 0; /* the programs have seen its end */
+	memcpy(ev.comm, process->comm, sizeof(ev.comm));
+	ev.head.time_ns = clock_monotonic_ns();
+	shared_end(live->programs, process->slot);
+	return live_on_process_event(live, &ev);
+}
+
+int live_end_hidden(struct live *live)
+{
+	int r = 0;
+
+	if (!live->opts.access.limited)
+		return 0;
+	vec_foreach(&live->slots.all, p) {
+		struct live_process *process = *p;
+
+		if (r == 0 && process && !process->ended && !process->placeholder &&
+		    !live_may_show(live, process->pid, process->image))
+			r = live_end_unseen(live, process, ABI_PROCESS_HIDDEN);
+	}
+	return r;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What comes from the ring while nobody drains (live_buffer_begin of trace/live/live.h). */
+#ifndef MEMTRACED_TRACE_LIVE_LIVE_BUFFER_H
+#define MEMTRACED_TRACE_LIVE_LIVE_BUFFER_H
+
+#include "trace/live/live_state.h"
+
+int live_buffer_new(struct live_buffer **ret_buffer);
+void live_buffer_free(struct live_buffer *buffer);
+DEFINE_CLEANUP(struct live_buffer, live_buffer_free)
+/* From the ring's callback. False: nothing is kept now, it is to be handled. */
+bool live_buffer_add(struct live_buffer *buffer, const void *data, size_t size);
+/* Events taken in since live_buffer_begin go to fn, in their order. Only after its end. */
+void live_buffer_drain(struct live *live, void (*fn)(struct live *live, const void *data));
+/* An event that could not be kept: 0 or negative errno. */
+int live_buffer_error(const struct live_buffer *buffer);
+/* Is there anything for it? */
+bool live_buffer_waits(const struct live *live);
+
+#endif

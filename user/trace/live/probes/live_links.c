@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * By which links processes are counted, those of their own or those that all share; and what tells
+ * of the code that they map.
+ *
+ * Programs that translate code of their own architecture have none: they copy a probe's breakpoint
+ * with the code, the kernel does not know the copy, and SIGTRAP ends the process. They are
+ * recognised by their executables' names, before they have translated anything.
+ */
+#include "trace/live/probes/live_probes.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "target/process.h"
+#include "target/process_list.h"
+#include "trace/bpf/link_home.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* For translators, on all of the host. */
+#define LOOK_EVERY_NS 1000000000ULL
+/*
+ * A process has links of its own, filtered to it, while there are few processes: others that use
+ * the same library then pay nothing. From OWN_LINK_FORKS followed forks on, one shared link per
+ * file serves all that come after: closing a link takes 40 ms (Linux 6.18), so links per child
+ * could not keep up with a build.
+ */
+#define OWN_LINK_FORKS 8
+
+void live_links_begin(struct live *live, bool shared)
+{
+	shared_set_links(live->programs, shared);
+	live->links.shared_ns = shared ? 0 : UINT64_MAX;
+}
+
+uint32_t live_owner(const struct live *live, const struct live_process *process)
+{
+	return live->programs->control->shared ? 0 : process->slot.n + 1;
+}
+
+int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t pid, bool *ret_late)
+{
+	size_t unprobed = object_unprobed(object);
+	int r;
+
+	if (!objects_probe(live->objects, object, owner) || object_attached(object, owner))
+		return 0;
+	if (owner && live_process_at(live, (slot_t){ owner - 1 })->links.translator)
+		return 0; /* it cannot bear breakpoints */
+	*ret_late |= object_is_probed(object);
+	if (owner)
+		live_process_at(live, (slot_t){ owner - 1 })->links.own = true;
+	r = objects_attach(live->objects, object, owner, owner ? pid : 0);
+	if (r)
+		return r;
+	if (object_unprobed(object) > unprobed) {
+		r = object_describe(object, live->sink.fn, live->sink.userdata);
+		if (r)
+			return r;
+	}
+	return owner ? 0 : objects_publish(live->objects, object);
+}
+
+/* Probes what is mapped. */
+int live_attach_all(struct live *live, struct live_process *process, bool *ret_late)
+{
+	vec_foreach(&process->code.ranges, range) {
+		int r = range->object ? live_attach(live, range->object, live_owner(live, process),
+						    process->pid, ret_late) :
+					0;
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/*
+ * Do samples and dynamic linkers tell of code? Not where there is a linker of another kind, which
+ * maps a library with probes before there are samples; and not by links that all processes of the
+ * host share: a breakpoint in everybody's linker would kill whoever runs on a translator, as
+ * Valgrind's programs do, which takes it for the program's own.
+ */
+static bool watches_code(const struct live *live)
+{
+	if (!live->opts.watch_code || (live->opts.both && live->depth == RECORD_DEPTH_EXACT))
+		return false;
+	return !live->opts.sampled ||
+	       !(live->programs->control->shared || live->links.unknown_loader);
+}
+
+int live_trace_calls(struct live *live)
+{
+	const bool watch = watches_code(live);
+	int r = 0;
+
+	/* The one begins before the other ends. */
+	if (!watch && live->links.n_calls == 0)
+		r = programs_attach_calls(live->programs, live->links.calls, &live->links.n_calls);
+	if (r)
+		return r;
+	programs_watch_code(live->programs, watch);
+	for (size_t i = 0; watch && i < live->links.n_calls; i++)
+		link_home_close(live->programs->link_home, live->links.calls[i]);
+	if (watch)
+		live->links.n_calls = 0;
+	return 0;
+}
+
+static bool has_unknown_loader(const struct live_process *process)
+{
+	bool loads = false;
+
+	vec_foreach(&process->code.ranges, range) {
+		if (!range->object)
+			continue;
+		if (object_is_loader(range->object))
+			return false;
+		loads |= !object_is_alone(range->object);
+	}
+	return loads;
+}
+
+int live_watch_loader(struct live *live, const struct live_process *process)
+{
+	if (!live->opts.watch_code || !live->opts.sampled || live->links.unknown_loader)
+		return 0;
+	live->links.unknown_loader = has_unknown_loader(process);
+	return live->links.unknown_loader ? live_trace_calls(live) : 0;
+}
+
+/*
+ * Does a translator run, which shared links would end? It is looked for once a second at most. 0 or
+ * negative errno.
+ */
+static int sharing_harms(struct live *live, bool *ret_harms)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+	_cleanup_free_ char *exe = NULL;
+	struct record record = { .type = RECORD_UNPROBED };
+	int r;
+
+	*ret_harms = now_ns < live->links.share_after_ns;
+	if (*ret_harms)
+		return 0;
+	r = translator_find(&exe);
+	*ret_harms = exe;
+	if (r || !exe)
+		return r;
+	live->links.share_after_ns = now_ns + LOOK_EVERY_NS;
+	if (live->links.translator_told)
+		return 0;
+	live->links.translator_told = true;
+	record.unprobed = (struct record_unprobed){
+		"new processes, until they have probes of their own",
+		exe,
+		"it translates code, and would be ended by SIGTRAP where it copies a breakpoint "
+		"that all processes share",
+	};
+	return live_emit(live, &record);
+}
+
+int live_go_shared(struct live *live)
+{
+	bool late, harms;
+	int error = sharing_harms(live, &harms);
+
+	if (error || harms)
+		return error;
+	for (size_t i = 0; i < objects_count(live->objects); i++) {
+		int r = live_attach(live, objects_at(live->objects, i), 0, 0, &late);
+
+		if (r)
+			return r;
+	}
+	shared_set_links(live->programs, true);
+	live->links.shared_ns = clock_monotonic_ns();
+	return live_trace_calls(live);
+}
+
+/* A process that was counted by shared links gets its own. */
+static int leave_shared(struct live *live, struct live_process *process)
+{
+	const struct abi_proc *proc = shared_proc(live->programs, process->slot);
+	bool late = false;
+	int r;
+
+	if (process->ended || process->unwanted || proc->state != ABI_PROC_ACTIVE || proc->owner)
+		return 0;
+	r = live_attach_all(live, process, &late);
+	if (r == -ESRCH) /* ended: an event will tell */
+		return 0;
+	if (r)
+		return r;
+	/* A call in progress that the shared link has seen begin may end after that is gone. */
+	live_count_loss(live, process, LOSS_ATTACHED_LATE);
+	shared_activate(live->programs, process->slot, live_owner(live, process));
+	return 0;
+}
+
+/* From now on each process is counted by links of its own, and no shared one is left. */
+static int go_own(struct live *live)
+{
+	int r = 0;
+
+	shared_set_links(live->programs, false);
+	live->links.shared_ns = UINT64_MAX;
+	for (size_t slot = 0; slot < live->slots.all.len && r == 0; slot++)
+		if (live->slots.all.data[slot])
+			r = leave_shared(live, live->slots.all.data[slot]);
+	if (r == 0)
+		r = objects_detach_now(live->objects, 0);
+	if (r == 0)
+		r = objects_publish_all(live->objects);
+	return r ? r : live_trace_calls(live);
+}
+
+int live_note_translator(struct live *live, struct live_process *process)
+{
+	_cleanup_free_ char *exe = NULL;
+	struct record record = { .type = RECORD_UNPROBED };
+	const bool by_rule = live->opts.rule.scope != ABI_SCOPE_PROCESSES;
+	int r;
+
+	if (!live->opts.features || process_exe(process->pid, &exe) || !translator_is(exe))
+		return 0;
+	/* What a rule finds is probed for all before it is known which program it runs. */
+	if (by_rule)
+		return 0;
+	process->links.translator = true;
+	/* What its process had before the exec goes on with it. */
+	r = objects_detach_now(live->objects, process->pid);
+	if (r == 0 && live->programs->control->shared)
+		r = go_own(live);
+	live->links.share_after_ns = clock_monotonic_ns() + LOOK_EVERY_NS;
+	if (r || !live->opts.allocations)
+		return r;
+	live_note_unseen(live, process);
+	record.unprobed = (struct record_unprobed){
+		"all functions",
+		exe,
+		"it translates code, and would be ended by SIGTRAP where it copies a breakpoint: "
+		"nothing is counted of the program that it runs",
+	};
+	return live_emit(live, &record);
+}
+
+/* --- of children ----------------------------------------------------------------------------- */
+
+bool live_shares_for_children(const struct live *live)
+{
+	return live->opts.follow && live->depth == RECORD_DEPTH_EXACT;
+}
+
+/*
+ * Perf events are one link a site: shared from the first fork on. So are all where a child is not
+ * held at its birth: until it has links of its own, its calls are lost.
+ */
+static size_t own_link_forks(const struct live *live)
+{
+	if (!live->opts.held && live_shares_for_children(live))
+		return 0;
+	return live->programs->entry_type ? OWN_LINK_FORKS : 0;
+}
+
+int live_share_early(struct live *live, const struct process_info *info)
+{
+	pid_vec children = {};
+	bool forks = info->has_reaped;
+	int r = 0;
+
+	if (live->programs->control->shared || live->opts.held || !live_shares_for_children(live))
+		return 0;
+	if (!forks) {
+		r = process_list_descendants(info->pid, getpid(), &children);
+		forks = children.len > 0;
+		vec_done(&children);
+	}
+	return r == 0 && forks ? live_go_shared(live) : r;
+}
+
+int live_share_for_child(struct live *live)
+{
+	if (live->programs->control->shared || ++live->links.own_forks <= own_link_forks(live))
+		return 0;
+	return live_go_shared(live);
+}
+
+void live_leave_own(struct live *live, struct live_process *process)
+{
+	shared_activate(live->programs, process->slot, 0);
+	process->links.shared_ns = clock_monotonic_ns();
+}
+
+void live_links_fork(const struct live_process *parent, struct live_process *child)
+{
+	child->links.translator = child->links.unseen = parent->links.translator;
+}
+
+void live_note_unseen(struct live *live, struct live_process *process)
+{
+	process->links.unseen = true;
+	live_count_loss(live, process, LOSS_NO_ALLOCATOR);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The moments of the programs: the clock of ages, and the epochs of cuts and of peaks. */
+#include "trace/bpf/grace.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
+
+#include <time.h>
+
+/* Of more processes, peaks are looked at with samples only. */
+#define MOST_PEAKS 1024U
+/* Without grace periods: a program that has read the old epoch has mostly written its change. */
+#define GRACE_NS 1000000
+
+void live_raise_epoch(struct live *live)
+{
+	shared_raise_cut_epoch(live->programs);
+}
+
+bool live_await_programs(struct live *live)
+{
+	struct timespec grace = { .tv_nsec = GRACE_NS };
+	bool any_runs = false;
+
+	vec_foreach(&live->slots.all, p)
+		any_runs |= *p && !(*p)->ended;
+	if (!any_runs)
+		return true;
+	if (live->opts.features->rows[FEATURE_GRACE_PERIOD].present && grace_wait() == 0)
+		return true;
+	nanosleep(&grace, NULL);
+	return false;
+}
+
+void live_note_peaks(struct live *live)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	vec_foreach(&live->slots.all, p) {
+		struct live_process *process = *p;
+		const struct abi_proc *proc;
+		uint32_t epoch;
+
+		if (!process || process->settled)
+			continue;
+		proc = shared_proc(live->programs, process->slot);
+		epoch = __atomic_load_n(&proc->peak_epoch, __ATOMIC_RELAXED);
+		if (epoch == process->peak.epoch)
+			continue;
+		process->peak.epoch = epoch;
+		process->peak.ns =
+			process->ended ? live->start_ns + process->end_tick * ABI_TICK_NS : now;
+	}
+}
+
+void live_tick(struct live *live)
+{
+	uint32_t tick = (clock_monotonic_ns() - live->start_ns) / ABI_TICK_NS;
+
+	/* A mark may be ahead by one. */
+	shared_set_tick(live->programs, tick);
+	if (live->opts.allocations && live->slots.all.len <= MOST_PEAKS)
+		live_note_peaks(live);
+}
+
+void live_mark(struct live *live)
+{
+	live_tick(live);
+	live->mark_tick = shared_next_tick(live->programs);
+}

@@ -160,8 +160,8 @@ struct options {
 	bool mappings;	      /* mmap and brk without allocations: ask options_trace_memory */
 	uint64_t interval_ns; /* -i; 0: none; fractions of a second are accepted */
 	uint64_t duration_ns; /* -d; 0: until the target ends */
-	uint64_t sample_interval_ns; /* between the first samples of what sites hold */
-	uint64_t growth_span_ns;     /* 0: verdicts on growth as soon as samples suffice */
+	uint64_t sample_interval_ns;	      /* between the first samples of what sites hold */
+	uint64_t growth_span_ns;	      /* 0: verdicts on growth as soon as samples suffice */
 	struct abi_block_filter block_filter; /* open when not given */
 	uint64_t older_than_ns;
 	enum group_by group_by;

@@ -43,12 +43,13 @@ _memtraced_values() {
 
 # The options and commands that begin with $1; $2 is "report", "diff", "ctl" or "sample" when they are its.
 _memtraced_options() {
-    local report='--min-size= --max-size= --older-than= --where= --group-by= --top= --sort= -f -o --threshold=
+    local report='--older-than= --where= --group-by= --top= --sort= -f -o --threshold=
         --max-snapshots= --time-unit= --color=
         -v --verbose -q --quiet -V --version -h --help'
     local diff='--where= --group-by= --top= --sort= -f -o --widths= --color=
         -v --verbose -q --quiet -V --version -h --help'
     local trace='-p
+        --min-size= --max-size=
         -c
         --cgroup=
         -a

@@ -264,13 +264,13 @@ static void report_takes_a_file_and_the_options_of_a_report(void **state)
 
 	(void)state;
 	o = parse_ok(ARGS("-q", "report", "--top=5", "run.mtr", "-fjson", "-o", "html:x.html",
-			  "--sort", "peak", "--min-size=1k", "--color=always"));
+			  "--sort", "peak", "--older-than=2", "--color=always"));
 	assert_int_equal(o->action, ACTION_REPORT);
 	assert_string_equal(o->report_file, "run.mtr");
 	assert_int_equal(o->top, 5);
 	assert_int_equal(o->n_outputs, 2);
 	assert_int_equal(o->sort, SORT_PEAK);
-	assert_int_equal(o->block_filter.min_size, 1024);
+	assert_int_equal(o->older_than_ns, 2000000000);
 }
 
 static void actions_need_no_target(void **state)
@@ -602,6 +602,11 @@ static void conflicts_are_refused_with_what_to_do(void **state)
 		{ { { "report", "a", "b" } }, "unexpected argument 'b': 'report' reads one file" },
 		{ { { "report", "a", "-p1" } }, "'-p' has no meaning for 'report': leave it out" },
 		{ { { "-i1", "report", "a" } }, "'-i' has no meaning for 'report': leave it out" },
+		/* A recording has the sums of sites, not the size of each block. */
+		{ { { "report", "a", "--min-size=1M" } },
+		  "'--min-size' has no meaning for 'report': leave it out" },
+		{ { { "report", "a", "--max-size=1" } },
+		  "'--max-size' has no meaning for 'report': leave it out" },
 		{ { { "report", "a", "--features" } },
 		  "'--features' has no meaning for 'report': leave it out" },
 		{ { { "report", "a", "--", "ls" } }, "'report' starts no command: leave out '--'" },

@@ -228,10 +228,10 @@ static const struct key options[] = {
 	  .help = "Look every SEC seconds at what is live and resident, for the timeline and "
 		  "trends, later less often; default: 0.1, for massif and heaptrack 0.01." },
 
-	{ filters, "--min-size", KEY_SIZE, OPTION_FOR_REPORT | OPTION_ALLOC,
+	{ filters, "--min-size", KEY_SIZE, OPTION_ALLOC,
 	  FIELD(block_filter.min_size), .metavar = "SIZE",
 	  .help = "Only blocks of at least this size." },
-	{ filters, "--max-size", KEY_SIZE, OPTION_FOR_REPORT | OPTION_ALLOC,
+	{ filters, "--max-size", KEY_SIZE, OPTION_ALLOC,
 	  FIELD(block_filter.max_size), .metavar = "SIZE",
 	  .help = "Only blocks of at most this size." },
 	{ filters, "--older-than", KEY_TIME, OPTION_FOR_REPORT | OPTION_MEMORY,

@@ -9,7 +9,7 @@
 #include "probe/object_wire.h"
 #include "probe/plan_wire.h"
 #include "sandbox/keeper_process.h"
-#include "symbol/jit_wire.h"
+#include "symbol/jit/jit_wire.h"
 #include "symbol/symbol_wire.h"
 #include "target/file_helper_process.h"
 #include "target/file_open.h"

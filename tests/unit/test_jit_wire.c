@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a worker says of JIT maps and dumps, and what a hostile one might. */
-#include "symbol/jit_reader.h"
+#include "symbol/jit/jit_reader.h"
 
 #include "base/cleanup.h"
 #include "sandbox/worker.h"

@@ -3,7 +3,7 @@
 
 #include "probe/object_server.h"
 #include "sandbox/keeper_process.h"
-#include "symbol/jit_server.h"
+#include "symbol/jit/jit_server.h"
 #include "symbol/symbol_server.h"
 
 static int server_new(void **ret_state)

@@ -7,7 +7,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "symbol/jit/jit_loads.h"
-#include "symbol/jit_reader.h"
+#include "symbol/jit/jit_reader.h"
 #include "target/jit_home.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * Reads what run-times say of the code that they make: /tmp/perf-PID.map of processes with code in
  * no file, and jitdumps that a process maps. Both grow while the process runs, so they are read
- * late: before reports and when the process has ended, by a worker (symbol/jit_reader.h). One
+ * late: before reports and when the process has ended, by a worker (symbol/jit/jit_reader.h). One
  * thread.
  */
 #ifndef MEMTRACED_SERVICE_SESSION_JIT_WATCH_H

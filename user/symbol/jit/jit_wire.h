@@ -4,8 +4,8 @@
  * answers: tables of base/codec.h. Answers are read as hostile: all counts and lengths have bounds,
  * and strings are the message's.
  */
-#ifndef MEMTRACED_SYMBOL_JIT_WIRE_H
-#define MEMTRACED_SYMBOL_JIT_WIRE_H
+#ifndef MEMTRACED_SYMBOL_JIT_JIT_WIRE_H
+#define MEMTRACED_SYMBOL_JIT_JIT_WIRE_H
 
 #include "base/codec.h"
 #include "base/vec.h"

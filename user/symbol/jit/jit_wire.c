@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "symbol/jit_wire.h"
+#include "symbol/jit/jit_wire.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "symbol/jit_server.h"
+#include "symbol/jit/jit_server.h"
 
+#include "symbol/jit/jit_wire.h"
 #include "symbol/jit/perf_map.h"
-#include "symbol/jit_wire.h"
 #include "symbol/names.h"
 
 #include <errno.h>

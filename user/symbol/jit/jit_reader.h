@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Has a worker read JIT maps and jitdumps (sandbox/worker.h, symbol/jit_server.h): the daemon
+ * Has a worker read JIT maps and jitdumps (sandbox/worker.h, symbol/jit/jit_server.h): the daemon
  * itself parses nothing of theirs. One thread.
  */
-#ifndef MEMTRACED_SYMBOL_JIT_READER_H
-#define MEMTRACED_SYMBOL_JIT_READER_H
+#ifndef MEMTRACED_SYMBOL_JIT_JIT_READER_H
+#define MEMTRACED_SYMBOL_JIT_JIT_READER_H
 
-#include "symbol/jit_wire.h"
+#include "symbol/jit/jit_wire.h"
 
 struct worker;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "symbol/jit_reader.h"
+#include "symbol/jit/jit_reader.h"
 
 #include "sandbox/worker.h"
 

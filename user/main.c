@@ -209,7 +209,9 @@ int main(int argc, char **argv)
 		log_error("%s", r == -EINVAL ? strbuf_str(&error) : strerror(-r));
 		return EXIT_USAGE;
 	}
-	log_set_level(options->verbose ? LOG_DEBUG : options->quiet ? LOG_ERROR : LOG_INFO);
+	log_set_level(options->verbose ? LOG_LEVEL_DEBUG :
+		      options->quiet   ? LOG_LEVEL_ERROR :
+					 LOG_LEVEL_INFO);
 	switch (options->action) {
 	case ACTION_HELP:
 		return print_help();

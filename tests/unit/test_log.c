@@ -54,12 +54,12 @@ static void messages_above_the_level_are_dropped(void **state)
 	capture_begin(&c);
 	log_debug("not by default %d", 1);
 	log_info("info %d", 2);
-	log_set_level(LOG_ERROR);
+	log_set_level(LOG_LEVEL_ERROR);
 	log_warning("not now");
 	log_error("failed on '%s'", "x");
-	log_set_level(LOG_DEBUG);
+	log_set_level(LOG_LEVEL_DEBUG);
 	log_debug("detail");
-	log_set_level(LOG_INFO);
+	log_set_level(LOG_LEVEL_INFO);
 	capture_end(&c);
 	assert_string_equal(capture_next(&c, buf, sizeof(buf)), "memtraced: info 2\n");
 	assert_string_equal(capture_next(&c, buf, sizeof(buf)), "memtraced: failed on 'x'\n");

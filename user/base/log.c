@@ -18,7 +18,7 @@
 static const char prefix[] = "memtraced: ";
 static const char no_memory[] = "memtraced: out of memory for a message\n";
 
-static _Atomic enum log_level max_level = LOG_INFO;
+static _Atomic enum log_level max_level = LOG_LEVEL_INFO;
 
 void log_set_level(enum log_level level)
 {

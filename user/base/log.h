@@ -9,16 +9,17 @@
 #ifndef MEMTRACED_BASE_LOG_H
 #define MEMTRACED_BASE_LOG_H
 
-enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
+/* LOG_WARNING and its like are macros of syslog.h, with other values. */
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* Messages above this level are dropped; the default is LOG_INFO. */
+/* Messages above this level are dropped; the default is LOG_LEVEL_INFO. */
 void log_set_level(enum log_level level);
 
 __attribute__((format(printf, 2, 3))) void log_message(enum log_level level, const char *fmt, ...);
 
-#define log_error(...) log_message(LOG_ERROR, __VA_ARGS__)
-#define log_warning(...) log_message(LOG_WARNING, __VA_ARGS__)
-#define log_info(...) log_message(LOG_INFO, __VA_ARGS__)
-#define log_debug(...) log_message(LOG_DEBUG, __VA_ARGS__)
+#define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_info(...) log_message(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) log_message(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads JIT maps and jitdumps for the daemon (symbol/jit/jit_reader.h), in a process that may die of
- * them. Keeps nothing between requests.
+ * Reads JIT maps and jitdumps for the daemon (symbol/jit/jit_reader.h), in a process that may
+ * die of them. Keeps nothing between requests.
  */
 #ifndef MEMTRACED_SYMBOL_JIT_JIT_SERVER_H
 #define MEMTRACED_SYMBOL_JIT_JIT_SERVER_H

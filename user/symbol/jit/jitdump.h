@@ -2,8 +2,8 @@
 /*
  * The records of a jitdump (perf's jitdump-specification.txt), in which JIT compilers say where
  * their code is, from when on, and of which lines. Fed with the file's bytes as it grows, by a
- * worker (symbol/jit/jit_server.h): the file is the traced program's. What it must know to go on is a
- * few numbers, so that another process can. One thread.
+ * worker (symbol/jit/jit_server.h): the file is the traced program's. What it must know to go on
+ * is a few numbers, so that another process can. One thread.
  */
 #ifndef MEMTRACED_SYMBOL_JIT_JITDUMP_H
 #define MEMTRACED_SYMBOL_JIT_JITDUMP_H

@@ -3,9 +3,9 @@
 """Runs the live tests and prints TAP: run.py [--build DIR] [PATTERN...]. A pattern is a part of a
 test's name ("accounting:", "[perf]"); a test runs if all patterns match, with --areas if it is of
 one of these, and with --every-kernel if it is declared for every kernel. What failed the last time
-comes first. --within, --until-uptime: tests that have not begun after so many seconds, or so many
-after the boot, are skipped; of each area and attach path one comes first then. MEMTRACED_LONG=1: at
-full size, MEMTRACED_SMALL=1: on an emulated CPU."""
+comes first. --until-uptime: tests that have not begun so many seconds after the boot are skipped;
+of each area and attach path one comes first then. MEMTRACED_LONG=1: at full size,
+MEMTRACED_SMALL=1: on an emulated CPU."""
 
 import argparse
 import collections
@@ -113,7 +113,6 @@ def main():
     parser.add_argument("--build", default=lib.Place.build)
     parser.add_argument("--every-kernel", action="store_true")
     parser.add_argument("--until-uptime", type=float, default=float("inf"))
-    parser.add_argument("--within", type=float)
     parser.add_argument("--areas", nargs="+", metavar="AREA")
     parser.add_argument("pattern", nargs="*")
     args = parser.parse_args()
@@ -123,8 +122,6 @@ def main():
     tests = [t for t in lib.TESTS if all(part in t.name for part in args.pattern) and
              (t.every_kernel or not args.every_kernel) and
              (not args.areas or t.area in args.areas)]
-    if args.within is not None:
-        args.until_uptime = time.clock_gettime(time.CLOCK_BOOTTIME) + args.within
     if args.until_uptime < float("inf"):
         tests = by_turns(tests)
     failed = Failed(lib.Place.build)

@@ -194,17 +194,17 @@ check: deps ## everything that CI runs: lint, unit, replay and live tests, other
 		$(MAKE) $(ALL_CPUS) --no-print-directory all check-programs targets fuzz-programs; result=$$?; \
 		wait; cat $(O)/deps-kernels.log; exit $$result
 	$(Q)scripts/run-tests --together $(RUN_LINT) $(RUN_UNIT) \
-		--alone $(RUN_UNIT_ALONE) $(RUN_FUZZ) $(RUN_LIVE) $(RUN_KERNELS_SOON) $(RUN_PACKAGE)
+		--alone $(RUN_FUZZ) $(RUN_LIVE) $(RUN_KERNELS_SOON) $(RUN_PACKAGE)
 
 .PHONY: check-unit
 check-unit: check-programs ## unit and replay tests; no root needed
-	$(Q)scripts/run-tests --together $(RUN_UNIT) --alone $(RUN_UNIT_ALONE)
+	$(Q)scripts/run-tests --together $(RUN_UNIT)
 
 # Two minutes: live tests, one of each area first, have what the others leave.
 .PHONY: check-fast
 check-fast: all check-programs targets ## before a commit: lint, unit tests, live tests of what changed (BASE=; root)
 	$(Q)areas=$$(scripts/changed-areas $(BASE)) && until=$$(awk '{ print $$1 + 110 }' /proc/uptime) && \
-		scripts/run-tests --together $(RUN_LINT) $(RUN_UNIT) --alone $(RUN_UNIT_ALONE) \
+		scripts/run-tests --together $(RUN_LINT) $(RUN_UNIT) --alone \
 			$${areas:+--tap "$(PYTHON) tests/live/run.py --build $(O) --until-uptime $$until --areas $$areas"}
 
 .PHONY: check-live
@@ -308,10 +308,7 @@ RUN_LINT = --status 'lint: layers' scripts/check-layers \
 	--status 'lint: writers' scripts/check-writers \
 	--status 'lint: format' '$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)' \
 	--status 'lint: shell' 'shellcheck $(SHELL_SCRIPTS)'
-# It fails now and then beside others, of old: a thread that it asked to stop is not let go.
-UNIT_ALONE = $(filter %/test_hold_memory,$(UNIT_RUN))
-RUN_UNIT_ALONE = $(foreach test,$(UNIT_ALONE),--tap '$(test)')
-RUN_UNIT = $(foreach test,$(filter-out $(UNIT_ALONE),$(UNIT_RUN)),--tap '$(test)') \
+RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
 	--tap scripts/check-models \
 	--status 'lint: calls' 'scripts/check-calls $(O)/user $(O)/sample' \
 	--status 'bpf: stacks' 'scripts/check-bpf-stacks $(BPF_OBJECTS)' \

@@ -46,6 +46,9 @@ class RunTests(unittest.TestCase):
         self.assertEqual(lines[:6], ["FAIL tests/a: x", "       # why", "       # 2.5 s",
                                      "FAIL tests/a (1 passed, 1 failed, 0 skipped)",
                                      "FAIL breaks", "       so"])
+        self.assertEqual(lines[-6:-1],
+                         ["note: FAIL tests/a: x", "note:        # why", "note:        # 2.5 s",
+                          "note: FAIL breaks", "note:        so"])
 
     def test_a_program_that_does_not_run_all_that_it_planned_has_failed(self):
         cases = ((("1..2", "ok 1 - x"), "exit 0", "ran 1 of 2 tests"),
@@ -65,10 +68,12 @@ class RunTests(unittest.TestCase):
         status, lines = run("--tap", self.tap("a", *said), "--status", "quick", "true")
         self.assertEqual((status, lines[-1]), (0, "21 passed, 0 failed, 0 skipped"))
         programs = lines.index("note: the programs that took longest, of 2:")
+        areas = lines.index("note: the areas that took longest, of 1:")
         tests = lines.index("note: the tests that took longest, of 20:")
-        self.assertEqual(tests, programs + 3, lines)
+        self.assertEqual((areas, tests), (programs + 3, programs + 5), lines)
+        self.assertEqual(lines[areas + 1], "note:    200.0 s  tests/a: area")
         names = [re.match(r"note: +\d+\.\d s  (\S+)$", line).group(1)
-                 for line in lines[programs + 1:tests]]
+                 for line in lines[programs + 1:areas]]
         self.assertEqual(sorted(names), ["quick", "tests/a"])
         took = [re.match(r"note: +(\S+) s  tests/a: area: t(\d+)$", line).groups()
                 for line in lines[tests + 1:-1]]

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/debug_search.h"
 
+#include "base/hex.h"
 #include "symbol/debuginfod.h"
 #include "target/file_open.h"
 
@@ -111,16 +112,13 @@ static int try_path(struct search *search, int root, const char *path, struct sy
 static int try_build_id(struct search *search, struct symbol_file *ret_file)
 {
 	char path[sizeof(DEBUG_DIR "/.build-id//.debug") + 2 * ELF_MAX_BUILD_ID];
-	char *p = path;
-	size_t i;
+	char id[2 * ELF_MAX_BUILD_ID + 1];
 	int r;
 
 	if (search->id.len < 2)
 		return -ENOENT;
-	p += sprintf(p, DEBUG_DIR "/.build-id/%02x/", search->id.bytes[0]);
-	for (i = 1; i < search->id.len; i++)
-		p += sprintf(p, "%02x", search->id.bytes[i]);
-	strcpy(p, ".debug");
+	hex_text(id, search->id.bytes, search->id.len);
+	(void)snprintf(path, sizeof(path), DEBUG_DIR "/.build-id/%.2s/%s.debug", id, id + 2);
 	r = try_path(search, search->target_root, path, ret_file);
 	return r == -ENOENT ? try_path(search, search->host_root, path, ret_file) : r;
 }

@@ -2,6 +2,7 @@
 #include "symbol/symbolizer.h"
 
 #include "base/hashmap.h"
+#include "base/hex.h"
 #include "base/strbuf.h"
 #include "sandbox/worker.h"
 #include "symbol/debug_search.h"
@@ -160,8 +161,7 @@ static int open_image(struct symbolizer *symbolizer, struct symbol_object *objec
 
 	if (r == 0) {
 		object->is_open = true;
-		for (size_t i = 0; i < id->len; i++)
-			sprintf(object->build_id + 2 * i, "%02x", id->bytes[i]);
+		hex_text(object->build_id, id->bytes, id->len);
 	}
 	object->is_unread = r == -EPIPE || r == -EAGAIN;
 	return r == -ENOMEM ? r : 0;

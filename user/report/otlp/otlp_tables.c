@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/otlp/otlp_tables.h"
 
+#include "base/hex.h"
 #include "base/interns.h"
 #include "report/text/text.h"
 
@@ -140,13 +141,12 @@ static void put_function(void *userdata, uint64_t number, const struct profile_f
 static void put_mapping(void *userdata, const struct profile_mapping *from)
 {
 	Otlp__Mapping mapping = OTLP__MAPPING__INIT, *pointer = &mapping;
-	char build_id[2 * RECORD_BUILD_ID_MAX + 1] = "";
+	char build_id[2 * RECORD_BUILD_ID_MAX + 1];
 	Otlp__Dictionary part = OTLP__DICTIONARY__INIT;
 	struct otlp_tables *tables = userdata;
 	int32_t attribute;
 
-	for (size_t i = 0; i < from->object->build_id_len; i++)
-		(void)snprintf(build_id + 2 * i, 3, "%02x", from->object->build_id[i]); /* fits */
+	hex_text(build_id, from->object->build_id, from->object->build_id_len);
 	mapping.memory_start = from->start;
 	mapping.memory_limit = from->end;
 	mapping.file_offset = from->file_offset;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/pprof/pprof_tables.h"
 
+#include "base/hex.h"
 #include "report/packed_out.h"
 
 #include <errno.h>
@@ -115,10 +116,9 @@ static void put_mapping(struct pprof_tables *tables, uint64_t number,
 	const struct model_object *object = from->object;
 	Pprof__Mapping mapping = PPROF__MAPPING__INIT, *pointer = &mapping;
 	Pprof__Profile part = PPROF__PROFILE__INIT;
-	char build_id[2 * RECORD_BUILD_ID_MAX + 1] = "";
+	char build_id[2 * RECORD_BUILD_ID_MAX + 1];
 
-	for (size_t i = 0; i < object->build_id_len; i++)
-		snprintf(build_id + 2 * i, 3, "%02x", object->build_id[i]);
+	hex_text(build_id, object->build_id, object->build_id_len);
 	mapping.id = number;
 	mapping.memory_start = from->start;
 	mapping.memory_limit = from->end;

@@ -2,6 +2,7 @@
 /* Places are looked up, object by object, and remembered as long as there is room. */
 #include "base/cleanup.h"
 #include "base/file_system.h"
+#include "base/hex.h"
 #include "report/view/symbols_state.h"
 #include "symbol/jit/jit_codes.h"
 #include "symbol/object_symbols.h"
@@ -111,10 +112,9 @@ static bool foreign_root(const struct model *model, uint32_t slot, char path[32]
 static bool build_id_differs(const struct symbol_object *opened, const struct model_object *object)
 {
 	const char *have = symbol_object_build_id(opened);
-	char want[2 * RECORD_BUILD_ID_MAX + 1] = "";
+	char want[2 * RECORD_BUILD_ID_MAX + 1];
 
-	for (size_t i = 0; i < object->build_id_len; i++)
-		snprintf(want + 2 * i, 3, "%02x", object->build_id[i]);
+	hex_text(want, object->build_id, object->build_id_len);
 	return *want && *have && strcmp(want, have) != 0;
 }
 

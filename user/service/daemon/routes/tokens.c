@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/daemon/routes/tokens.h"
 
+#include "base/hex.h"
 #include "target/login_users.h"
 
 #include <errno.h>
@@ -137,8 +138,7 @@ int user_tokens_add(struct user_tokens *tokens, uid_t uid, gid_t gid, uint64_t n
 	/* So few are given whole, or not at all before the kernel has gathered any. */
 	if (getrandom(bytes, sizeof(bytes), GRND_NONBLOCK) != (ssize_t)sizeof(bytes))
 		return -EAGAIN;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		(void)snprintf(row->text + 2 * i, 3, "%02x", bytes[i]); /* fits */
+	hex_text(row->text, bytes, sizeof(bytes));
 	explicit_bzero(bytes, sizeof(bytes));
 	row->uid = uid;
 	row->gid = gid;

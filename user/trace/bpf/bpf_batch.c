@@ -2,12 +2,14 @@
 #include "trace/bpf/bpf_batch.h"
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "trace/kernel/urgent.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* A bucket must fit whole, else the kernel says ENOSPC; then the room is doubled. */
 #define BATCH_FIRST 4096
@@ -72,4 +74,46 @@ int bpf_batch_read(int map_fd, size_t key_size, size_t value_size, bpf_batch_fn 
 		first = false;
 		position = next;
 	}
+}
+
+struct chosen {
+	bpf_batch_choose_fn choose;
+	const void *userdata;
+	size_t key_size;
+	VEC(unsigned char) keys;
+};
+
+static int take_chosen(const void *keys, const void *values, size_t n, void *userdata)
+{
+	struct chosen *chosen = userdata;
+
+	(void)values; /* keys are what is chosen by */
+	for (size_t i = 0; i < n; i++) {
+		const unsigned char *key = (const unsigned char *)keys + i * chosen->key_size;
+
+		if (!chosen->choose(key, chosen->userdata))
+			continue;
+		if (vec_reserve(&chosen->keys, chosen->keys.len + chosen->key_size))
+			return -ENOMEM;
+		memcpy(chosen->keys.data + chosen->keys.len, key, chosen->key_size);
+		chosen->keys.len += chosen->key_size;
+	}
+	return 0;
+}
+
+int bpf_batch_purge(int map_fd, size_t key_size, size_t value_size, bpf_batch_choose_fn choose,
+		    const void *userdata, void **ret_keys, size_t *ret_len)
+{
+	struct chosen chosen = { choose, userdata, key_size, { 0 } };
+	int r = bpf_batch_read(map_fd, key_size, value_size, take_chosen, &chosen);
+
+	if (r == 0)
+		bpf_batch_delete(map_fd, key_size, chosen.keys.data, chosen.keys.len);
+	if (r == 0 && ret_keys) {
+		*ret_keys = chosen.keys.data;
+		*ret_len = chosen.keys.len;
+		return 0;
+	}
+	vec_done(&chosen.keys);
+	return r;
 }

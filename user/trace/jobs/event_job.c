@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/hashmap.h"
-#include "base/vec.h"
 #include "bpf/abi_jobs.h"
 #include "event.skel.h"
 #include "event_old.skel.h"
@@ -251,10 +250,9 @@ static const struct job_ops event_ops = {
 	.free = event_free,
 };
 
-struct purge {
-	const uint32_t *images;
+struct images {
+	const uint32_t *sorted;
 	size_t n;
-	VEC(struct abi_event_key) keys;
 };
 
 static int compare_images(const void *a, const void *b)
@@ -264,36 +262,25 @@ static int compare_images(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static int collect_keys(const void *keys, const void *values, size_t n, void *userdata)
+static bool is_of_images(const void *key, const void *userdata)
 {
-	const struct abi_event_key *key = keys;
-	struct purge *purge = userdata;
-	int r = 0;
+	const struct abi_event_key *event = key;
+	const struct images *images = userdata;
 
-	(void)values; /* the key has the image */
-	for (size_t i = 0; i < n && r == 0; i++)
-		if (bsearch(&key[i].image, purge->images, purge->n, sizeof(*purge->images),
-			    compare_images))
-			r = vec_push(&purge->keys, key[i]);
-	return r;
+	return bsearch(&event->image, images->sorted, images->n, sizeof(*images->sorted),
+		       compare_images);
 }
 
 int event_job_purge(struct job *job, const uint32_t *images, size_t n)
 {
 	struct event_job *event = (struct event_job *)job;
-	struct purge purge = { .images = images, .n = n };
-	int r, fd;
+	const struct images purged = { images, n };
 
 	if (job->ops != &event_ops)
 		return 0;
-	fd = bpf_map__fd(event->skel->maps.event_counts);
-	r = bpf_batch_read(fd, sizeof(struct abi_event_key), sizeof(struct abi_event_count),
-			   collect_keys, &purge);
-	if (r == 0)
-		bpf_batch_delete(fd, sizeof(struct abi_event_key), purge.keys.data,
-				 purge.keys.len * sizeof(struct abi_event_key));
-	vec_done(&purge.keys);
-	return r;
+	return bpf_batch_purge(bpf_map__fd(event->skel->maps.event_counts),
+			       sizeof(struct abi_event_key), sizeof(struct abi_event_count),
+			       is_of_images, &purged, NULL, NULL);
 }
 
 static int link_count(int cpu, void *userdata)

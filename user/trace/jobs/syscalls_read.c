@@ -374,28 +374,16 @@ int syscalls_read(const struct syscall_maps *maps, const struct file_names *name
 struct purge {
 	const bool *slots;
 	size_t n_slots;
-	size_t key_size, slot_at; /* where the slot is in a key */
-	VEC(unsigned char) keys;
+	size_t slot_at; /* where the slot is in a key */
 };
 
-static int collect_keys(const void *keys, const void *values, size_t n, void *userdata)
+static bool is_purged(const void *key, const void *userdata)
 {
-	struct purge *purge = userdata;
+	const struct purge *purge = userdata;
+	uint32_t slot;
 
-	(void)values; /* the key tells the slot */
-	for (size_t i = 0; i < n; i++) {
-		const unsigned char *key = (const unsigned char *)keys + i * purge->key_size;
-		uint32_t slot;
-
-		memcpy(&slot, key + purge->slot_at, sizeof(slot));
-		if (slot >= purge->n_slots || !purge->slots[slot])
-			continue;
-		if (vec_reserve(&purge->keys, purge->keys.len + purge->key_size))
-			return -ENOMEM;
-		memcpy(purge->keys.data + purge->keys.len, key, purge->key_size);
-		purge->keys.len += purge->key_size;
-	}
-	return 0;
+	memcpy(&slot, (const unsigned char *)key + purge->slot_at, sizeof(slot));
+	return slot < purge->n_slots && purge->slots[slot];
 }
 
 int syscalls_purge(const struct syscall_maps *maps, const bool *slots, size_t n_slots)
@@ -416,16 +404,11 @@ int syscalls_purge(const struct syscall_maps *maps, const bool *slots, size_t n_
 	int r = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && r == 0; i++) {
-		struct purge purge = { slots, n_slots, all[i].key_size, all[i].slot_at, { 0 } };
+		const struct purge purge = { slots, n_slots, all[i].slot_at };
 
-		if (all[i].fd < 0)
-			continue;
-		r = bpf_batch_read(all[i].fd, all[i].key_size, all[i].value_size, collect_keys,
-				   &purge);
-		if (r == 0)
-			bpf_batch_delete(all[i].fd, all[i].key_size, purge.keys.data,
-					 purge.keys.len);
-		vec_done(&purge.keys);
+		if (all[i].fd >= 0)
+			r = bpf_batch_purge(all[i].fd, all[i].key_size, all[i].value_size,
+					    is_purged, &purge, NULL, NULL);
 	}
 	return r;
 }

@@ -10,63 +10,35 @@
 #include "trace/bpf/programs.h"
 #include "trace/live/slots/shared_state.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 
 struct purge {
 	const bool *slots;
 	size_t n_slots;
-	size_t key_size;
-	uint32_t (*slot_of)(const void *key);
-	VEC(unsigned char) keys;
 };
-
-static uint32_t slot_of_site(const void *key)
-{
-	return ((const struct abi_site_key *)key)->slot;
-}
-
-/* Keys of blocks, tombs, shed blocks and code starts begin with a block key. */
-static uint32_t slot_of_block(const void *key)
-{
-	return ABI_BLOCK_SLOT(*(const uint64_t *)key);
-}
-
-static int collect_keys(const void *keys, const void *values, size_t n, void *userdata)
-{
-	struct purge *purge = userdata;
-
-	(void)values; /* the key tells the slot */
-	for (size_t i = 0; i < n; i++) {
-		const unsigned char *key = (const unsigned char *)keys + i * purge->key_size;
-		uint32_t slot = purge->slot_of(key);
-
-		if (slot >= purge->n_slots || !purge->slots[slot])
-			continue;
-		if (vec_reserve(&purge->keys, purge->keys.len + purge->key_size))
-			return -ENOMEM;
-		memcpy(purge->keys.data + purge->keys.len, key, purge->key_size);
-		purge->keys.len += purge->key_size;
-	}
-	return 0;
-}
-
-static int purge_map(const struct bpf_map *map, struct purge *purge)
-{
-	int fd = bpf_map__fd(map), r;
-
-	purge->key_size = bpf_map__key_size(map);
-	purge->keys.len = 0;
-	r = bpf_batch_read(fd, purge->key_size, bpf_map__value_size(map), collect_keys, purge);
-	if (r == 0)
-		bpf_batch_delete(fd, purge->key_size, purge->keys.data, purge->keys.len);
-	return r;
-}
 
 static bool purged(const struct purge *purge, uint32_t slot)
 {
 	return slot < purge->n_slots && purge->slots[slot];
+}
+
+static bool is_purged_site(const void *key, const void *userdata)
+{
+	return purged(userdata, ((const struct abi_site_key *)key)->slot);
+}
+
+/* Keys of blocks, tombs, shed blocks and code starts begin with a block key. */
+static bool is_purged_block(const void *key, const void *userdata)
+{
+	return purged(userdata, ABI_BLOCK_SLOT(*(const uint64_t *)key));
+}
+
+static int purge_map(const struct bpf_map *map, bpf_batch_choose_fn choose,
+		     const struct purge *purge)
+{
+	return bpf_batch_purge(bpf_map__fd(map), bpf_map__key_size(map), bpf_map__value_size(map),
+			       choose, purge, NULL, NULL);
 }
 
 /* Nobody else changes what belongs to a process that has ended. */
@@ -96,28 +68,25 @@ static int purge_bucket(struct abi_block_bucket *bucket, void *userdata)
 	return 0;
 }
 
-/*
- * purge->keys: the blocks that have been deleted from the map. Buckets count what spilled into it,
- * so that programs know when they need not look there.
- */
-static int count_unspilled(const struct programs *programs, const struct purge *purge)
+/* Buckets count what spilled into the map, so that programs know when they need not look there. */
+static int purge_spilled_blocks(const struct programs *programs, const struct purge *purge)
 {
 	_cleanup_(bucket_table_done) struct bucket_table table = { 0 };
-	const uint64_t *spilled = (const uint64_t *)purge->keys.data;
-	int r = purge->keys.len ? bucket_table_map(programs, &table) : 0;
+	const struct bpf_map *map = programs->skel->maps.blocks;
+	_cleanup_free_ void *keys = NULL;
+	const uint64_t *spilled;
+	size_t len = 0;
+	int r = bpf_batch_purge(bpf_map__fd(map), sizeof(*spilled), bpf_map__value_size(map),
+				is_purged_block, purge, &keys, &len);
 
-	for (size_t i = 0; i < purge->keys.len / sizeof(*spilled) && r == 0; i++)
+	if (r == 0 && len)
+		r = bucket_table_map(programs, &table);
+	spilled = keys;
+	for (size_t i = 0; i < len / sizeof(*spilled) && r == 0; i++)
 		__atomic_fetch_sub(
 			&table.buckets[abi_block_bucket_index(spilled[i], table.n)].spilled, 1,
 			__ATOMIC_RELAXED);
 	return r;
-}
-
-static int purge_block_table(const struct programs *programs, struct purge *purge)
-{
-	int r = count_unspilled(programs, purge);
-
-	return r ? r : bucket_table_visit(programs, purge_bucket, purge);
 }
 
 /* --- tombs: blocks freed while children shared them ------------------------------------------ */
@@ -229,23 +198,21 @@ int purge_slots(const struct programs *programs, const bool *slots, size_t n_slo
 	const struct bpf_map *by_block[] = { skel->maps.shed, skel->maps.code_starts,
 					     skel->maps.freed_blocks, skel->maps.births };
 	_cleanup_(tomb_list_done) struct tomb_list tombs = {};
-	struct purge purge = { .slots = slots, .n_slots = n_slots, .slot_of = slot_of_site };
+	struct purge purge = { slots, n_slots };
 	int r = bpf_batch_read(bpf_map__fd(skel->maps.tombs), sizeof(struct abi_tomb_key),
 			       sizeof(struct abi_tomb), collect_tombs, &tombs);
 
 	if (r == 0)
-		r = purge_map(skel->maps.sites, &purge);
-	purge.slot_of = slot_of_block;
+		r = purge_map(skel->maps.sites, is_purged_site, &purge);
 	if (r == 0)
-		r = purge_map(skel->maps.blocks, &purge);
+		r = purge_spilled_blocks(programs, &purge);
 	if (r == 0)
-		r = purge_block_table(programs, &purge);
+		r = bucket_table_visit(programs, purge_bucket, &purge);
 	purge_site_table(programs, &purge);
 	for (size_t slot = 0; slot < n_slots && r == 0; slot++)
 		if (slots[slot])
 			shared_free_room(programs, (slot_t){ slot });
 	for (size_t i = 0; i < sizeof(by_block) / sizeof(by_block[0]) && r == 0; i++)
-		r = purge_map(by_block[i], &purge);
-	vec_done(&purge.keys);
+		r = purge_map(by_block[i], is_purged_block, &purge);
 	return r ? r : purge_tombs(programs, &purge, &tombs);
 }

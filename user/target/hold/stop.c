@@ -256,7 +256,8 @@ static int stop_all(void *arg)
 	return stop->threads.len ? 0 : -ESRCH;
 }
 
-int stop_new(pid_t pid, uint64_t limit_ns, struct stop **ret_stop)
+/* seized: by the calling thread; otherwise by one of its own. */
+static int begin(pid_t pid, uint64_t limit_ns, bool seized, struct stop **ret_stop)
 {
 	_cleanup_(stop_free_p) struct stop *stop = calloc(1, sizeof(*stop));
 	int r;
@@ -265,29 +266,23 @@ int stop_new(pid_t pid, uint64_t limit_ns, struct stop **ret_stop)
 		return -ENOMEM;
 	stop->pid = pid;
 	stop->limit_ns = limit_ns;
-	r = tracer_thread_new(&stop->tracer);
+	r = seized ? 0 : tracer_thread_new(&stop->tracer);
 	if (r == 0)
-		r = tracer_thread_call(stop->tracer, stop_all, stop);
+		r = seized ? stop_all(stop) : tracer_thread_call(stop->tracer, stop_all, stop);
 	if (r < 0)
 		return r;
 	*ret_stop = TAKE_PTR(stop);
 	return 0;
 }
 
+int stop_new(pid_t pid, uint64_t limit_ns, struct stop **ret_stop)
+{
+	return begin(pid, limit_ns, false, ret_stop);
+}
+
 int stop_seized(pid_t pid, uint64_t limit_ns, struct stop **ret_stop)
 {
-	_cleanup_(stop_free_p) struct stop *stop = calloc(1, sizeof(*stop));
-	int r;
-
-	if (!stop)
-		return -ENOMEM;
-	stop->pid = pid;
-	stop->limit_ns = limit_ns;
-	r = stop_all(stop);
-	if (r < 0)
-		return r;
-	*ret_stop = TAKE_PTR(stop);
-	return 0;
+	return begin(pid, limit_ns, true, ret_stop);
 }
 
 void stop_free(struct stop *stop)

@@ -28,7 +28,6 @@ struct loss_input {
 };
 
 /* Sets of classes are 1 << enum reach_class. */
-#define LOSS_ALL_CLASSES ((1U << REACH_CLASSES) - 1)
 #define LOSS_DEFAULT_CLASSES ((1U << REACH_DEFINITE) | (1U << REACH_POSSIBLE))
 
 enum loss_resolution { LOSS_LOW, LOSS_MED, LOSS_HIGH }; /* 2, 4 frames, all of num_callers */

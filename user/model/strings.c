@@ -48,11 +48,6 @@ void strings_free(struct strings *strings)
 	free(strings);
 }
 
-const char *strings_find(const struct strings *strings, const char *s)
-{
-	return hashmap_find(strings->map, s);
-}
-
 int strings_intern(struct strings *strings, const char *s, const char **ret_s)
 {
 	_cleanup_free_ char *copy = NULL;

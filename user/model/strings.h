@@ -18,7 +18,4 @@ DEFINE_CLEANUP(struct strings, strings_free)
 /* The pool's copy of s; NULL gives NULL. 0 or -ENOMEM. */
 int strings_intern(struct strings *strings, const char *s, const char **ret_s);
 
-/* The pool's copy of s, or NULL when it was never interned. */
-const char *strings_find(const struct strings *strings, const char *s);
-
 #endif

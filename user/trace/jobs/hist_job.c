@@ -538,8 +538,3 @@ int hist_job_size_fd(const struct job *job)
 		return -1;
 	return bpf_program__fd(hist->skel->progs.on_size);
 }
-
-const char *hist_job_function(const struct job *job)
-{
-	return ((const struct hist_job *)job)->spec->name;
-}

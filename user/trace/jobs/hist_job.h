@@ -21,7 +21,5 @@ int hist_job_new(const struct job_context *context, const struct hist_spec *spec
 
 /* The program for the entries of the allocator functions, -1 when the job is of something else. */
 int hist_job_size_fd(const struct job *job);
-/* The name of that function. */
-const char *hist_job_function(const struct job *job);
 
 #endif

@@ -291,15 +291,6 @@ static size_t rows_used(const struct unwind_objects *objects)
 	return used;
 }
 
-bool unwind_objects_have_room(const struct unwind_objects *objects, size_t n)
-{
-	size_t room = 0;
-
-	vec_foreach(&objects->chunks, chunk)
-		room += chunk->len / sizeof(*chunk->rows) - range_pool_used(chunk->pool);
-	return n <= room / 2;
-}
-
 bool unwind_objects_are_many(const struct unwind_objects *objects)
 {
 	return range_pool_used(objects->indexes) > ABI_UNWIND_OBJECTS / 4 * 3 ||

@@ -44,8 +44,6 @@ int unwind_objects_add(struct unwind_objects *objects, const struct cfi_rows *ro
 		       const struct abi_unwind_segment *segments, size_t n_segments,
 		       uint32_t *ret_object);
 
-/* Is there room for n rows without more memory? */
-bool unwind_objects_have_room(const struct unwind_objects *objects, size_t n);
 /* Is most of the room that there can ever be taken? */
 bool unwind_objects_are_many(const struct unwind_objects *objects);
 

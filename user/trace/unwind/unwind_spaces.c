@@ -220,13 +220,6 @@ int unwind_space_put(struct unwind_space *space, const struct abi_unwind_mapping
 	return mark_changed(space);
 }
 
-uint32_t unwind_space_object(const struct unwind_space *space, uint64_t addr)
-{
-	const struct abi_unwind_mapping *map = code_list_at(&space->code, addr);
-
-	return map ? map->object : 0;
-}
-
 /* Whether the object stood in the list. */
 static bool replace_in(struct code_list *code, uint32_t old, uint32_t now)
 {

@@ -46,9 +46,6 @@ void unwind_space_free(struct unwind_space *space);
 int unwind_space_put(struct unwind_space *space, const struct abi_unwind_mapping *map,
 		     uint32_t number);
 
-/* The object at an address, 0: none. */
-uint32_t unwind_space_object(const struct unwind_space *space, uint64_t addr);
-
 /* Everywhere `now` stands for `old` (0: nothing does). 0 or -ENOMEM. */
 int unwind_spaces_replace(struct unwind_spaces *spaces, uint32_t old, uint32_t now);
 

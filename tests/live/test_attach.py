@@ -211,8 +211,10 @@ def an_end_that_found_the_ring_full_ends_the_run():
             report = session.finish(sig=None)
     assert not report["coverage"]["exact"] and report["coverage"]["lost"]["ring-full"] > 0
     # How it ended is what was lost; that nobody of its cgroup was chosen, version 2 alone tells.
-    end = one(report, pid)["end"]
+    process = one(report, pid)
+    end = process["end"]
     assert end["exit"] is None and end["signal"] is None and end["oom"] in (None, False), end
+    assert process["comm"] == "flood", process
 
 
 @test(need_root, each=EACH_PATH)

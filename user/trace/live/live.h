@@ -126,8 +126,8 @@ int live_add_event(struct live *live, const struct event_spec *spec, bool kernel
 int live_add_syscalls(struct live *live, bool stacks, struct strbuf *error);
 
 /*
- * Begins with a running process: its objects are probed, then it counts. Records go to fn. root:
- * live_roots_running() counts it. 0 or negative errno: -ESRCH, -EPERM, -EEXIST (it counts already),
+ * Begins with a running process: its objects are probed, then it counts. Records go to fn. root: it
+ * was named or started. 0 or negative errno: -ESRCH, -EPERM, -EEXIST (it counts already),
  * -ENOENT (nothing with an allocator is mapped, if allocations are traced), -EREMOTEIO (nothing of
  * which that is known, and a file could not be read), -ENOTSUP (it runs on a translator of code).
  */
@@ -219,8 +219,7 @@ bool live_counts(const struct live *live, pid_t pid);
 /* What this kernel lacks for this run (trace/kernel/kernel_limits.h), as `out` holds it then. */
 const char *live_kernel_lacks(const struct live *live, struct strbuf *out);
 
-/* Processes named or started that still run, and all that are traced now. */
-size_t live_roots_running(const struct live *live);
+/* How many are traced now. */
 size_t live_running(const struct live *live);
 
 /* For a status line, without a cut: probe events so far, live heap bytes of running processes, lost

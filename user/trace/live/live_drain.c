@@ -14,7 +14,6 @@
 #include "trace/live/probes/live_probes.h"
 #include "trace/live/regions/live_regions.h"
 #include "trace/live/slots/live_slots.h"
-#include "trace/live/slots/shared_state.h"
 #include "trace/live/stacks/live_stacks.h"
 
 /*
@@ -33,14 +32,9 @@
 
 /* --- threads that are stopped ---------------------------------------------------------------- */
 
-static int note_held_by_code(struct live *live, const struct abi_ev_map *ev)
+static int note_held(struct live *live, bool held, pid_t tid)
 {
-	return ev->held ? vec_push(&live->held.marks, (pid_t)ev->tid) : 0;
-}
-
-static int note_held_by_change(struct live *live, const struct abi_ev_code_changed *ev)
-{
-	return ev->held ? vec_push(&live->held.marks, (pid_t)ev->tid) : 0;
+	return held ? vec_push(&live->held.marks, tid) : 0;
 }
 
 bool live_take_mark(struct live *live, pid_t tid)
@@ -73,7 +67,9 @@ bool live_take_checkpoint(struct live *live, pid_t tid, const char **ret_name)
 
 static int dispatch(struct live *live, const void *data)
 {
+	const struct abi_ev_code_changed *changed = data;
 	const struct abi_event *head = data;
+	const struct abi_ev_map *map = data;
 	int r = 0;
 
 	switch (head->type) {
@@ -88,11 +84,11 @@ static int dispatch(struct live *live, const void *data)
 		break;
 	case ABI_EV_CODE:
 		r = live_on_region(live, data);
-		r = r ? r : note_held_by_code(live, data);
+		r = r ? r : note_held(live, map->held, (pid_t)map->tid);
 		r = r ? r : live_on_code(live, data);
 		break;
 	case ABI_EV_CODE_CHANGED:
-		r = note_held_by_change(live, data);
+		r = note_held(live, changed->held, (pid_t)changed->tid);
 		r = r ? r : live_on_code_changed(live, data);
 		break;
 	case ABI_EV_CODE_GONE:
@@ -149,28 +145,6 @@ int live_on_ring(void *ctx, void *data, size_t size)
 	/* The programs are ours: each type has one layout. */
 	if (!live_buffer_add(live->buffer, data, size))
 		on_event(live, data);
-	return 0;
-}
-
-/* A process whose exit event was refused by a full ring must not be waited for. */
-static int check_alive(struct live *live)
-{
-	vec_foreach(&live->slots.all, p) {
-		struct live_process *process = *p;
-		struct abi_ev_process ev = { .head = { .type = ABI_EV_EXIT } };
-		int r;
-
-		if (!process || process->ended ||
-		    shared_proc(live->programs, process->slot)->state != ABI_PROC_ENDED)
-			continue;
-		ev.head.slot = process->slot.n;
-		ev.head.time_ns = clock_monotonic_ns();
-		ev.pid = process->pid;
-		ev.exit_code = UINT32_MAX;
-		r = live_on_process_event(live, &ev);
-		if (r)
-			return r;
-	}
 	return 0;
 }
 
@@ -262,7 +236,7 @@ int live_drain(struct source *source, record_fn fn, void *userdata)
 		return live->error;
 	r = programs_losses(live->programs, losses);
 	if (r == 0 && losses[ABI_LOST_RING_FULL])
-		r = check_alive(live);
+		r = live_end_refused(live);
 	/* The ring was empty: all changes of before are known, and what waits for them goes on. */
 	if (r == 0)
 		r = live_record_all_changes(live);
@@ -293,7 +267,10 @@ int live_cut(struct source *source, record_fn fn, void *userdata)
 
 	if (r < 0)
 		return r;
-	r = live_judge_running(live);
+	/* An allocator may be in a file that could not be opened at first. */
+	r = live_retry_files(live);
+	if (r == 0)
+		r = live_judge_running(live);
 	if (r == 0)
 		r = take_cut(live, false);
 	return r ? r : after_cut(live);

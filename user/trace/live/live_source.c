@@ -7,7 +7,6 @@
 #include "trace/live/jobs/live_jobs.h"
 #include "trace/live/slots/live_slots.h"
 
-#include <errno.h>
 #include <sys/utsname.h>
 
 bool live_finds_processes(const struct live_opts *opts)

@@ -10,7 +10,6 @@
 #include "target/process.h"
 #include "target/process_list.h"
 #include "trace/kernel/urgent.h"
-#include "trace/live/code/live_code.h"
 #include "trace/live/lifecycle/live_lifecycle.h"
 #include "trace/live/live_drain.h"
 #include "trace/live/live_source.h"
@@ -18,9 +17,7 @@
 #include "trace/live/slots/live_slots.h"
 #include "trace/live/slots/shared_state.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 /* The ring is emptied after so many processes that were found at the start. */

@@ -9,7 +9,6 @@
 #include "trace/unwind/unwind_spaces.h"
 #include "trace/unwind/unwind_tables.h"
 
-#include <errno.h>
 #include <string.h>
 
 int live_unwind_new(struct live *live)

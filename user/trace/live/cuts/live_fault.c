@@ -8,9 +8,7 @@
 #include "trace/live/cuts/live_blocks.h"
 #include "trace/live/cuts/live_cuts.h"
 #include "trace/live/slots/live_slots.h"
-#include "trace/live/slots/shared_state.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 
 /* Events wait meanwhile, so that a table of all the host's blocks must not hold them up. */
@@ -103,8 +101,9 @@ static int find_freed(const struct live *live, struct search *search)
 
 int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 {
+	const struct live_process *process = live_process_at(live, event_slot(&ev->head));
 	struct record record = { .type = RECORD_FAULT,
-				 .fault = { .slot = live_image_of(live, ev->head.slot),
+				 .fault = { .slot = process ? process->image.n : RECORD_NO_SLOT,
 					    .tid = ev->tid,
 					    .signal = ev->signal,
 					    .code = ev->code,
@@ -115,6 +114,10 @@ int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 	struct search search = { .slot = ev->head.slot, .record = &record.fault };
 	int r = 0;
 
+	if (!process) { /* a full ring refused its beginning */
+		live_count_loss(live, NULL, LOSS_STATE);
+		return 0;
+	}
 	if (ev->has_addr)
 		r = find_live(live, &search);
 	if (ev->has_addr && r == 0)

@@ -3,7 +3,7 @@
 
 #include "trace/live/cuts/block_walk.h"
 #include "trace/live/cuts/inheritance.h"
-#include "trace/live/slots/live_slots.h"
+#include "trace/live/live_state.h"
 #include "trace/live/slots/shared_state.h"
 
 #include <errno.h>

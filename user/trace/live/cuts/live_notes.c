@@ -7,8 +7,6 @@
 #include "trace/live/slots/live_slots.h"
 
 #include <assert.h>
-#include <bpf/bpf.h>
-#include <errno.h>
 #include <string.h>
 
 static_assert((int)ABI_INVALID_FREE == (int)RECORD_INVALID_FREE &&

@@ -7,7 +7,6 @@
 #include "trace/live/cuts/live_cuts.h"
 #include "trace/live/cuts/snapshot.h"
 #include "trace/live/slots/live_slots.h"
-#include "trace/live/slots/shared_state.h"
 
 #include <errno.h>
 

@@ -13,7 +13,6 @@
 #include "trace/record/record.h"
 
 #include <errno.h>
-#include <string.h>
 
 struct snapshot {
 	const struct programs *programs;

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define PATH_ROOM (ABI_CGROUP_LEVELS * ABI_CGROUP_NAME + sizeof("/..."))

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* Has no link counted for the image so far? */
 static bool waits_for_links(const struct live *live, const struct abi_proc *proc)
@@ -97,7 +96,7 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-int live_rename(struct live *live, struct live_process *process, const char *comm)
+static int rename_image(struct live *live, struct live_process *process, const char *comm)
 {
 	const struct record record = {
 		.type = RECORD_NAME,
@@ -130,7 +129,7 @@ int live_read_running(struct live *live)
 		if (!live_is_current(live, process->pid, process->image))
 			continue;
 		live_rss_peak_note(&process->rss_peak, peak);
-		r = live_rename(live, process, comm);
+		r = rename_image(live, process, comm);
 	}
 	return r;
 }
@@ -326,7 +325,7 @@ static int on_exited(struct live *live, const struct abi_ev_process *ev)
 	if (process->ended)
 		return 0;
 	live_rss_peak_end(&process->rss_peak, ev);
-	r = live_rename(live, process, ev->comm);
+	r = rename_image(live, process, ev->comm);
 	if (r)
 		return r;
 	if (ev->flags & ABI_PROCESS_HIDDEN)
@@ -367,21 +366,43 @@ int live_on_process_event(struct live *live, const struct abi_ev_process *ev)
 	return -EBADMSG;
 }
 
-int live_end_unseen(struct live *live, struct live_process *process, uint32_t flags)
+/* The event that did not come, as of now; how the image ended, and under which name, is unknown. */
+static int end_untold(struct live *live, const struct live_process *process, uint32_t flags)
 {
-	const int fd = bpf_map__fd(live->programs->skel->maps.pids);
-	struct abi_ev_process ev = { .head = { .type = ABI_EV_EXIT, .slot = process->slot.n },
+	struct abi_ev_process ev = { .head = { .type = ABI_EV_EXIT,
+					       .slot = process->slot.n,
+					       .time_ns = clock_monotonic_ns() },
 				     .pid = process->pid,
 				     .flags = flags,
 				     .exit_code = UINT32_MAX };
+
+	memcpy(ev.comm, process->comm, sizeof(ev.comm));
+	return live_on_process_event(live, &ev);
+}
+
+int live_end_unseen(struct live *live, struct live_process *process, uint32_t flags)
+{
+	const int fd = bpf_map__fd(live->programs->skel->maps.pids);
 	uint32_t key = process->pid, slot;
 
 	if (urgent_lookup(fd, &key, &slot) || slot != process->slot.n || urgent_delete(fd, &key))
 		return 0; /* the programs have seen its end */
-	memcpy(ev.comm, process->comm, sizeof(ev.comm));
-	ev.head.time_ns = clock_monotonic_ns();
 	shared_end(live->programs, process->slot);
-	return live_on_process_event(live, &ev);
+	return end_untold(live, process, flags);
+}
+
+int live_end_refused(struct live *live)
+{
+	int r = 0;
+
+	vec_foreach(&live->slots.all, p) {
+		const struct live_process *process = *p;
+
+		if (r == 0 && process && !process->ended &&
+		    shared_proc(live->programs, process->slot)->state == ABI_PROC_ENDED)
+			r = end_untold(live, process, 0);
+	}
+	return r;
 }
 
 int live_end_hidden(struct live *live)

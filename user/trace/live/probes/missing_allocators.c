@@ -10,8 +10,6 @@
 #include "trace/live/probes/live_probes.h"
 #include "trace/live/slots/live_slots.h"
 
-#include <string.h>
-
 static int say_missing(const struct live *live, const struct custom_function *f,
 		       struct strbuf *text)
 {

@@ -11,7 +11,6 @@
 #include "trace/live/slots/live_slots.h"
 #include "trace/live/stacks/live_stacks.h"
 
-#include <errno.h>
 #include <sys/mman.h>
 
 static int emit_region(struct live *live, const struct live_process *process,

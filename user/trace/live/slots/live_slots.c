@@ -31,15 +31,6 @@ size_t live_running(const struct live *live)
 	return n;
 }
 
-size_t live_roots_running(const struct live *live)
-{
-	size_t n = 0;
-
-	vec_foreach(&live->slots.all, p)
-		n += *p && (*p)->root && !(*p)->ended;
-	return n;
-}
-
 pid_t live_next_pid(const struct live *live, size_t *index)
 {
 	while (*index < live->slots.all.len) {

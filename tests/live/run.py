@@ -133,6 +133,7 @@ def main():
     signal.signal(signal.SIGALRM, on_alarm)
     # Whoever started this may have had signals ignored, as shells do for background jobs and nohup.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.chdir("/")
     try:

@@ -278,6 +278,58 @@ static void the_user_s_own_allocators_are_found_there(void **state)
 	compare(f);
 }
 
+/* A worker that is asked ahead knows its answer by the request. */
+static void what_has_been_found_changes_no_request(void **state)
+{
+	_cleanup_strbuf_ struct strbuf before = {}, after = {};
+	struct fixture *f = *state;
+	size_t n;
+
+	object_put_wants(&before, &f->wants);
+	custom_allocators_all(f->custom, &n)->found = true;
+	object_put_wants(&after, &f->wants);
+	assert_int_equal(strbuf_error(&before), 0);
+	assert_int_equal(before.len, after.len);
+	assert_memory_equal(before.data, after.data, before.len);
+}
+
+static void of_a_longer_path_than_most_the_end_is_told(void **state)
+{
+	_cleanup_(object_asked_done) struct object_asked asked = {};
+	_cleanup_strbuf_ struct strbuf request = {};
+	char path[2 * PATH_MAX + 1];
+	struct fixture *f = *state;
+	struct decoder decoder;
+
+	memset(path, 'a', sizeof(path));
+	strcpy(path + sizeof(path) - sizeof("/lib.so"), "/lib.so");
+	f->wants.path = path;
+	object_put_wants(&request, &f->wants);
+	assert_int_equal(strbuf_error(&request), 0);
+	decoder = decoder_of(&request);
+	assert_int_equal(object_get_wants(&decoder, &asked), 0);
+	assert_string_equal(asked.wants.path, path + PATH_MAX);
+}
+
+static void names_with_control_characters_are_not_offered(void **state)
+{
+	struct near_names sent, near;
+	_cleanup_strbuf_ struct strbuf answer = {};
+	struct decoder decoder;
+
+	(void)state;
+	near_names_init(&sent, "pool_gt");
+	near_names_offer(&sent, "pool_get", "pool_get\nmemtraced: all is well");
+	near_names_offer(&sent, "pool_got", "pool_got");
+	assert_int_equal(sent.n, 2);
+	object_put_near(&answer, &sent);
+	decoder = decoder_of(&answer);
+	near_names_init(&near, "pool_gt");
+	assert_int_equal(object_get_near(&decoder, &near), 0);
+	assert_int_equal(near.n, 1);
+	assert_string_equal(near.best[0].shown, "pool_got");
+}
+
 static void what_is_no_elf_file_is_said_to_be_none(void **state)
 {
 	struct fixture *f = *state;
@@ -549,6 +601,11 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(the_user_s_own_allocators_are_found_there, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(what_has_been_found_changes_no_request, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(of_a_longer_path_than_most_the_end_is_told, set_up,
+						tear_down),
+		cmocka_unit_test(names_with_control_characters_are_not_offered),
 		cmocka_unit_test_setup_teardown(what_is_no_elf_file_is_said_to_be_none, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(rows_are_those_of_the_file, set_up, tear_down),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A growing, always NUL-terminated byte string. An allocation failure sticks: later calls do
- * nothing and strbuf_error() says -ENOMEM, so that writers check once at their end.
+ * A growing, always NUL-terminated byte string. An error sticks: later calls do nothing, and
+ * strbuf_error() says which, so that writers check once at their end.
  */
 #ifndef MEMTRACED_BASE_STRBUF_H
 #define MEMTRACED_BASE_STRBUF_H
@@ -32,7 +32,7 @@ void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap);
 /* All that can be read. 0; -EFBIG: there are more than `most` bytes; or other negative errno. */
 int strbuf_read(struct strbuf *sb, int fd, size_t most);
 
-/* 0 or -ENOMEM. */
+/* 0; -ENOMEM; -EMSGSIZE: codec_write() was given more than its layout allows. */
 int strbuf_error(const struct strbuf *sb);
 /* The string, "" when nothing was written; valid until the next change. */
 const char *strbuf_str(const struct strbuf *sb);

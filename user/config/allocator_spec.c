@@ -5,6 +5,7 @@
 #include "config/near_name.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,6 +242,8 @@ static int parse_object(struct parser *p)
 		return wrong(p, p->at, "there is one object in a value: give '--allocator' twice");
 	if (!len)
 		return wrong(p, p->at, "give the name of a file, such as libpool.so.1");
+	if (len > PATH_MAX)
+		return wrong(p, p->at, "no file has so long a name");
 	p->spec.object = strndup(p->at, len);
 	p->at += len;
 	return p->spec.object ? 0 : -ENOMEM;

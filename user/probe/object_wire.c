@@ -34,10 +34,20 @@ static const struct field custom_fields[] = {
 	F(custom_function, row.by_user, FIELD_BOOL),
 	F(custom_function, address, FIELD_U64),
 	F_MAX(custom_function, object, FIELD_OPTIONAL_STRING, PATH_MAX),
-	F(custom_function, found, FIELD_BOOL),
+	/* What is asked for stays the same while files are read: asked_ahead_find() compares it. */
+	F_LOCAL(custom_function, found),
 	F_END,
 };
 static const struct layout custom_layout = LAYOUT(custom_function, custom_fields);
+
+static const struct field found_fields[] = {
+	F_LOCAL(custom_function, row),
+	F_LOCAL(custom_function, address),
+	F_LOCAL(custom_function, object),
+	F(custom_function, found, FIELD_BOOL),
+	F_END,
+};
+static const struct layout found_layout = LAYOUT(custom_function, found_fields);
 
 static const struct field name_fields[] = {
 	{ .kind = FIELD_STRING, .max = MAX_NAME },
@@ -82,6 +92,9 @@ void object_put_wants(struct strbuf *request, const struct object_wants *wants)
 		.n_names = count_names(wants->checkpoint_names),
 	};
 
+	/* A list of mappings has longer ones, of which the end tells most. */
+	if (wants->path && strlen(wants->path) > PATH_MAX)
+		asked.wants.path += strlen(wants->path) - PATH_MAX;
 	asked.functions = custom_allocators_all(wants->custom, &asked.n_functions);
 	codec_write(request, &object_asked_layout, &asked, NULL);
 }
@@ -195,7 +208,7 @@ static const struct field facts_fields[] = {
 static const struct layout facts_layout = LAYOUT(object_facts, facts_fields);
 
 static const struct field answer_fields[] = {
-	F_LIST(object_answer, functions, n_functions, MAX_CUSTOM, &custom_layout),
+	F_LIST(object_answer, functions, n_functions, MAX_CUSTOM, &found_layout),
 	F_STRUCT(object_answer, facts, &facts_layout),
 	F_END,
 };
@@ -308,13 +321,21 @@ void object_put_near(struct strbuf *answer, const struct near_names *near)
 	codec_write(answer, &object_near_layout, &message, NULL);
 }
 
+static bool is_one_line(const char *name)
+{
+	for (; *name; name++)
+		if ((unsigned char)*name < ' ' || *name == 0x7f)
+			return false;
+	return true;
+}
+
 int object_get_near(struct decoder *decoder, struct near_names *near)
 {
 	struct object_near message;
 
 	codec_read(decoder, &object_near_layout, &message);
 	for (size_t i = 0; i < message.n; i++)
-		if (!near_names_have(near, message.names[i]))
+		if (is_one_line(message.names[i]) && !near_names_have(near, message.names[i]))
 			near_names_offer(near, message.names[i], message.names[i]);
 	return decoder_end(decoder);
 }

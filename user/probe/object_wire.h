@@ -79,7 +79,7 @@ struct object_near {
 extern const struct layout object_near_layout;
 
 void object_put_near(struct strbuf *answer, const struct near_names *near);
-/* Offers them; bytes that do not belong into a line of text are replaced. 0 or -EBADMSG. */
+/* Offers them, but for those with control characters. 0 or -EBADMSG. */
 int object_get_near(struct decoder *decoder, struct near_names *near);
 
 #endif

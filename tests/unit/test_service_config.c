@@ -15,6 +15,9 @@ static int parse(const char *text, const struct service_config **ret_config, str
 	return service_config_parse(text, strlen(text), "conf", ret_config, error);
 }
 
+#define STARS                                                                                      \
+	"trace = *\ntrace = *\ntrace = *\ntrace = *\ntrace = *\ntrace = *\ntrace = *\ntrace = *\n"
+
 static void nothing_in_the_file_gives_the_defaults(void **state)
 {
 	_cleanup_(service_config_unref_p) const struct service_config *config = NULL;
@@ -184,6 +187,8 @@ static void what_is_wrong_is_refused_with_file_and_line(void **state)
 		{ "[post_mortem]\ntrace = 123456789012345\ntrace = 123456789012345\ntrace = "
 		  "123456789012345\ntrace = 123456789012345\ntrace = 123456\n",
 		  "conf:6: 'trace' is as '--comm': '123456' is no" },
+		{ "[post_mortem]\n" STARS STARS STARS STARS "trace = *\n",
+		  "conf:34: there are more than 32 lines 'trace'" },
 		{ "[postmortem]\ntrace = a\n",
 		  "conf:2: unknown key '[postmortem] trace'; did you mean '[post_mortem] trace'?" },
 		{ "[state]\ndirectory = state\n", "conf:2: 'state' is no value of 'directory'" },

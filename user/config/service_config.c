@@ -299,7 +299,7 @@ static const struct key keys[] = {
 	{ "post_mortem", "reports", KEY_BOOL, FIELD(post_mortems), .fallback = "yes" },
 	{ "post_mortem", "format", KEY_TEXT, FIELD(post_mortem_format), .fallback = "html" },
 	{ "post_mortem", "trace", KEY_LIST, FIELD(standing), .repeats = true,
-	  .most = MAX_WORDS, .apply = apply_standing },
+	  .most = SERVICE_MOST_TRACED, .apply = apply_standing },
 	{ "post_mortem", "depth", KEY_CHOICE, FIELD(standing_depth), .choices = heap_depth_names,
 	  .fallback = "exact" },
 };

@@ -25,7 +25,7 @@
 
 #define SERVICE_CONFIG_PATH "/etc/memtraced/memtraced.conf"
 #define SERVICE_SOCKET_PATH "/run/memtraced/http.sock"
-#define SERVICE_MOST_TRACED 32 /* no more fit into abi_names */
+#define SERVICE_MOST_TRACED 32 /* patterns of [post_mortem] trace */
 #define SERVICE_STATE_PATH "/var/lib/memtraced"
 #define SERVICE_MAX_ALLOCATORS 64
 

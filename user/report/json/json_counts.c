@@ -25,13 +25,10 @@ static struct json_object *buckets_json(struct json_out *out,
 
 	for (size_t i = 0; array && i < counts->n_buckets; i++) {
 		const struct record_bucket *bucket = &counts->buckets[i];
-		struct json_object *json = json_out_new(out);
+		struct json_object *json = json_out_push_new(out, array);
 
-		if (!json || json_object_array_add(array, json) < 0) {
-			json_object_put(json);
-			out->error = -ENOMEM;
+		if (!json)
 			break;
-		}
 		add_bound(out, json, "lo", bucket->lo, INT64_MIN);
 		add_bound(out, json, "hi", bucket->hi, INT64_MAX);
 		json_out_u64(out, json, "count", bucket->count);
@@ -194,24 +191,12 @@ void json_events(struct json_out *out, const struct view *view)
 	fputc(']', out->file);
 }
 
-/* A new object at the end of the array, or NULL. */
-static struct json_object *append(struct json_out *out, struct json_object *array)
-{
-	struct json_object *json = json_out_new(out);
-
-	if (json && json_object_array_add(array, json) == 0)
-		return json;
-	json_object_put(json);
-	out->error = -ENOMEM;
-	return NULL;
-}
-
 static struct json_object *errnos_json(struct json_out *out, const struct record_syscall *sum)
 {
 	struct json_object *array = json_object_new_array();
 
 	for (size_t i = 0; array && i < sum->n_errnos; i++) {
-		struct json_object *json = append(out, array);
+		struct json_object *json = json_out_push_new(out, array);
 
 		if (!json)
 			break;
@@ -228,7 +213,7 @@ static struct json_object *latency_json(struct json_out *out, const struct recor
 
 	for (size_t i = 0; array && i < sum->n_buckets; i++) {
 		const struct record_bucket *bucket = &sum->buckets[i];
-		struct json_object *json = append(out, array);
+		struct json_object *json = json_out_push_new(out, array);
 
 		if (!json)
 			break;
@@ -246,7 +231,7 @@ static struct json_object *calls_json(struct json_out *out, const struct view_ca
 	for (size_t i = 0; array && i < calls->n_calls; i++) {
 		const struct view_call *call = &calls->calls[i];
 		const struct record_syscall *sum = &call->sum;
-		struct json_object *json = append(out, array);
+		struct json_object *json = json_out_push_new(out, array);
 		bool timed = call->timed > 0;
 
 		if (!json)
@@ -273,7 +258,7 @@ static struct json_object *files_json(struct json_out *out, const struct view_ca
 
 	for (size_t i = 0; array && i < calls->n_files; i++) {
 		const struct record_syscall_file *file = &calls->files[i];
-		struct json_object *json = append(out, array);
+		struct json_object *json = json_out_push_new(out, array);
 
 		if (!json)
 			break;
@@ -295,7 +280,7 @@ static struct json_object *stacks_json(struct json_out *out, const struct view_c
 
 	for (size_t i = 0; array && i < calls->n_callers; i++) {
 		const struct view_caller *caller = calls->callers[i];
-		struct json_object *json = append(out, array);
+		struct json_object *json = json_out_push_new(out, array);
 
 		if (!json)
 			break;

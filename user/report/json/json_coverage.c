@@ -26,13 +26,10 @@ static struct json_object *unprobed_json(struct json_out *out, const struct mode
 	for (size_t i = 0; array && i < coverage_n_unprobed(model_coverage(model)); i++) {
 		const struct record_unprobed *unprobed =
 			coverage_unprobed(model_coverage(model), i);
-		struct json_object *json = json_out_new(out);
+		struct json_object *json = json_out_push_new(out, array);
 
-		if (!json || json_object_array_add(array, json) < 0) {
-			json_object_put(json);
-			out->error = -ENOMEM;
+		if (!json)
 			break;
-		}
 		json_out_string(out, json, "function", unprobed->function);
 		json_out_string(out, json, "object", unprobed->object);
 		json_out_string(out, json, "why", unprobed->why);
@@ -47,13 +44,8 @@ static struct json_object *lines_json(struct json_out *out, const char *lines)
 	for (const char *at = lines ? lines : ""; array && *at;) {
 		size_t len = strcspn(at, "\n");
 		_cleanup_free_ char *line = strndup(at, len);
-		struct json_object *json = line ? json_out_new_string(out, line) : NULL;
 
-		if (!json || json_object_array_add(array, json) < 0) {
-			json_object_put(json);
-			out->error = -ENOMEM;
-			break;
-		}
+		json_out_push(out, array, line ? json_out_new_string(out, line) : NULL);
 		at += len + (at[len] != '\0');
 	}
 	return array;
@@ -85,16 +77,10 @@ static struct json_object *stack_check_json(struct json_out *out, const struct v
 
 	for (size_t i = 0; results && i < check->n_results; i++)
 		json_out_u64(out, results, check->results[i].cause, check->results[i].count);
-	for (size_t i = 0; differing && i < coverage_n_differs(model_coverage(model)); i++) {
-		struct json_object *one =
-			difference_json(out, view, coverage_differs(model_coverage(model), i));
-
-		if (!one || json_object_array_add(differing, one) < 0) {
-			json_object_put(one);
-			out->error = -ENOMEM;
-			break;
-		}
-	}
+	for (size_t i = 0; differing && i < coverage_n_differs(model_coverage(model)); i++)
+		json_out_push(out, differing,
+			      difference_json(out, view,
+					      coverage_differs(model_coverage(model), i)));
 	json_out_add(out, json, "results", results);
 	json_out_add(out, json, "differing", differing);
 	return json;
@@ -138,7 +124,7 @@ static struct json_object *depths_json(struct json_out *out, const struct model 
 	for (size_t i = 0; json && i < model_depths(model)->changes.len; i++) {
 		const struct record_depth_change *change = &model_depths(model)->changes.data[i];
 		bool known = change->predicted_ppm != UINT64_MAX;
-		struct json_object *one = json_out_new(out);
+		struct json_object *one = json_out_push_new(out, json);
 
 		json_out_u64(out, one, "at_ns",
 			     change->time_ns > start_ns ? change->time_ns - start_ns : 0);
@@ -146,11 +132,6 @@ static struct json_object *depths_json(struct json_out *out, const struct model 
 		json_out_known(out, one, "calls_per_s", known, change->calls_per_s);
 		json_out_known(out, one, "exact_ppm", known, change->predicted_ppm);
 		json_out_u64(out, one, "interval_factor", UINT64_C(1) << (change->doublings & 63));
-		if (!one || json_object_array_add(json, one) < 0) {
-			json_object_put(one);
-			out->error = -ENOMEM;
-			break;
-		}
 	}
 	return json;
 }

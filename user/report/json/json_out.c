@@ -13,15 +13,23 @@
 void json_out_add(struct json_out *out, struct json_object *to, const char *key,
 		  struct json_object *value)
 {
-	if (!value || json_object_object_add(to, key, value) < 0) {
-		json_object_put(value);
-		out->error = -ENOMEM;
-	}
+	if (to && value && json_object_object_add(to, key, value) == 0)
+		return;
+	json_object_put(value);
+	out->error = -ENOMEM;
+}
+
+void json_out_push(struct json_out *out, struct json_object *to, struct json_object *value)
+{
+	if (to && value && json_object_array_add(to, value) == 0)
+		return;
+	json_object_put(value);
+	out->error = -ENOMEM;
 }
 
 void json_out_null(struct json_out *out, struct json_object *to, const char *key)
 {
-	if (json_object_object_add(to, key, NULL) < 0)
+	if (!to || json_object_object_add(to, key, NULL) < 0)
 		out->error = -ENOMEM;
 }
 
@@ -84,6 +92,23 @@ struct json_object *json_out_new(struct json_out *out)
 	if (!object)
 		out->error = -ENOMEM;
 	return object;
+}
+
+void json_out_push_null(struct json_out *out, struct json_object *to)
+{
+	if (!to || json_object_array_add(to, NULL) < 0)
+		out->error = -ENOMEM;
+}
+
+struct json_object *json_out_push_new(struct json_out *out, struct json_object *to)
+{
+	struct json_object *object = to ? json_out_new(out) : NULL;
+
+	if (object && json_object_array_add(to, object) == 0)
+		return object;
+	json_object_put(object);
+	out->error = -ENOMEM;
+	return NULL;
 }
 
 /*

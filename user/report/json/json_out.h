@@ -28,9 +28,16 @@ struct json_object *json_out_new_string(struct json_out *out, const char *s);
 /* Three digits behind the point: reals are estimates. */
 struct json_object *json_out_new_real(struct json_out *out, double value);
 
-/* Takes `value` over; NULL: there was no memory for it. */
+/*
+ * To an object, or to the end of an array. `value` is taken over; where it or `to` is NULL, there
+ * was no memory for it, which is out->error then. So it is with all that follow.
+ */
 void json_out_add(struct json_out *out, struct json_object *to, const char *key,
 		  struct json_object *value);
+void json_out_push(struct json_out *out, struct json_object *to, struct json_object *value);
+void json_out_push_null(struct json_out *out, struct json_object *to);
+/* A new object at the end of the array, which it belongs to; or NULL. */
+struct json_object *json_out_push_new(struct json_out *out, struct json_object *to);
 
 void json_out_null(struct json_out *out, struct json_object *to, const char *key);
 void json_out_bool(struct json_out *out, struct json_object *to, const char *key, bool value);

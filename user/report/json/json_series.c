@@ -5,14 +5,6 @@
 
 #include <errno.h>
 
-static void add_to(struct json_out *out, struct json_object *array, struct json_object *value)
-{
-	if (json_object_array_add(array, value) == 0)
-		return;
-	json_object_put(value);
-	out->error = -ENOMEM;
-}
-
 static struct json_object *point_json(struct json_out *out, const struct view_point *point,
 				      bool has_heap)
 {
@@ -47,7 +39,8 @@ void json_timeline(struct json_out *out, const struct view *view,
 	if (!points)
 		out->error = -ENOMEM;
 	for (size_t i = 0; points && i < timeline->n; i++)
-		add_to(out, points, point_json(out, &timeline->points[i], timeline->has_heap));
+		json_out_push(out, points,
+			      point_json(out, &timeline->points[i], timeline->has_heap));
 	if (json) {
 		json_out_known(out, json, "peak_ns", timeline->peak_ns != UINT64_MAX,
 			       timeline->peak_ns);
@@ -73,14 +66,10 @@ void json_add_series(struct json_out *out, struct json_object *to,
 	}
 	array = json_object_new_array();
 	for (size_t i = 0; array && i < process->timeline.n; i++) {
-		struct json_object *value = NULL;
-
-		if (i >= series->first) {
-			value = json_object_new_int64(series->live_bytes[i]);
-			if (!value)
-				out->error = -ENOMEM;
-		}
-		add_to(out, array, value);
+		if (i >= series->first)
+			json_out_push(out, array, json_object_new_int64(series->live_bytes[i]));
+		else
+			json_out_push_null(out, array);
 	}
 	json_out_add(out, to, "series", array);
 }

@@ -28,17 +28,9 @@ void json_add_estimate(struct json_out *out, struct json_object *json,
 	json_out_add(out, json, "estimate", of);
 }
 
-static void add_element(struct json_out *out, struct json_object *array, struct json_object *value)
-{
-	if (array && value && json_object_array_add(array, value) == 0)
-		return;
-	json_object_put(value);
-	out->error = -ENOMEM;
-}
-
 static void add_number(struct json_out *out, struct json_object *array, uint64_t value)
 {
-	add_element(out, array, json_object_new_uint64(value));
+	json_out_push(out, array, json_object_new_uint64(value));
 }
 
 /* [from, below, count]; above the last there is no bound. */
@@ -55,10 +47,10 @@ static struct json_object *lifetimes_json(struct json_out *out, const struct vie
 		add_number(out, bucket, view_lifetime_from_ns(i));
 		if (i + 1 < RECORD_LIFETIMES)
 			add_number(out, bucket, view_lifetime_from_ns(i + 1));
-		else if (!bucket || json_object_array_add(bucket, NULL) < 0)
-			out->error = -ENOMEM;
+		else
+			json_out_push_null(out, bucket);
 		add_number(out, bucket, place->lifetimes[i]);
-		add_element(out, array, bucket);
+		json_out_push(out, array, bucket);
 	}
 	return array;
 }
@@ -90,7 +82,7 @@ void json_add_frees(struct json_out *out, struct json_object *to, bool known,
 		return;
 	}
 	for (size_t i = 0; i < frees->n; i++)
-		add_element(out, array, place_json(out, &frees->list[i]));
+		json_out_push(out, array, place_json(out, &frees->list[i]));
 	json_out_add(out, to, "frees", array);
 }
 

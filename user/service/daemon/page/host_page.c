@@ -86,7 +86,7 @@ static void host_add_rules(struct json_out *out, const struct service *service,
 	struct rule_info info;
 
 	for (size_t i = 0; list && rules_at(service->rules, i, &info); i++) {
-		struct json_object *rule = json_out_new(out);
+		struct json_object *rule = json_out_push_new(out, list);
 
 		json_out_string(out, rule, "name", info.name);
 		json_out_string(out, rule, "when", info.when);
@@ -99,7 +99,6 @@ static void host_add_rules(struct json_out *out, const struct service *service,
 			json_out_add(out, rule, "last", last_of(out, &info));
 		else
 			json_out_null(out, rule, "last");
-		json_object_array_add(list, rule);
 	}
 	json_out_add(out, to, "rules", list);
 }
@@ -111,11 +110,10 @@ static struct json_object *waiting(struct json_out *out, const struct traces *tr
 	size_t index = 0;
 
 	while (list && traces_next_debt(traces, &index, &debt)) {
-		struct json_object *one = json_out_new(out);
+		struct json_object *one = json_out_push_new(out, list);
 
 		json_out_u64(out, one, "pid", (uint64_t)debt.pid);
 		json_out_u64(out, one, "wait_ns", debt.wait_ns);
-		json_object_array_add(list, one);
 	}
 	return list;
 }
@@ -161,9 +159,9 @@ static void add_series(struct data *data, struct json_object *to, const struct w
 		struct watch_point point = watch_series_at(series, i);
 		uint64_t ago_ns = point.time_ns < data->now_ns ? data->now_ns - point.time_ns : 0;
 
-		json_object_array_add(points,
-				      json_object_new_uint64((ago_ns + SECOND_NS / 2) / SECOND_NS));
-		json_object_array_add(points, json_object_new_uint64(point.bytes));
+		json_out_push(&data->out, points,
+			      json_object_new_uint64((ago_ns + SECOND_NS / 2) / SECOND_NS));
+		json_out_push(&data->out, points, json_object_new_uint64(point.bytes));
 	}
 	json_out_add(&data->out, to, "series", points);
 }
@@ -210,7 +208,7 @@ static void add_processes(struct data *data, struct json_object *to)
 	struct json_object *list = json_object_new_array();
 
 	for (size_t i = 0; list && i < rows->n_rows; i++)
-		json_object_array_add(list, process_of(data, &rows->rows[i]));
+		json_out_push(&data->out, list, process_of(data, &rows->rows[i]));
 	json_out_u64(&data->out, to, "n_processes", rows->n_all);
 	json_out_add(&data->out, to, "processes", list);
 }
@@ -239,7 +237,7 @@ static int add_cgroups(struct data *data, struct json_object *to)
 		r = watched_choose_cgroups(watch_data(data->call->service->watch), MOST_CGROUPS,
 					   &choice);
 	for (size_t i = 0; list && i < choice.n; i++)
-		json_object_array_add(list, cgroup_of(data, choice.cgroups[i]));
+		json_out_push(&data->out, list, cgroup_of(data, choice.cgroups[i]));
 	json_out_add(&data->out, to, "cgroups", list);
 	watched_choice_done(&choice);
 	return r;
@@ -257,7 +255,7 @@ static void add_traces(struct data *data, struct json_object *to)
 
 		if (!service_may_see_trace(data->call, &info))
 			continue;
-		trace = json_out_new(&data->out);
+		trace = json_out_push_new(&data->out, list);
 		json_out_string(&data->out, trace, "kind", info.kind == TRACE_CPU ? "cpu" : "heap");
 		json_out_string(&data->out, trace, "depth",
 				info.kind == TRACE_HEAP ? heap_depth_names[info.depth] : NULL);
@@ -269,7 +267,6 @@ static void add_traces(struct data *data, struct json_object *to)
 		json_out_known(&data->out, trace, "predicted_ppm", info.kind == TRACE_HEAP,
 			       (uint64_t)(info.predicted * PPM));
 		json_out_bool(&data->out, trace, "stopped", info.is_stopped);
-		json_object_array_add(list, trace);
 	}
 	json_out_add(&data->out, to, "traces", list);
 }
@@ -291,11 +288,10 @@ static int add_reports(struct data *data, struct json_object *to)
 
 		if (!service_may_see_report(data->call, row->uid))
 			continue;
-		report = json_out_new(&data->out);
+		report = json_out_push_new(&data->out, list);
 		json_out_string(&data->out, report, "name", row->name);
 		json_out_u64(&data->out, report, "bytes", row->bytes);
 		json_out_u64(&data->out, report, "time", (uint64_t)row->time);
-		json_object_array_add(list, report);
 		shown++;
 	}
 	report_rows_done(&rows);

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """memtraced diff: what it says has changed is what the targets counted themselves."""
 
+import errno
+import gzip
+import json
 import os
 import re
 import signal
@@ -101,6 +104,19 @@ def each_format_has_the_same_change():
                           ("inuse_objects", "live_blocks"), ("alloc_space", "bytes")):
             _, functions = shown(GO, profile, kind)
             assert functions["leak_one"] == own["change"][key], (kind, functions)
+
+
+@test(need_root)
+def files_of_diffs_are_packed_and_fail_as_those_of_reports():
+    with scratch() as folder:
+        recording, _ = recorded(folder, "a", target("leak"), "10", "0")
+        packed = os.path.join(folder, "d.json.gz")
+        done = run_memtraced("diff", recording, recording, "-o", f"json:{packed}")
+        assert done.returncode == 0, done.stderr
+        with gzip.open(packed, "rt", encoding="utf-8") as file:
+            assert json.load(file)["programs"]
+        done = run_memtraced("diff", recording, recording, "-o", "json:/dev/full")
+        assert done.returncode == 2 and os.strerror(errno.ENOSPC) in done.stderr, done
 
 
 PYTHON = "import sys; kept = [bytearray(4096) for i in range(int(sys.argv[1]))]; import os; " \

@@ -356,6 +356,13 @@ int outfile_flush(struct outfile *file)
 	return failed ? -EIO : 0;
 }
 
+int outfile_error(struct outfile *file, int r)
+{
+	int r_flush = r == -EIO ? outfile_flush(file) : 0;
+
+	return r_flush < 0 ? r_flush : r;
+}
+
 int outfile_publish(struct outfile *file)
 {
 	int r = outfile_flush(file);

@@ -45,6 +45,9 @@ int outfile_commit(struct outfile *file);
  */
 int outfile_flush(struct outfile *file);
 
+/* What a writer returned; where it is -EIO, as of a stream that did not take all, why. */
+int outfile_error(struct outfile *file, int r);
+
 /*
  * For a file that is worth having before it is complete: flushes, and gives it its name now, over
  * what had it. What is written later is added to it, and stays without a commit, too. Later calls

@@ -373,7 +373,7 @@ static void put_events(struct metrics_out *out, const struct view *view)
 {
 	static const struct metrics_family family = {
 		"memtraced_events", METRICS_COUNTER, "",
-		"How often an event happened; of --cpu, its samples."
+		"How often an event happened; of --cpu, its samples; of --page-faults, an estimate."
 	};
 
 	if (view_n_events(view) > 0)
@@ -438,7 +438,7 @@ static void put_coverage(struct metrics_out *out, const struct view *view)
 	};
 	static const struct metrics_family seen = {
 		"memtraced_seen_events", METRICS_COUNTER, "",
-		"Allocations, frees and failed calls that were seen."
+		"Allocations, frees, failed calls, mappings and events of jobs that were seen."
 	};
 	const struct record_coverage *coverage = view_coverage(view);
 

@@ -2,7 +2,6 @@
 #include "service/diff.h"
 
 #include "base/log.h"
-#include "base/outfile.h"
 #include "config/options.h"
 #include "report/diff/diff.h"
 #include "report/report.h"
@@ -152,17 +151,19 @@ static int write_stdout(const struct report_format *format, const struct diff *d
 
 static int write_file(const struct report_format *format, const struct diff *diff, const char *path)
 {
-	_cleanup_(outfile_free_p) struct outfile *file = NULL;
+	_cleanup_(output_file_free_p) struct output_file *file = NULL;
 	uid_t uid;
 	gid_t gid;
 	int r;
 
 	invoking_user(&uid, &gid);
-	r = outfile_new(path, uid == geteuid() ? (uid_t)-1 : uid, gid, &file);
+	r = output_file_new(path, uid == geteuid() ? (uid_t)-1 : uid, gid, format, &file);
 	if (r == 0)
-		r = format->write_diff(diff, outfile_stream(file));
-	if (r == 0)
-		r = outfile_commit(file);
+		r = format->write_diff(diff, output_file_stream(file));
+	if (r == -EIO && file)
+		r = output_file_error(file);
+	else if (r == 0)
+		r = output_file_commit(file);
 	if (r)
 		log_error("cannot write %s: %s", path, strerror(-r));
 	return r == -EPIPE ? -EIO : r;

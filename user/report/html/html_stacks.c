@@ -57,7 +57,6 @@ void html_stacks_free(struct html_stacks *stacks)
 	free(stacks);
 }
 
-/* What has no number left is as little known as what has no name. */
 static int add(struct interns *interns, const void *data, size_t len, uint32_t *ret_number)
 {
 	size_t index;

@@ -47,7 +47,8 @@ static int32_t exact_attribute(const struct request *request)
 
 static void put_head(struct request *request, size_t type)
 {
-	const struct profile_part_type *name = &profile_part_types(request->part->kind)[type];
+	const struct profile_part_type *names = profile_part_types(request->part->kind);
+	const struct profile_part_type *name = &names[type];
 	struct profile_part_time time = profile_part_time(request->view, request->part);
 	Otlp__ValueType value = value_type(request->tables, name->type, name->unit), period;
 	int32_t exact = exact_attribute(request);
@@ -56,7 +57,7 @@ static void put_head(struct request *request, size_t type)
 	uint8_t id[ID_LEN];
 
 	(void)view_job(request->view, &event); /* NULL: allocations */
-	period = event ? value_type(request->tables, "cpu", "nanoseconds") :
+	period = event ? value_type(request->tables, names[1].type, names[1].unit) :
 			 value_type(request->tables, "space", "bytes");
 	head.sample_type = &value;
 	head.time_unix_nano = time.start_ns;

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "config/units.h"
 #include "report/text/table_out.h"
+#include "report/view/view_collect.h"
 #include "report/view/view_coverage.h"
 #include "report/writers.h"
 
@@ -143,15 +144,18 @@ static void overview_line(struct table *t, const struct view_process *process)
 static void hidden_processes(struct table *t, struct view_process *const *processes, size_t n,
 			     size_t n_shown, const char *indent, const char *hint)
 {
-	char size[FORMAT_UNIT_LEN];
+	char size[TABLE_NUMBER_LEN];
 	int64_t hidden_bytes = 0;
+	bool exact = true;
 
 	if (n <= n_shown)
 		return;
-	for (size_t i = n_shown; i < n; i++)
+	for (size_t i = n_shown; i < n; i++) {
 		hidden_bytes = saturate_add(hidden_bytes, heap_bytes(processes[i]));
+		exact &= processes[i]->exact;
+	}
 	strbuf_addf(&t->out, "%s… %zu more process%s, %s of heap live%s\n", indent, n - n_shown,
-		    n - n_shown == 1 ? "" : "es", format_size(hidden_bytes, size), hint);
+		    n - n_shown == 1 ? "" : "es", table_size(hidden_bytes, exact, size), hint);
 }
 
 static void overview(struct table *t, struct view_process *const *processes, size_t n,
@@ -344,7 +348,7 @@ static void mmap_totals(struct table *t, const struct view_process *process)
 
 static void process_section(struct table *t, const struct view_process *process)
 {
-	char size[FORMAT_UNIT_LEN];
+	char size[TABLE_NUMBER_LEN];
 
 	process_head(t, process);
 	table_death(t, process);
@@ -367,7 +371,8 @@ static void process_section(struct table *t, const struct view_process *process)
 	if (process->n_left_out > 0)
 		strbuf_addf(&t->out, "  … %zu site%s left out by %s, %s live\n",
 			    process->n_left_out, table_plural(process->n_left_out),
-			    view_filters(t->view), format_size(process->left_out_bytes, size));
+			    view_filters(t->view),
+			    table_size(process->left_out_bytes, process->exact, size));
 	strbuf_addch(&t->out, '\n');
 }
 
@@ -402,12 +407,16 @@ static void ended_line(struct table *t, const struct model_ended *ended)
 {
 	const struct record_totals *totals = &ended->totals;
 	bool exact = view_is_exact(t->view) && totals->lost == 0;
-	const char *near = exact ? "" : "~", *at_least = table_at_least(t, exact);
 	const struct view_estimate estimate = view_estimate_totals(totals);
+	int64_t live_bytes = totals->live_bytes;
+	const char *near, *at_least;
 	char number[FORMAT_UNIT_LEN];
 
+	view_clamp(&live_bytes, &exact);
+	near = exact ? "" : "~";
+	at_least = table_at_least(t, exact);
 	strbuf_addf(&t->out, "%8" PRIu64 " ", ended->processes);
-	add_cell(t, near, format_size(totals->live_bytes, number), 11);
+	add_cell(t, near, format_size(live_bytes, number), 11);
 	add_cell(t, near, format_size(totals->peak_bytes, number), 13);
 	add_cell(t, at_least, format_count((int64_t)totals->allocs, number), 8);
 	strbuf_adds(&t->out, "  ");

@@ -4,6 +4,7 @@
  * bars), and events with their stacks. Columns that a value does not fit into grow at the cost of
  * the bar, so that lines keep to the width of the report.
  */
+#include "base/saturate.h"
 #include "config/units.h"
 #include "report/text/table.h"
 #include "report/text/table_out.h"
@@ -297,11 +298,32 @@ static void stack_head(struct table *t, const struct view_event *event,
 		t->out.error = strbuf_error(&line);
 }
 
+/* The stacks from n_shown on. */
+static void hidden_stacks(struct table *t, const struct view_event *event, size_t n_shown)
+{
+	size_t n = event->n_stacks - n_shown;
+	uint64_t count = 0, value = 0;
+	char number[TABLE_NUMBER_LEN];
+
+	for (size_t i = n_shown; i < event->n_stacks; i++) {
+		count = saturate_add_u64(count, event->stacks[i].count);
+		value = saturate_add_u64(value, view_event_value(event, &event->stacks[i]));
+	}
+	strbuf_addf(&t->out, "  … %zu more stack%s, ", n, table_plural(n));
+	if (view_event_weighs(event))
+		strbuf_addf(&t->out, "~%" PRIu64 " times", value);
+	else if (view_event_sampled(event))
+		strbuf_addf(&t->out, "%" PRIu64 " sample%s", count, table_plural(count));
+	else
+		strbuf_addf(&t->out, "%s %s%s",
+			    table_count(count, view_lost_nothing(t->view), number),
+			    event->asked->timed ? "wait" : "time", table_plural(count));
+	strbuf_adds(&t->out, "; --top 0 shows all\n");
+}
+
 static void event_section(struct table *t, const struct view_event *event)
 {
 	size_t n_shown = table_shown(t, event->n_stacks);
-	char number[TABLE_NUMBER_LEN];
-	uint64_t hidden = 0;
 
 	event_head(t, event);
 	for (size_t i = 0; i < n_shown; i++) {
@@ -309,13 +331,8 @@ static void event_section(struct table *t, const struct view_event *event)
 		stack_head(t, event, &event->stacks[i], i + 1);
 		table_stack(t, &event->stacks[i].stack);
 	}
-	for (size_t i = n_shown; i < event->n_stacks; i++)
-		hidden += event->stacks[i].count;
 	if (n_shown < event->n_stacks)
-		strbuf_addf(&t->out, "  … %zu more stack%s, %s time%s; --top 0 shows all\n",
-			    event->n_stacks - n_shown, table_plural(event->n_stacks - n_shown),
-			    table_count(hidden, view_lost_nothing(t->view), number),
-			    table_plural(hidden));
+		hidden_stacks(t, event, n_shown);
 	strbuf_addch(&t->out, '\n');
 }
 

@@ -167,8 +167,8 @@ static void add_sum(struct strbuf *line, const char *name, const struct loss_sum
 {
 	char size[TABLE_NUMBER_LEN];
 
-	strbuf_addf(line, "%s %s in %" PRIu64 " block%s", name,
-		    table_size((int64_t)sum->bytes, exact, size), sum->blocks,
+	strbuf_addf(line, "%s %s in %s%" PRIu64 " block%s", name,
+		    table_size((int64_t)sum->bytes, exact, size), exact ? "" : "~", sum->blocks,
 		    table_plural(sum->blocks));
 }
 

@@ -32,10 +32,10 @@ static void place_part(struct table *t, const struct view_frees *frees,
 {
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	uint64_t known = place->count - place->unknown;
-	char number[TABLE_NUMBER_LEN], size[TABLE_NUMBER_LEN];
+	char number[TABLE_NUMBER_LEN], all[TABLE_NUMBER_LEN], size[TABLE_NUMBER_LEN];
 
-	strbuf_addf(&line, "    freed: %s of %" PRIu64 " block%s, %s",
-		    table_count(place->count, exact, number), frees->count,
+	strbuf_addf(&line, "    freed: %s of %s block%s, %s",
+		    table_count(place->count, exact, number), table_count(frees->count, exact, all),
 		    table_plural(frees->count), table_size((int64_t)place->bytes, exact, size));
 	add_lifetimes(&line, place);
 	if (place->count > place->unknown)
@@ -55,6 +55,7 @@ static void frees_part(struct table *t, const struct view_process *process,
 		       const struct view_site *site)
 {
 	const struct view_frees *frees = &site->frees;
+	char number[TABLE_NUMBER_LEN];
 	uint64_t rest = 0;
 
 	for (size_t i = 0; i < frees->n; i++) {
@@ -64,9 +65,9 @@ static void frees_part(struct table *t, const struct view_process *process,
 			rest += frees->list[i].count;
 	}
 	if (frees->n > PLACES)
-		strbuf_addf(&t->out, "    … %zu more place%s, %" PRIu64 " block%s\n",
-			    frees->n - PLACES, table_plural(frees->n - PLACES), rest,
-			    table_plural(rest));
+		strbuf_addf(&t->out, "    … %zu more place%s, %s block%s\n", frees->n - PLACES,
+			    table_plural(frees->n - PLACES),
+			    table_count(rest, process->exact, number), table_plural(rest));
 }
 
 /* What is shown of a process's sites of one class. */

@@ -109,7 +109,7 @@ static int write_file(const struct leak_log *log, const struct log_text *text)
 	int r = outfile_new(text->path, log->uid, log->gid, &file);
 
 	if (r == 0 && fputs(strbuf_str(&text->text), outfile_stream(file)) == EOF)
-		r = -EIO;
+		r = outfile_error(file, -EIO);
 	if (r == 0)
 		r = outfile_commit(file);
 	return say_failed(text->path, r);

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NULL is legal */
 static void growth_snapshot_free(struct growth_snapshot *snapshot)
 {
 	if (!snapshot)

@@ -35,10 +35,6 @@ struct host_growth_opts {
 	void *userdata;
 };
 
-/*
- * What growth depth's session keeps, as of one moment: taken on the session's thread, read on the
- * loop's. It shares nothing with the session.
- */
 struct session;
 
 struct growth_loss {
@@ -51,6 +47,10 @@ struct growth_mapped {
 	struct region_totals totals;
 };
 
+/*
+ * What growth depth's session keeps, as of one moment: taken on the session's thread, read on the
+ * loop's. It shares nothing with the session.
+ */
 struct growth_snapshot {
 	struct model_size size;
 	uint64_t regions_left_out;

@@ -567,12 +567,12 @@ static bool is_worth_waiting(const struct push *push)
 
 void push_finish(struct push *push)
 {
-	uint64_t end_ns = clock_monotonic_ns() + FINISH_NS;
+	uint64_t now_ns = clock_monotonic_ns(), end_ns = now_ns + FINISH_NS;
 
 	vec_foreach(&push->targets, target)
 		(*target)->next_ns = UINT64_MAX;
-	while (is_worth_waiting(push) && clock_monotonic_ns() < end_ns) {
-		uint64_t left_ms = (end_ns - clock_monotonic_ns()) / MS_NS;
+	for (; is_worth_waiting(push) && now_ns < end_ns; now_ns = clock_monotonic_ns()) {
+		uint64_t left_ms = (end_ns - now_ns) / MS_NS;
 		int ms = push_timeout_ms(push);
 
 		if (ms < 0 || (uint64_t)ms > left_ms)

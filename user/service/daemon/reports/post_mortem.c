@@ -20,26 +20,19 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/uio.h>
+/* Where the code is that sends an entry is no news to its readers. */
+#define SD_JOURNAL_SUPPRESS_LOCATION
+#include <systemd/sd-journal.h>
 #include <time.h>
 #include <unistd.h>
 
-/*
- * Entries of systemd's journal with fields.
- */
+/* Of an entry of systemd's journal. */
 struct journal_field {
 	const char *name;  /* capital letters and '_' */
 	const char *value; /* NULL: the field is left out */
 };
 
-/*
- * A warning of one line, with at most JOURNAL_MOST_FIELDS. False: there is no journal, or it took
- * nothing.
- */
 #define JOURNAL_MOST_FIELDS 16
-
-/* Where the code is that sends an entry is no news to its readers. */
-#define SD_JOURNAL_SUPPRESS_LOCATION
-#include <systemd/sd-journal.h>
 
 /* sd_journal_sendv() is silent where nothing listens there. */
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
@@ -104,7 +97,7 @@ uid_t post_mortem_owner(const struct model_process *image, uid_t asked)
 	return image->has_death && death->uid == asked && death->euid == asked ? asked : 0;
 }
 
-/* Of the site that holds most: the innermost of its frames behind the allocator's. */
+/* Of the site that holds most of the heap: the innermost of its frames behind the allocator's. */
 static bool add_site(const struct view_process *process, struct strbuf *out)
 {
 	const struct view_site *most = NULL;
@@ -113,7 +106,8 @@ static bool add_site(const struct view_process *process, struct strbuf *out)
 	char size[FORMAT_UNIT_LEN];
 
 	for (size_t i = 0; i < process->n_sites; i++)
-		if (!most || process->sites[i].live_bytes > most->live_bytes)
+		if (process->sites[i].class == VIEW_HEAP &&
+		    (!most || process->sites[i].live_bytes > most->live_bytes))
 			most = &process->sites[i];
 	if (!most || most->live_bytes <= 0)
 		return false;
@@ -122,7 +116,8 @@ static bool add_site(const struct view_process *process, struct strbuf *out)
 		if (frame.place->alloc)
 			continue;
 		view_frame_words(&frame, out);
-		strbuf_addf(out, ", %s", format_size(most->live_bytes, size));
+		strbuf_addf(out, ", %s%s", process->exact ? "" : "about ",
+			    format_size(most->live_bytes, size));
 		return true;
 	}
 	return false;

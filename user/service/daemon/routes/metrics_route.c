@@ -65,7 +65,7 @@ static void growth_metrics_put(const struct host_growth *growth, struct metrics_
 						   "For how long, since it was last begun anew." };
 	static const struct metrics_family samples = {
 		"memtraced_growth_samples", METRICS_GAUGE, "",
-		"Page faults that were sampled in that time, at the latest reading."
+		"Page faults sampled, and mappings if traced, in that time, at the latest reading."
 	};
 	static const struct metrics_family lost = {
 		"memtraced_growth_lost", METRICS_GAUGE, "",

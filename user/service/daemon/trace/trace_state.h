@@ -45,6 +45,7 @@ struct trace {
 	struct trace_wait *waits;
 	size_t n_waits;
 	size_t n_kills; /* that are being told */
+	bool is_ending; /* its runner takes no job any more */
 	uint64_t start_ns;
 	struct budget_use use; /* of TRACE_HEAP */
 	bool stopped;	       /* by the budget, or for another one: */

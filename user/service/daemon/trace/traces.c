@@ -99,7 +99,7 @@ static void on_kill(struct session_job *job, int result)
 	struct session_job *told = NULL;
 
 	(void)result;
-	if (trace->n_kills < MOST_KILLS)
+	if (!trace->is_ending && trace->n_kills < MOST_KILLS)
 		told = traces->opts.killed(&killed, traces->opts.userdata);
 	if (!told) {
 		traces->untold++;
@@ -374,6 +374,7 @@ static void end_thread(struct traces *traces, struct trace *trace)
 		return;
 	}
 	traces->n_ending++;
+	trace->is_ending = true;
 	session_runner_end(trace->runner);
 }
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #define SECOND_NS UINT64_C(1000000000)
+#define MS_NS UINT64_C(1000000)
 
 static inline uint64_t clock_ns(clockid_t clock)
 {
@@ -34,6 +35,19 @@ static inline void clock_asleep(int64_t *ret_least, int64_t *ret_most)
 static inline uint64_t clock_monotonic_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/*
+ * Until then, as poll(2) takes it: rounded up, so that it is over; at most 1000 s, after which who
+ * waits asks again. UINT64_MAX, which never comes: -1.
+ */
+static inline int clock_until_ms(uint64_t then_ns, uint64_t now_ns)
+{
+	uint64_t ms = then_ns > now_ns ? (then_ns - now_ns) / MS_NS + 1 : 0;
+
+	if (then_ns == UINT64_MAX)
+		return -1;
+	return ms < 1000000 ? (int)ms : 1000000;
 }
 
 #endif

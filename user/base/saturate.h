@@ -49,4 +49,10 @@ static inline int64_t saturate_subtract(int64_t a, int64_t b)
 	return __builtin_sub_overflow(a, b, &result) ? (a > 0 ? INT64_MAX : INT64_MIN) : result;
 }
 
+/* The value without its sign. */
+static inline uint64_t magnitude(int64_t value)
+{
+	return value < 0 ? -(uint64_t)value : (uint64_t)value;
+}
+
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/units.h"
 
+#include "base/saturate.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -184,11 +186,6 @@ static const char *format_rows(const struct format_row *row, bool negative, uint
 		(void)snprintf(buf, FORMAT_UNIT_LEN, "%s%u%s", sign, (unsigned int)shown,
 			       row->suffix);
 	return buf;
-}
-
-static uint64_t magnitude(int64_t x)
-{
-	return x < 0 ? -(uint64_t)x : (uint64_t)x;
 }
 
 const char *format_size(int64_t bytes, char buf[FORMAT_UNIT_LEN])

@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 
 #define CHUNK_BYTES (64 << 10)
-#define MS_NS UINT64_C(1000000)
 
 union control {
 	struct cmsghdr head;

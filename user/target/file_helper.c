@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define MS_NS UINT64_C(1000000)
 /* The one that forks does nothing that waits. */
 #define FORK_NS SECOND_NS
 /* Each answer comes as a whole. */

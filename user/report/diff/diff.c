@@ -24,11 +24,6 @@ struct matching {
 	struct strbuf text;
 };
 
-static uint64_t magnitude(int64_t value)
-{
-	return value < 0 ? -(uint64_t)value : (uint64_t)value;
-}
-
 int64_t diff_value(const struct diff_values *values, enum option_sort sort)
 {
 	switch (sort) {

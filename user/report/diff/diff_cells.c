@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/saturate.h"
 #include "config/units.h"
 #include "report/diff/diff_table.h"
 
@@ -7,7 +8,7 @@
 void diff_number(struct strbuf *out, const char *mark, int64_t value, enum diff_unit unit,
 		 bool sign)
 {
-	uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	uint64_t size = magnitude(value);
 	char text[FORMAT_UNIT_LEN];
 
 	strbuf_addf(out, "%s%s", mark, sign && value > 0 ? "+" : "");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/saturate.h"
 #include "config/units.h"
 #include "report/text/table.h"
 
@@ -9,11 +10,6 @@ struct part {
 	const char *what;
 };
 
-static int64_t as_signed(uint64_t bytes)
-{
-	return bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
-}
-
 static void head_line(struct table *t, const struct record_resident *v)
 {
 	const struct record_run *run = model_run(view_model(t->view));
@@ -23,12 +19,12 @@ static void head_line(struct table *t, const struct record_resident *v)
 	strbuf_adds(&line, "  memory");
 	if (run && v->time_ns >= run->start_ns)
 		strbuf_addf(&line, " at %s", format_duration(v->time_ns - run->start_ns, text));
-	strbuf_addf(&line, ": %s resident", format_size(as_signed(v->rss), text));
-	strbuf_addf(&line, " (PSS %s)", format_size(as_signed(v->pss), text));
+	strbuf_addf(&line, ": %s resident", format_size(saturate_signed(v->rss), text));
+	strbuf_addf(&line, " (PSS %s)", format_size(saturate_signed(v->pss), text));
 	strbuf_addf(&line, ", %s of page tables beside it",
-		    format_size(as_signed(v->page_tables), text));
+		    format_size(saturate_signed(v->page_tables), text));
 	if (v->swap)
-		strbuf_addf(&line, ", %s swapped out", format_size(as_signed(v->swap), text));
+		strbuf_addf(&line, ", %s swapped out", format_size(saturate_signed(v->swap), text));
 	table_wrap(t, 8, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);
@@ -43,8 +39,8 @@ static void part_line(struct table *t, const struct record_resident *v, const st
 	/* Both are ASCII: columns are bytes. */
 	snprintf(share, sizeof(share), "%s%.1f%%", exact ? "" : "~",
 		 v->rss ? 100.0 * (double)part->bytes / (double)v->rss : 0.0);
-	strbuf_addf(&line, "      %11s %7s  %s", table_size(as_signed(part->bytes), exact, size),
-		    share, part->what);
+	strbuf_addf(&line, "      %11s %7s  %s",
+		    table_size(saturate_signed(part->bytes), exact, size), share, part->what);
 	table_wrap(t, 27, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);
@@ -56,7 +52,7 @@ static void moved_line(struct table *t, const struct record_resident *v)
 	char size[FORMAT_UNIT_LEN];
 
 	strbuf_addf(&line, "      %s came or went while it was read",
-		    format_size(as_signed(v->moved), size));
+		    format_size(saturate_signed(v->moved), size));
 	table_wrap(t, 8, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);

@@ -2,6 +2,7 @@
 #include "service/leak/heap_error_log.h"
 
 #include "base/hashmap.h"
+#include "base/saturate.h"
 #include "base/vec.h"
 #include "report/view/view_coverage.h"
 
@@ -126,13 +127,6 @@ static int add_place(struct heap_error_log *log, struct place *place,
 	return vec_push(&log->places, *place);
 }
 
-static uint64_t add_counts(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 static int count_error(struct heap_error_log *log, const struct record_heap_error *error,
 		       const struct leak_stack *stack)
 {
@@ -142,7 +136,7 @@ static int count_error(struct heap_error_log *log, const struct record_heap_erro
 	struct place *place = find_place(log, &like);
 
 	if (place) {
-		place->count = add_counts(place->count, error->count);
+		place->count = saturate_add_u64(place->count, error->count);
 		return 0;
 	}
 	like.count = error->count;
@@ -252,15 +246,15 @@ void heap_error_log_end(struct heap_error_log *log, const struct model_process *
 		if (place->image != image->slot)
 			continue;
 		if (place->suppression < 0) {
-			errors->errors = add_counts(errors->errors, place->count);
+			errors->errors = saturate_add_u64(errors->errors, place->count);
 			errors->contexts++;
 			continue;
 		}
-		errors->suppressed = add_counts(errors->suppressed, place->count);
+		errors->suppressed = saturate_add_u64(errors->suppressed, place->count);
 		errors->suppressed_contexts++;
 		suppressions_count_errors(log->suppressions, place->suppression, place->count);
 	}
 	/* Of places that were too many nothing is known but that they are. */
 	errors->further = image->totals.further_errors;
-	errors->errors = add_counts(errors->errors, errors->further);
+	errors->errors = saturate_add_u64(errors->errors, errors->further);
 }

@@ -88,7 +88,6 @@ const struct region_totals *growth_snapshot_mapped(const struct growth_snapshot 
 	return found ? &found->totals : NULL;
 }
 
-#define MS_NS UINT64_C(1000000)
 /* Of processes that have ended, with their stacks. */
 #define KEEP_ENDED 1000
 /* Of one process, so that none takes all the room, nor time: one in the middle moves 256 KB. */

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MS_NS UINT64_C(1000000)
 /* How often it is looked whether there is too much; what that is, some 20 MB of each. */
 #define LOOK_NS (60 * SECOND_NS)
 #define MOST_OBJECTS 4096
@@ -341,10 +340,7 @@ int host_growth_timeout_ms(const struct host_growth *growth)
 									   growth->next_look_ns;
 		first_ns = kill_ns < first_ns ? kill_ns : first_ns;
 	}
-	if (first_ns == UINT64_MAX)
-		return -1;
-	first_ns = first_ns > now_ns ? (first_ns - now_ns) / MS_NS + 1 : 0;
-	return first_ns < 1000000 ? (int)first_ns : 1000000;
+	return clock_until_ms(first_ns, now_ns);
 }
 
 /* --- what it shows --------------------------------------------------------------------------- */

@@ -91,10 +91,8 @@ static int curl_library_load(struct curl_library *ret_curl)
 	return ret_curl->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : -ENOMEM;
 }
 
-#define MS_NS UINT64_C(1000000)
 #define ANSWER_MOST (64U << 10)
-#define CONNECTIONS_MOST 16L /* that are kept open */
-#define MOST_MS 1000000
+#define CONNECTIONS_MOST 16L	/* that are kept open */
 #define RETRY_AFTER_MOST_S 3600 /* whatever a server says */
 
 struct http_poster {
@@ -197,14 +195,7 @@ void http_poster_free(struct http_poster *poster)
 
 int http_poster_timeout_ms(const struct http_poster *poster)
 {
-	uint64_t now_ns = clock_monotonic_ns();
-
-	if (poster->due_ns == UINT64_MAX)
-		return -1;
-	if (poster->due_ns <= now_ns)
-		return 0;
-	now_ns = (poster->due_ns - now_ns) / MS_NS + 1;
-	return now_ns < MOST_MS ? (int)now_ns : MOST_MS;
+	return clock_until_ms(poster->due_ns, clock_monotonic_ns());
 }
 
 /* --- one request ----------------------------------------------------------------------------- */

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define MS_NS UINT64_C(1000000)
 #define FINISH_NS (5 * SECOND_NS)
 /*
  * What making profiles may take of the time, in which nobody else is served: a 20th. The interval
@@ -526,7 +525,7 @@ void push_run(struct push *push)
 
 int push_timeout_ms(const struct push *push)
 {
-	int ms = push->poster ? http_poster_timeout_ms(push->poster) : -1;
+	int ms = push->poster ? http_poster_timeout_ms(push->poster) : -1, first_ms;
 	uint64_t now_ns = clock_monotonic_ns(), first_ns = UINT64_MAX;
 
 	vec_foreach(&push->targets, target) {
@@ -538,10 +537,8 @@ int push_timeout_ms(const struct push *push)
 		if (due_ns < first_ns)
 			first_ns = due_ns;
 	}
-	if (first_ns == UINT64_MAX)
-		return ms;
-	first_ns = first_ns > now_ns ? (first_ns - now_ns) / MS_NS + 1 : 0;
-	return ms >= 0 && (uint64_t)ms < first_ns ? ms : (int)first_ns;
+	first_ms = clock_until_ms(first_ns, now_ns);
+	return first_ms < 0 || (ms >= 0 && ms < first_ms) ? ms : first_ms;
 }
 
 static uint64_t count_waiting(const struct push *push)

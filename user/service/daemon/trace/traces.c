@@ -17,7 +17,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define MS_NS UINT64_C(1000000)
 /* Of one trace: each is a report. */
 #define MOST_KILLS 64
 /* Threads that still let their sessions go: detaching takes 40 ms a link. */
@@ -360,10 +359,7 @@ int traces_timeout_ms(const struct traces *traces)
 		if (due_ns < first_ns)
 			first_ns = due_ns;
 	}
-	if (first_ns == UINT64_MAX)
-		return -1;
-	first_ns = first_ns > now_ns ? (first_ns - now_ns) / MS_NS + 1 : 0;
-	return first_ns < 1000000 ? (int)first_ns : 1000000;
+	return clock_until_ms(first_ns, now_ns);
 }
 
 /* Its thread ends it. */

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define MS_NS UINT64_C(1000000)
 /* One slice takes some milliseconds, for which requests wait. */
 #define SLICE_PROCESSES 256
 #define SLICE_CGROUPS 64
@@ -230,13 +229,6 @@ static bool is_due(const struct watch *watch, uint64_t now_ns)
 	return watch->state != SWEEP_NONE || now_ns >= watch->next_ns;
 }
 
-static int until_ms(uint64_t then_ns, uint64_t now_ns)
-{
-	uint64_t ms = then_ns > now_ns ? (then_ns - now_ns) / MS_NS + 1 : 0;
-
-	return ms < 1000000 ? (int)ms : 1000000;
-}
-
 int watch_timeout_ms(const struct watch *watch)
 {
 	uint64_t now_ns = clock_monotonic_ns(), next_ns = watch->next_ns;
@@ -247,7 +239,7 @@ int watch_timeout_ms(const struct watch *watch)
 		return 0;
 	if (watch->pss_pids.len > 0 && watch->next_pss_ns < next_ns)
 		next_ns = watch->next_pss_ns;
-	return until_ms(next_ns, now_ns);
+	return clock_until_ms(next_ns, now_ns);
 }
 
 bool watch_run(struct watch *watch)

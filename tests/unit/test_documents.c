@@ -179,6 +179,24 @@ static void the_completion_offers_the_formats_that_there_are(void **state)
 	assert_int_equal(count_lines(&to_file), n + 1);
 }
 
+static void behind_the_value_of_an_option_options_are_offered_again(void **state)
+{
+	_cleanup_strbuf_ struct strbuf offered = { 0 }, words = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < option_keys.n; i++) {
+		const struct key *key = &option_keys.keys[i];
+
+		if (!key_takes_value(key) || (key->flags & OPTION_MAY))
+			continue;
+		strbuf_reset(&words);
+		strbuf_addf(&words, "%s value --feat", key->name);
+		complete(&offered, strbuf_str(&words));
+		if (!has_line(&offered, "--features"))
+			fail_msg("the completion takes the value of %s for a command", key->name);
+	}
+}
+
 static void split_words_are_completed(void **state)
 {
 	static const struct {
@@ -196,6 +214,10 @@ static void split_words_are_completed(void **state)
 		{ "-o json : user/main", "\nuser/main.c\n" },
 		{ "report user/main", "\nuser/main.c\n" },
 		{ "-- echo user/main", "\nuser/main.c\n" },
+		{ "./user/mai", "\n" }, /* no program */
+		{ "./scripts/check-lay", "\n./scripts/check-layers\n" },
+		{ "-d 1 --top = 3 -o json : x echo user/main", "\nuser/main.c\n" },
+		{ "echo -p --sort user/main", "\nuser/main.c\n" },
 		{ "-p /", "\n" }, /* no pid */
 		{ "-i 1", "\n" }, /* a number is the user's own */
 	};
@@ -436,6 +458,7 @@ int main(void)
 		cmocka_unit_test(behind_diff_only_the_options_of_diffs_are_offered),
 		cmocka_unit_test(the_completion_offers_the_values_of_the_table),
 		cmocka_unit_test(the_completion_offers_the_formats_that_there_are),
+		cmocka_unit_test(behind_the_value_of_an_option_options_are_offered_again),
 		cmocka_unit_test(split_words_are_completed),
 		cmocka_unit_test(help_says_the_defaults_of_the_table_and_no_others),
 		cmocka_unit_test(the_man_page_has_an_item_for_each_option),

@@ -96,13 +96,15 @@ static const char targets[] = "What to trace", jobs[] = "Jobs (default: allocati
 
 /* clang-format off */
 static const struct key options[] = {
-	{ targets, "-p", KEY_OWN, OPTION_TARGET, .apply = option_pids, .metavar = "PID[,PID]",
+	{ targets, "--pid", KEY_OWN, OPTION_TARGET, .letter = 'p', .apply = option_pids,
+	  .metavar = "PID[,PID]",
 	  .help = "Trace these running processes, and their descendants (but see --no-follow). "
 		  "May be repeated." },
 	{ targets, "-c", KEY_OWN, OPTION_TARGET | OPTION_ONCE, .apply = option_command,
 	  .metavar = "'CMD ARGS'",
-	  .help = "Start this command and trace it from its first instruction. Quotes and "
-		  "backslashes work as in a shell; nothing is expanded." },
+	  .help = "Start this command and trace it from its first instruction, as 'memtraced "
+		  "CMD ARGS' and 'memtraced -- CMD ARGS' do. Quotes and backslashes work as in "
+		  "a shell; nothing is expanded." },
 	{ targets, "--cgroup", KEY_TEXT, OPTION_TARGET | OPTION_ONCE, FIELD(cgroup),
 	  .expected = "the path of a cgroup", .metavar = "PATH",
 	  .help = "Trace the processes of this cgroup (v2) and of those below it." },

@@ -8,8 +8,8 @@
 
 static const char usage[] =
 	"Usage: memtraced -p PID[,PID] [OPTION]...\n"
+	"       memtraced [OPTION]... [--] CMD [ARG]...\n"
 	"       memtraced [OPTION]... -c 'CMD ARGS'\n"
-	"       memtraced [OPTION]... -- CMD ARGS\n"
 	"       memtraced --cgroup PATH|-a JOB [OPTION]...\n"
 	"       memtraced report FILE [OPTION]...\n"
 	"       memtraced diff BEFORE AFTER [OPTION]...\n"

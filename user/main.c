@@ -28,7 +28,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 1, EXIT_CANNOT_TRACE = 2, EXIT_STDOUT_CLOSED = 128 + SIGPIPE };
+enum {
+	EXIT_USAGE = 1,
+	EXIT_CANNOT_TRACE = 2,
+	/* As shells and env(1) have them of a command. */
+	EXIT_NOT_EXECUTABLE = 126,
+	EXIT_NOT_FOUND = 127,
+	EXIT_STDOUT_CLOSED = 128 + SIGPIPE,
+};
 
 static int print(const struct strbuf *text)
 {
@@ -136,9 +143,10 @@ static int trace(const struct options *options, const struct launch_inherited *i
 		r = session_new(options, inherited, worker, &cost, &session);
 	while (r == 0)
 		r = session_step(session, -1);
-	if (r < 0)
-		return exit_of(r);
-	r = session_finish(session);
+	if (r > 0)
+		r = session_finish(session);
+	if (r == -ECHILD || r == -ENOEXEC)
+		return r == -ECHILD ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 	return r ? exit_of(r) : session_exit_status(session);
 }
 

@@ -231,6 +231,9 @@ static inline bool options_check_leaks(const struct options *options)
 /* 0; -EINVAL: it is neither word. */
 int heap_depth_parse(const char *word, enum heap_depth *ret_depth);
 
+/* The subcommand that a mistyped word most likely stands for; NULL: none. */
+const char *options_near_subcommand(const char *word);
+
 /* "function" */
 const char *group_by_name(enum group_by by);
 

@@ -26,8 +26,8 @@ static const char closing[] =
 	"CATEGORY:EVENT:FIELD, or malloc (sizes); behind it ,lin=MIN-MAX/STEP for buckets\n"
 	"of one width, ,by=comm or ,by=pid. EVENT: SYSCALL or CATEGORY:EVENT.\n"
 	"SEC may have a fraction or a unit: 1.5, 100ms, 2m, 1h. SIZE: 4096, 64k, 1.5G.\n"
-	"Exit status: the command's own with -c or --; 1: wrong usage; 2: cannot trace;\n"
-	"that of --error-exitcode when the leak check found errors.\n";
+	"Exit status: that of the command; 126, 127: it cannot be executed, is not found;\n"
+	"1: wrong usage; 2: cannot trace; that of --error-exitcode: leak check errors.\n";
 
 /* Adds `text`, broken between words, each line but the first indented by `indent`. */
 static void add_wrapped(struct strbuf *out, const char *text, size_t column, size_t indent)

@@ -274,6 +274,14 @@ static int parse_program(struct option_parser *p, const char *word)
 	return parse_command(p);
 }
 
+const char *options_near_subcommand(const char *word)
+{
+	const char *meant = NULL; /* stays that of a subcommand itself */
+
+	(void)near_name_find(subcommands, N_SUBCOMMANDS, word, &meant);
+	return meant;
+}
+
 static int parse_subcommand(struct option_parser *p, enum subcommand sub)
 {
 	struct options *o = p->options;

@@ -16,6 +16,8 @@ _memtraced_values() {
             dir=${dir##*/}
             case $dir in *[!0-9]*) ;; *) printf '%s\n' "$before$dir" ;; esac
         done ;;
+    -h | --help)
+        compgen -W 'targets jobs leaks start times filters output tracing service other report diff ctl sample formats all' -- "$2" ;;
     -c) compgen -c -- "$2" ;;
     --cgroup) compgen -d -- "${2:-/sys/fs/cgroup/}" ;;
     --comm) sort -u /proc/[0-9]*/comm 2> /dev/null | grep -- "^$2" ;;
@@ -44,7 +46,7 @@ _memtraced_values() {
 # Is the value of the option $1 its next word, if no "=" stands behind it?
 _memtraced_takes_value() {
     case $1 in
-    -p | --pid | -c | -e | -i | -d | -f | -o | --cgroup | --uid | --comm | --hist | --run-as | --env | --min-size | \
+    -h | --help | -p | --pid | -c | -e | -i | -d | -f | -o | --cgroup | --uid | --comm | --hist | --run-as | --env | --min-size | \
         --max-size | --older-than | --where | --group-by | --top | --sort | --threshold | --max-snapshots | --time-unit | \
         --widths | --color | --attach | --allocator | --max-blocks | --memory-limit | --keep-ended | --max-stack | \
         --max-stop | --unwind | --sample-interval | --max-overhead | --leak-check | --leak-check-at | \

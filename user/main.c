@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "config/options.h"
+#include "report/report.h"
 #include "sandbox/helper_start.h"
 #include "sandbox/keeper_process.h"
 #include "sandbox/worker.h"
@@ -46,11 +47,18 @@ static int print(const struct strbuf *text)
 	return EXIT_SUCCESS;
 }
 
-static int print_help(void)
+static int print_help(const char *topic)
 {
-	_cleanup_strbuf_ struct strbuf text = {};
+	_cleanup_strbuf_ struct strbuf text = {}, error = {};
+	size_t n;
+	const struct report_format *formats = report_formats(&n);
 
-	options_help(&text);
+	if (options_help(topic, &text, &error) == -ENOENT) {
+		log_error("%s", strbuf_str(&error));
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; i < n && options_help_formats(topic); i++)
+		options_help_row(&text, formats[i].name, formats[i].description);
 	return print(&text);
 }
 
@@ -222,7 +230,7 @@ int main(int argc, char **argv)
 					 LOG_LEVEL_INFO);
 	switch (options->action) {
 	case ACTION_HELP:
-		return print_help();
+		return print_help(options->help_topic);
 	case ACTION_VERSION:
 		return print_version();
 	case ACTION_FEATURES:

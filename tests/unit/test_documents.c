@@ -197,6 +197,55 @@ static void behind_the_value_of_an_option_options_are_offered_again(void **state
 	}
 }
 
+/* Is the word, or the word and a full stop, among those from `at` to `end`? */
+static bool has_word(const char *at, const char *end, const char *word)
+{
+	size_t len = strlen(word);
+
+	while (at < end) {
+		size_t n = strcspn(at, " ,;:()\n");
+
+		if (memcmp(at, word, n < len ? n : len) == 0 &&
+		    (n == len || (n == len + 1 && at[len] == '.')))
+			return true;
+		at += n + 1;
+	}
+	return false;
+}
+
+static void the_topics_of_help_are_completed_and_in_the_man_page(void **state)
+{
+	_cleanup_strbuf_ struct strbuf offered = { 0 }, page = { 0 }, heading = { 0 };
+	const char *item, *end;
+	size_t n = 0;
+
+	(void)state;
+	complete(&offered, "--help \"\"");
+	read_file(MAN_PAGE, &page);
+	item = strstr(strbuf_str(&page), "\n.It Fl h , Fl Fl help");
+	assert_non_null(item);
+	end = strstr(item, "\n.El");
+	for (const struct option_topic *topic = option_topics; topic->name; topic++, n++) {
+		if (!has_line(&offered, topic->name))
+			fail_msg("the completion of --help lacks %s", topic->name);
+		if (!has_word(item, end, topic->name))
+			fail_msg("the man page lacks the topic %s", topic->name);
+	}
+	assert_int_equal(count_lines(&offered), n);
+	/* Groups of options are headed as there, but for what stands in parentheses. */
+	for (size_t i = 0; i < option_keys.n; i++) {
+		const char *title = option_keys.keys[i].section;
+		const char *more = strstr(title, " (");
+
+		strbuf_reset(&heading);
+		strbuf_addf(&heading, ".Ss %.*s",
+			    (int)(more ? (size_t)(more - title) : strlen(title)), title);
+		assert_int_equal(strbuf_error(&heading), 0);
+		if (!has_line(&page, strbuf_str(&heading)))
+			fail_msg("the man page lacks the line '%s'", strbuf_str(&heading));
+	}
+}
+
 static void split_words_are_completed(void **state)
 {
 	static const struct {
@@ -228,22 +277,6 @@ static void split_words_are_completed(void **state)
 		complete(&offered, cases[i].words);
 		assert_string_equal(strbuf_str(&offered), cases[i].offered);
 	}
-}
-
-/* Is the word, or the word and a full stop, among those from `at` to `end`? */
-static bool has_word(const char *at, const char *end, const char *word)
-{
-	size_t len = strlen(word);
-
-	while (at < end) {
-		size_t n = strcspn(at, " ,;:()\n");
-
-		if (memcmp(at, word, n < len ? n : len) == 0 &&
-		    (n == len || (n == len + 1 && at[len] == '.')))
-			return true;
-		at += n + 1;
-	}
-	return false;
 }
 
 /* `item` of the man page says what holds where the option, or its value, is left out. */
@@ -459,6 +492,7 @@ int main(void)
 		cmocka_unit_test(the_completion_offers_the_values_of_the_table),
 		cmocka_unit_test(the_completion_offers_the_formats_that_there_are),
 		cmocka_unit_test(behind_the_value_of_an_option_options_are_offered_again),
+		cmocka_unit_test(the_topics_of_help_are_completed_and_in_the_man_page),
 		cmocka_unit_test(split_words_are_completed),
 		cmocka_unit_test(help_says_the_defaults_of_the_table_and_no_others),
 		cmocka_unit_test(the_man_page_has_an_item_for_each_option),

@@ -419,6 +419,17 @@ int option_unit_action(void *object, const struct key *key, const char *value, s
 	return key_set(object, key, value, error);
 }
 
+/* --- help ------------------------------------------------------------------------------------- */
+
+/* Without a value the topic is the next word, which options_parse() takes. */
+int option_help(void *object, const struct key *key, const char *value, struct strbuf *error)
+{
+	struct options *o = object;
+
+	o->action = ACTION_HELP;
+	return value ? key_set(object, key, value, error) : 0;
+}
+
 /* --- what Valgrind has, and we do not --------------------------------------------------------- */
 
 static const char undefined[] =

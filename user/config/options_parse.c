@@ -93,8 +93,8 @@ static int apply_with_next_word(struct option_parser *p, const struct key *key)
 		return apply(p, key, NULL);
 	if (p->next >= p->argc)
 		return config_error(p->error,
-				    "'%s' needs a value behind it; see 'memtraced --help'",
-				    key->name);
+				    "'%s' needs a value behind it; see 'memtraced --help %s'",
+				    key->name, p->table == &option_keys ? key->name : key->section);
 	return apply(p, key, p->argv[p->next++]);
 }
 
@@ -121,7 +121,7 @@ static int unknown_option(struct option_parser *p, const char *dashes, const cha
 		return config_error(p->error, "unknown option '%s%s'; did you mean '--%s'?", dashes,
 				    copy, meant);
 	if (p->table == &option_keys)
-		return config_error(p->error, "unknown option '%s%s'; see 'memtraced --help'",
+		return config_error(p->error, "unknown option '%s%s'; see 'memtraced --help all'",
 				    dashes, copy);
 	for (const struct key *key = keys; key < end; key++)
 		strbuf_addf(&all, "%s%s", key > keys ? ", " : "", key->name);
@@ -345,6 +345,25 @@ static int parse_words(struct option_parser *p)
 	return r;
 }
 
+/* What --help is about: the subcommand before it, or the next word. */
+static int set_help_topic(struct option_parser *p)
+{
+	const char *topic = p->table == &ctl_keys    ? "ctl" :
+			    p->table == &sample_keys ? "sample" :
+			    p->report		     ? "report" :
+			    p->diff		     ? "diff" :
+						       NULL;
+
+	if (p->options->action != ACTION_HELP || p->options->help_topic)
+		return 0;
+	if (!topic && p->next < p->argc)
+		topic = p->argv[p->next];
+	if (!topic)
+		return 0;
+	p->options->help_topic = strdup(topic);
+	return p->options->help_topic ? 0 : -ENOMEM;
+}
+
 int options_parse(int argc, char *const *argv, struct options **ret_options, struct strbuf *error)
 {
 	_cleanup_(options_free_p) struct options *options = NULL;
@@ -357,6 +376,8 @@ int options_parse(int argc, char *const *argv, struct options **ret_options, str
 		return r;
 	p.options = options;
 	r = parse_words(&p);
+	if (r == 0)
+		r = set_help_topic(&p);
 	if (r == 0 && !ends_parsing(&p))
 		r = options_check(&p);
 	if (r < 0)

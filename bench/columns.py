@@ -27,7 +27,8 @@ class Column:
 
 
 def has_option(place, option):
-    done = subprocess.run([place.memtraced, "--help"], capture_output=True, text=True, check=False)
+    done = subprocess.run([place.memtraced, "--help", "all"], capture_output=True, text=True,
+                          check=False)
     return re.search(rf"(^|[\s,]){re.escape(option)}\b", done.stdout, re.M) is not None
 
 

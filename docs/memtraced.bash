@@ -7,7 +7,7 @@
 # The values of the option $1 that begin with $2.
 _memtraced_values() {
     case $1 in
-    -p)
+    -p | --pid)
         # of a list of pids, the last one
         local before="" after=${2##*,} dir
         [ "$after" = "$2" ] || before=${2%,*},
@@ -16,6 +16,8 @@ _memtraced_values() {
             dir=${dir##*/}
             case $dir in *[!0-9]*) ;; *) printf '%s\n' "$before$dir" ;; esac
         done ;;
+    -h | --help)
+        compgen -W 'targets jobs leaks start times filters output tracing service other report diff ctl sample formats all' -- "$2" ;;
     -c) compgen -c -- "$2" ;;
     --cgroup) compgen -d -- "${2:-/sys/fs/cgroup/}" ;;
     --comm) sort -u /proc/[0-9]*/comm 2> /dev/null | grep -- "^$2" ;;
@@ -41,6 +43,19 @@ _memtraced_values() {
     esac
 }
 
+# Is the value of the option $1 its next word, if no "=" stands behind it?
+_memtraced_takes_value() {
+    case $1 in
+    -h | --help | -p | --pid | -c | -e | -i | -d | -f | -o | --cgroup | --uid | --comm | --hist | --run-as | --env | --min-size | \
+        --max-size | --older-than | --where | --group-by | --top | --sort | --threshold | --max-snapshots | --time-unit | \
+        --widths | --color | --attach | --allocator | --max-blocks | --memory-limit | --keep-ended | --max-stack | \
+        --max-stop | --unwind | --sample-interval | --max-overhead | --leak-check | --leak-check-at | \
+        --leak-check-heuristics | --leak-resolution | --num-callers | --show-leak-kinds | --errors-for-leak-kinds | \
+        --error-exitcode | --gen-suppressions | --default-suppressions | --suppressions | --log-file | --config) ;;
+    *) return 1 ;;
+    esac
+}
+
 # The options and commands that begin with $1; $2 is "report", "diff", "ctl" or "sample" when they are its.
 _memtraced_options() {
     local report='--older-than= --where= --group-by= --top= --sort= -f -o --threshold=
@@ -49,6 +64,7 @@ _memtraced_options() {
     local diff='--where= --group-by= --top= --sort= -f -o --widths= --color=
         -v --verbose -q --quiet -V --version -h --help'
     local trace='-p
+        --pid=
         --min-size= --max-size=
         -c
         --cgroup=
@@ -114,7 +130,7 @@ _memtraced_options() {
     diff:-*) compgen -W "$diff" -- "$1" ;;
     report:* | diff:*) compgen -f -- "$1" ;;
     :-*) compgen -W "$report $trace" -- "$1" ;;
-    :*) compgen -W 'report diff ctl sample' -- "$1" ;;
+    :*) compgen -W 'report diff ctl sample' -- "$1" || compgen -c -- "$1" ;;
     sample:*) compgen -W '--unit= --interval= --print --remove' -- "$1" ;;
     ctl:*) compgen -W 'status trace reports token --for= --format= --revoke --sample --socket=' -- "$1" ;;
     esac
@@ -136,6 +152,13 @@ _memtraced() {
                 mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             fi
             return ;;
+        -* | = | :) ;;
+        *)
+            # a value of the option before it, or a command, behind which files are offered
+            [[ -n $mode || ${COMP_WORDS[i - 1]} == [=:] ]] && continue
+            _memtraced_takes_value "${COMP_WORDS[i - 1]}" && continue
+            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            return ;;
         esac
     done
 
@@ -153,17 +176,11 @@ _memtraced() {
     *) option=${COMP_WORDS[i]} ;;
     esac
 
-    case $option in
-    -p | -c | -e | -i | -d | -f | -o | --cgroup | --uid | --comm | --hist | --run-as | --env | --min-size | \
-        --max-size | --older-than | --where | --group-by | --top | --sort | --threshold | --max-snapshots | --time-unit | \
-        --widths | --color | --attach | --allocator | \
-        --max-blocks | --keep-ended | --max-stack | --unwind | --sample-interval | --leak-check | \
-        --leak-resolution | \
-        --gen-suppressions | --default-suppressions | --suppressions | --log-file | --config)
-        mapfile -t COMPREPLY < <(_memtraced_values "$option" "$cur") ;;
-    *)
-        mapfile -t COMPREPLY < <(_memtraced_options "$cur" "$mode") ;;
-    esac
+    if _memtraced_takes_value "$option"; then
+        mapfile -t COMPREPLY < <(_memtraced_values "$option" "$cur")
+    else
+        mapfile -t COMPREPLY < <(_memtraced_options "$cur" "$mode")
+    fi
     case ${COMPREPLY[0]-} in
     *= | *:) compopt -o nospace 2> /dev/null ;;
     esac

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "config/options.h"
+#include "report/report.h"
 #include "sandbox/helper_start.h"
 #include "sandbox/keeper_process.h"
 #include "sandbox/worker.h"
@@ -28,7 +29,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 1, EXIT_CANNOT_TRACE = 2, EXIT_STDOUT_CLOSED = 128 + SIGPIPE };
+enum {
+	EXIT_USAGE = 1,
+	EXIT_CANNOT_TRACE = 2,
+	/* As shells and env(1) have them of a command. */
+	EXIT_NOT_EXECUTABLE = 126,
+	EXIT_NOT_FOUND = 127,
+	EXIT_STDOUT_CLOSED = 128 + SIGPIPE,
+};
 
 static int print(const struct strbuf *text)
 {
@@ -39,11 +47,18 @@ static int print(const struct strbuf *text)
 	return EXIT_SUCCESS;
 }
 
-static int print_help(void)
+static int print_help(const char *topic)
 {
-	_cleanup_strbuf_ struct strbuf text = {};
+	_cleanup_strbuf_ struct strbuf text = {}, error = {};
+	size_t n;
+	const struct report_format *formats = report_formats(&n);
 
-	options_help(&text);
+	if (options_help(topic, &text, &error) == -ENOENT) {
+		log_error("%s", strbuf_str(&error));
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; i < n && options_help_formats(topic); i++)
+		options_help_row(&text, formats[i].name, formats[i].description);
 	return print(&text);
 }
 
@@ -136,9 +151,10 @@ static int trace(const struct options *options, const struct launch_inherited *i
 		r = session_new(options, inherited, worker, &cost, &session);
 	while (r == 0)
 		r = session_step(session, -1);
-	if (r < 0)
-		return exit_of(r);
-	r = session_finish(session);
+	if (r > 0)
+		r = session_finish(session);
+	if (r == -ECHILD || r == -ENOEXEC)
+		return r == -ECHILD ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 	return r ? exit_of(r) : session_exit_status(session);
 }
 
@@ -214,7 +230,7 @@ int main(int argc, char **argv)
 					 LOG_LEVEL_INFO);
 	switch (options->action) {
 	case ACTION_HELP:
-		return print_help();
+		return print_help(options->help_topic);
 	case ACTION_VERSION:
 		return print_version();
 	case ACTION_FEATURES:

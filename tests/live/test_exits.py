@@ -81,13 +81,38 @@ def one_missing_process_of_several_is_named():
 
 @test(need_root)
 def command_not_found():
-    refused(run_memtraced("--", "/nonexistent/command"), 2, "/nonexistent/command")
-    refused(run_memtraced("--", "no-such-command-anywhere"), 2, "no-such-command-anywhere")
+    refused(run_memtraced("/nonexistent/command"), 127, "/nonexistent/command", "not found")
+    refused(run_memtraced("--", "no-such-command-anywhere"), 127, "no-such-command-anywhere")
+    refused(run_memtraced("repport", "run.mtr"), 127, "repport", "'memtraced report'")
+
+
+@test(need_root)
+def command_without_its_interpreter():
+    """It is there, and its exec fails all the same."""
+    with scratch() as folder:
+        path = os.path.join(folder, "script")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("#!/nonexistent/interpreter\n")
+        os.chmod(path, 0o755)
+        refused(run_memtraced(path), 127, path)
 
 
 @test(need_root)
 def command_not_executable():
-    refused(run_memtraced("--", "/etc/passwd"), 2, "/etc/passwd")
+    for path in ("/etc/passwd", "/usr"):
+        refused(run_memtraced(path), 126, path, "not executable")
+
+
+@test(need_root)
+def the_first_word_is_the_command():
+    """All behind it belongs to it; behind -- it may have a subcommand's name."""
+    with scratch() as folder:
+        program = os.path.join(folder, "report")
+        os.symlink("/bin/echo", program)
+        done = run_memtraced("-q", "echo", "-p", "--help")
+        assert done.returncode == 0 and done.stdout.startswith("-p --help\n"), done
+        done = run_memtraced("-q", "--env", f"PATH={folder}", "--", "report", "x")
+        assert done.returncode == 0 and done.stdout.startswith("x\n"), done
 
 
 @test(need_root)

@@ -179,32 +179,21 @@ static void the_completion_offers_the_formats_that_there_are(void **state)
 	assert_int_equal(count_lines(&to_file), n + 1);
 }
 
-static void split_words_are_completed(void **state)
+static void behind_the_value_of_an_option_options_are_offered_again(void **state)
 {
-	static const struct {
-		const char *words, *offered;
-	} cases[] = {
-		{ "re", "\nreport\n" },
-		{ "di", "\ndiff\n" },
-		{ "diff user/main", "\nuser/main.c\n" },
-		{ "ctl st", "\nstatus\n" },
-		{ "ctl to", "\ntoken\n" },
-		{ "ctl token --re", "\n--revoke\n" },
-		{ "ctl trace 1 --fo", "\n--for=\n--format=\n" },
-		{ "--sort = pe", "\npeak\n" },
-		{ "--sort pe", "\npeak\n" },
-		{ "-o json : user/main", "\nuser/main.c\n" },
-		{ "report user/main", "\nuser/main.c\n" },
-		{ "-- echo user/main", "\nuser/main.c\n" },
-		{ "-p /", "\n" }, /* no pid */
-		{ "-i 1", "\n" }, /* a number is the user's own */
-	};
-	_cleanup_strbuf_ struct strbuf offered = { 0 };
+	_cleanup_strbuf_ struct strbuf offered = { 0 }, words = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		complete(&offered, cases[i].words);
-		assert_string_equal(strbuf_str(&offered), cases[i].offered);
+	for (size_t i = 0; i < option_keys.n; i++) {
+		const struct key *key = &option_keys.keys[i];
+
+		if (!key_takes_value(key) || (key->flags & OPTION_MAY))
+			continue;
+		strbuf_reset(&words);
+		strbuf_addf(&words, "%s value --feat", key->name);
+		complete(&offered, strbuf_str(&words));
+		if (!has_line(&offered, "--features"))
+			fail_msg("the completion takes the value of %s for a command", key->name);
 	}
 }
 
@@ -222,6 +211,72 @@ static bool has_word(const char *at, const char *end, const char *word)
 		at += n + 1;
 	}
 	return false;
+}
+
+static void the_topics_of_help_are_completed_and_in_the_man_page(void **state)
+{
+	_cleanup_strbuf_ struct strbuf offered = { 0 }, page = { 0 }, heading = { 0 };
+	const char *item, *end;
+	size_t n = 0;
+
+	(void)state;
+	complete(&offered, "--help \"\"");
+	read_file(MAN_PAGE, &page);
+	item = strstr(strbuf_str(&page), "\n.It Fl h , Fl Fl help");
+	assert_non_null(item);
+	end = strstr(item, "\n.El");
+	for (const struct option_topic *topic = option_topics; topic->name; topic++, n++) {
+		if (!has_line(&offered, topic->name))
+			fail_msg("the completion of --help lacks %s", topic->name);
+		if (!has_word(item, end, topic->name))
+			fail_msg("the man page lacks the topic %s", topic->name);
+	}
+	assert_int_equal(count_lines(&offered), n);
+	/* Groups of options are headed as there, but for what stands in parentheses. */
+	for (size_t i = 0; i < option_keys.n; i++) {
+		const char *title = option_keys.keys[i].section;
+		const char *more = strstr(title, " (");
+
+		strbuf_reset(&heading);
+		strbuf_addf(&heading, ".Ss %.*s",
+			    (int)(more ? (size_t)(more - title) : strlen(title)), title);
+		assert_int_equal(strbuf_error(&heading), 0);
+		if (!has_line(&page, strbuf_str(&heading)))
+			fail_msg("the man page lacks the line '%s'", strbuf_str(&heading));
+	}
+}
+
+static void split_words_are_completed(void **state)
+{
+	static const struct {
+		const char *words, *offered;
+	} cases[] = {
+		{ "re", "\nreport\n" },
+		{ "di", "\ndiff\n" },
+		{ "diff user/main", "\nuser/main.c\n" },
+		{ "ctl st", "\nstatus\n" },
+		{ "ctl to", "\ntoken\n" },
+		{ "ctl token --re", "\n--revoke\n" },
+		{ "ctl trace 1 --fo", "\n--for=\n--format=\n" },
+		{ "--sort = pe", "\npeak\n" },
+		{ "--sort pe", "\npeak\n" },
+		{ "-o json : user/main", "\nuser/main.c\n" },
+		{ "report user/main", "\nuser/main.c\n" },
+		{ "-- echo user/main", "\nuser/main.c\n" },
+		{ "./user/mai", "\n" }, /* no program */
+		{ "./scripts/check-lay", "\n./scripts/check-layers\n" },
+		{ "-d 1 --top = 3 -o json : x echo user/main", "\nuser/main.c\n" },
+		{ "echo -p --sort user/main", "\nuser/main.c\n" },
+		{ "-p /", "\n" }, /* no pid */
+		{ "-i 1", "\n" }, /* a number is the user's own */
+	};
+	_cleanup_strbuf_ struct strbuf offered = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		complete(&offered, cases[i].words);
+		assert_string_equal(strbuf_str(&offered), cases[i].offered);
+	}
 }
 
 /* `item` of the man page says what holds where the option, or its value, is left out. */
@@ -436,6 +491,8 @@ int main(void)
 		cmocka_unit_test(behind_diff_only_the_options_of_diffs_are_offered),
 		cmocka_unit_test(the_completion_offers_the_values_of_the_table),
 		cmocka_unit_test(the_completion_offers_the_formats_that_there_are),
+		cmocka_unit_test(behind_the_value_of_an_option_options_are_offered_again),
+		cmocka_unit_test(the_topics_of_help_are_completed_and_in_the_man_page),
 		cmocka_unit_test(split_words_are_completed),
 		cmocka_unit_test(help_says_the_defaults_of_the_table_and_no_others),
 		cmocka_unit_test(the_man_page_has_an_item_for_each_option),

@@ -48,7 +48,7 @@ static void what_has_no_meaning_is_refused(void **state)
 		{ { "diff" }, "'diff' needs two files: memtraced diff BEFORE AFTER" },
 		{ { "diff", "a" }, "'diff' needs two files: memtraced diff BEFORE AFTER" },
 		{ { "diff", "a", "b", "c" }, "unexpected argument 'c': 'diff' compares two files" },
-		{ { "diff", "a", "b", "-p1" }, "'-p' has no meaning for 'diff': leave it out" },
+		{ { "diff", "a", "b", "-p1" }, "'--pid' has no meaning for 'diff': leave it out" },
 		{ { "diff", "a", "b", "--older-than=3" },
 		  "'--older-than' has no meaning for 'diff': leave it out" },
 		{ { "diff", "a", "b", "--sort=growth" },

@@ -162,7 +162,7 @@ static void what_is_wrong_is_refused_with_file_and_line(void **state)
 		{ "[trace]\nallocator = mallok=f\n",
 		  "conf:2: 'mallok=f' is no value of 'allocator'" },
 		{ "[trace]\nmax_overhead = 5\n",
-		  "conf:2: '5' is no value of 'max_overhead': give one from 0.01% to 100%, or no" },
+		  "conf:2: invalid max_overhead '5': the percent sign is missing; give 5%" },
 		{ "[trace]\nmax_overhead = 0%\n", "conf:2: '0%' is no value of 'max_overhead'" },
 		{ "[trace]\nmax_overhead = 101%\n",
 		  "conf:2: '101%' is no value of 'max_overhead'" },

@@ -17,7 +17,13 @@ static void check(struct fixture *f, const char *text, const int64_t *left, size
 
 	assert_int_equal(where_parse(text, &where, &error), 0);
 	filtered.where = where;
-	p = view_process(fixture_view(f, &filtered), 0);
+	(void)fixture_view(f, &filtered);
+	assert_int_equal(view_n_processes(f->view), n_left > 0);
+	assert_int_equal(view_n_processes_left_out(f->view), n_left == 0);
+	assert_string_equal(view_filters(f->view), "--where");
+	if (n_left == 0)
+		return;
+	p = view_process(f->view, 0);
 	if (p->n_sites != n_left)
 		fail_msg("%s: %zu sites are left", text, p->n_sites);
 	for (size_t i = 0; i < n_left; i++) {
@@ -28,7 +34,6 @@ static void check(struct fixture *f, const char *text, const int64_t *left, size
 	assert_int_equal(p->n_left_out, 4 - n_left);
 	assert_int_equal(p->left_out_bytes, left_out);
 	assert_int_equal(p->totals.live_bytes, 8100);
-	assert_string_equal(view_filters(f->view), "--where");
 }
 #define LEFT(f, text, ...)                                                                         \
 	check((f), (text), (const int64_t[]){ -1, __VA_ARGS__ } + 1,                               \
@@ -100,12 +105,33 @@ static void reports_say_what_was_left_out(void **state)
 	fixture_done(&f);
 }
 
+static void processes_without_a_site_that_matches_are_left_out(void **state)
+{
+	_cleanup_(where_free_p) struct where *where = NULL;
+	_cleanup_strbuf_ struct strbuf error = { 0 };
+	_cleanup_free_ char *table = NULL, *json = NULL;
+	struct report_opts opts = { 0 };
+	struct fixture f;
+
+	(void)state;
+	one_of_each(&f);
+	assert_int_equal(where_parse("pid = 43", &where, &error), 0);
+	opts.where = where;
+	table = fixture_report(&f, "table", &opts);
+	assert_non_null(strstr(table, "… 1 process left out: no site matches --where"));
+	assert_null(strstr(table, "(pid 42)"));
+	json = fixture_report(&f, "json", &opts);
+	assert_non_null(strstr(json, "\"processes\":[]"));
+	fixture_done(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_field_says_what_it_should),
 		cmocka_unit_test(what_is_not_known_fulfils_no_comparison),
 		cmocka_unit_test(reports_say_what_was_left_out),
+		cmocka_unit_test(processes_without_a_site_that_matches_are_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,6 +58,25 @@ static void strings_split_as_a_shell_would_split_them(void **state)
 	}
 }
 
+static void operators_are_found_where_nothing_quotes_them(void **state)
+{
+	static const struct {
+		const char *text;
+		int at; /* -1: there is none */
+	} cases[] = {
+		{ "ls | wc", 3 },	{ "a>b", 1 },	{ "a;", 1 },	       { "a && b | c", 2 },
+		{ "a 'b' <c", 6 },	{ "a| 'b", 1 }, { "a '|' \"&\"", -1 }, { "a \\; \\>", -1 },
+		{ "$a `b` (c) #", -1 }, { "", -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		const char *found = words_operator(cases[i].text);
+
+		assert_int_equal(found ? found - cases[i].text : -1, cases[i].at);
+	}
+}
+
 static void unfinished_and_empty_strings_are_refused(void **state)
 {
 	static const char *const cases[] = {
@@ -135,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strings_split_as_a_shell_would_split_them),
+		cmocka_unit_test(operators_are_found_where_nothing_quotes_them),
 		cmocka_unit_test(unfinished_and_empty_strings_are_refused),
 		cmocka_unit_test(many_and_long_words_are_kept_whole),
 		cmocka_unit_test(quoted_words_are_read_back),

@@ -102,10 +102,23 @@ static void add_expected(struct strbuf *out, const struct key *key, bool out_of_
 	}
 }
 
+static bool lacks_percent_sign(const char *value)
+{
+	_cleanup_strbuf_ struct strbuf percent = {};
+	uint64_t share;
+
+	strbuf_addf(&percent, "%s%%", value);
+	return strbuf_error(&percent) == 0 && parse_share(strbuf_str(&percent), &share) == 0;
+}
+
 static int refuse(const struct key *key, const char *value, bool out_of_range, struct strbuf *error)
 {
 	_cleanup_strbuf_ struct strbuf expected = {};
 
+	if (key->kind == KEY_SHARE && lacks_percent_sign(value))
+		return config_error(error,
+				    "invalid %s '%s': the percent sign is missing; give %s%%",
+				    key->name, value, value);
 	add_expected(&expected, key, out_of_range);
 	if (strbuf_error(&expected) < 0)
 		return -ENOMEM;

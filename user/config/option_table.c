@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/option_table.h"
+#include "config/service_config.h"
 
 #include <assert.h>
 
@@ -85,24 +86,46 @@ static const char *const time_unit_names[] = {
 	NULL,
 };
 
-/* The titles of --help, in whose order the rows stand. */
+/* The titles of `--help all`, in whose order the rows stand. */
 static const char targets[] = "What to trace", jobs[] = "Jobs (default: allocations)",
 		  leaks[] = "Leak check", child[] = "How to start and follow",
 		  times[] = "When to report", filters[] = "What to show",
 		  output[] = "Where to write", tracing[] = "How to trace", service[] = "Service",
 		  other[] = "Other";
 
+const struct option_topic option_topics[] = {
+	{ "targets", targets, 0, NULL },
+	{ "jobs", jobs, 0, NULL },
+	{ "leaks", leaks, 0, NULL },
+	{ "start", child, 0, NULL },
+	{ "times", times, 0, NULL },
+	{ "filters", filters, 0, NULL },
+	{ "output", output, 0, NULL },
+	{ "tracing", tracing, 0, NULL },
+	{ "service", service, 0, NULL },
+	{ "other", other, 0, NULL },
+	{ "report", "Show a recording", OPTION_FOR_REPORT, NULL },
+	{ "diff", "Compare two recordings", OPTION_FOR_DIFF, NULL },
+	{ "ctl", "Ask a running service", 0, &ctl_keys },
+	{ "sample", "Make a service sample itself", 0, &sample_keys },
+	{ OPTION_TOPIC_FORMATS, "Formats of -f and -o", 0, NULL },
+	{ OPTION_TOPIC_ALL, "All of it", 0, NULL },
+	{ NULL, NULL, 0, NULL },
+};
+
 #define FIELD(name) KEY_FIELD(struct options, name)
 
 /* clang-format off */
 static const struct key options[] = {
-	{ targets, "-p", KEY_OWN, OPTION_TARGET, .apply = option_pids, .metavar = "PID[,PID]",
+	{ targets, "--pid", KEY_OWN, OPTION_TARGET, .letter = 'p', .apply = option_pids,
+	  .metavar = "PID[,PID]",
 	  .help = "Trace these running processes, and their descendants (but see --no-follow). "
 		  "May be repeated." },
 	{ targets, "-c", KEY_OWN, OPTION_TARGET | OPTION_ONCE, .apply = option_command,
 	  .metavar = "'CMD ARGS'",
-	  .help = "Start this command and trace it from its first instruction. Quotes and "
-		  "backslashes work as in a shell; nothing is expanded." },
+	  .help = "Start this command and trace it from its first instruction, as 'memtraced "
+		  "CMD ARGS' and 'memtraced -- CMD ARGS' do. Quotes and backslashes work as in "
+		  "a shell; nothing is expanded." },
 	{ targets, "--cgroup", KEY_TEXT, OPTION_TARGET | OPTION_ONCE, FIELD(cgroup),
 	  .expected = "the path of a cgroup", .metavar = "PATH",
 	  .help = "Trace the processes of this cgroup (v2) and of those below it." },
@@ -347,31 +370,41 @@ static const struct key options[] = {
 	{ other, "--version", KEY_FLAG, OPTION_RECORDED, .letter = 'V', FIELD(action),
 	  .stored = ACTION_VERSION,
 	  .help = "Show the version, and exit." },
-	{ other, "--help", KEY_FLAG, OPTION_RECORDED, .letter = 'h', FIELD(action),
-	  .stored = ACTION_HELP,
-	  .help = "Show this help, and exit." },
+	{ other, "--help", KEY_TEXT, OPTION_RECORDED | OPTION_MAY, .letter = 'h',
+	  FIELD(help_topic), .apply = option_help, .metavar = "TOPIC",
+	  .help = "Show help on a topic or an option, the next word, and exit; 'all': on all "
+		  "of them." },
 };
 
 static const struct key of_ctl[] = {
 	{ "ctl", "--for", KEY_TIME, 0, FIELD(ctl.for_ns), .apply = option_for, .metavar = "SEC",
-	  .least = 1, .expected = "whole seconds, or a number with s, m or h behind it" },
-	{ "ctl", "--format", KEY_TEXT, 0, FIELD(ctl.format), .metavar = "NAME" },
-	{ "ctl", "--sample", KEY_FLAG, 0, FIELD(ctl.depth), .stored = HEAP_SAMPLED },
-	{ "ctl", "--revoke", KEY_FLAG, 0, FIELD(ctl.revoke) },
-	{ "ctl", "--socket", KEY_TEXT, 0, FIELD(ctl.socket), .metavar = "PATH" },
-	{ "ctl", "--help", KEY_FLAG, 0, .letter = 'h', FIELD(action), .stored = ACTION_HELP },
+	  .least = 1, .expected = "whole seconds, or a number with s, m or h behind it",
+	  .help = "How long the trace takes, or the token is valid; default: 60s, of a token "
+		  "12h." },
+	{ "ctl", "--format", KEY_TEXT, 0, FIELD(ctl.format), .metavar = "NAME",
+	  .help = "Format of the trace's report; default: html." },
+	{ "ctl", "--sample", KEY_FLAG, 0, FIELD(ctl.depth), .stored = HEAP_SAMPLED,
+	  .help = "Trace the samples that the process shows, not all calls." },
+	{ "ctl", "--revoke", KEY_FLAG, 0, FIELD(ctl.revoke),
+	  .help = "Make the tokens that you have invalid; no new one is given." },
+	{ "ctl", "--socket", KEY_TEXT, 0, FIELD(ctl.socket), .metavar = "PATH",
+	  .help = "The service's socket; default: " SERVICE_SOCKET_PATH "." },
+	{ "ctl", "--help", KEY_FLAG, 0, .letter = 'h', .apply = option_help,
+	  .help = "Show this help, and exit." },
 };
 
 static const struct key of_sample[] = {
 	{ "sample", "--unit", KEY_TEXT, 0, FIELD(sample_unit.unit), .apply = option_unit,
-	  .metavar = "NAME" },
+	  .metavar = "NAME", .help = "The service of systemd, such as nginx." },
 	{ "sample", "--interval", KEY_SIZE, 0, FIELD(sample_unit.interval), .metavar = "SIZE",
-	  .least = 1, .most = OPTIONS_SAMPLE_MOST, .fallback = "512k" },
+	  .least = 1, .most = OPTIONS_SAMPLE_MOST, .fallback = "512k",
+	  .help = "Mean bytes between samples; default: 512k." },
 	{ "sample", "--print", KEY_FLAG, 0, FIELD(sample_unit.what), .apply = option_unit_action,
-	  .stored = SAMPLE_UNIT_PRINT },
+	  .stored = SAMPLE_UNIT_PRINT, .help = "Print the drop-in, write nothing." },
 	{ "sample", "--remove", KEY_FLAG, 0, FIELD(sample_unit.what), .apply = option_unit_action,
-	  .stored = SAMPLE_UNIT_REMOVE },
-	{ "sample", "--help", KEY_FLAG, 0, .letter = 'h', FIELD(action), .stored = ACTION_HELP },
+	  .stored = SAMPLE_UNIT_REMOVE, .help = "Remove the drop-in." },
+	{ "sample", "--help", KEY_FLAG, 0, .letter = 'h', .apply = option_help,
+	  .help = "Show this help, and exit." },
 };
 /* clang-format on */
 

@@ -30,11 +30,23 @@
 /* Of memtraced itself, of `memtraced ctl` and of `memtraced sample`. */
 extern const struct key_table option_keys, ctl_keys, sample_keys;
 
+/* What --help has a page on: rows of a group, rows with a flag, or a table; or the two below. */
+struct option_topic {
+	const char *name;
+	const char *title; /* that of the group */
+	unsigned int flags;
+	const struct key_table *table;
+};
+extern const struct option_topic option_topics[]; /* ends with a name of NULL */
+#define OPTION_TOPIC_ALL "all"
+#define OPTION_TOPIC_FORMATS "formats"
+
 /* What the rows apply, in option_values.c. */
 key_fn option_pids, option_command, option_comm, option_env;
 key_fn option_hist, option_event, option_cpu, option_off_cpu, option_page_faults;
 key_fn option_allocator, option_where, option_format, option_output, option_log_file;
 key_fn option_threshold, option_time_unit, option_for, option_unit, option_unit_action;
+key_fn option_help;
 
 /* Is the long option one of Valgrind's, and not ours? Then why it is not, and what to do. */
 const char *option_refused(const char *name, size_t len);

@@ -54,9 +54,23 @@ int option_pids(void *object, const struct key *key, const char *value, struct s
 
 int option_command(void *object, const struct key *key, const char *value, struct strbuf *error)
 {
+	_cleanup_strbuf_ struct strbuf quoted = { 0 };
+	const char *operator= words_operator(value);
 	struct options *o = object;
-	int r = words_split(value, &o->command);
+	int r;
 
+	if (operator) {
+		words_quote(&quoted, value);
+		return strbuf_error(&quoted) ?
+			       -ENOMEM :
+			       config_error(error,
+					    "'%s' runs no shell, which '%.*s' needs; use -- sh -c "
+					    "%s, or quote it",
+					    key->name,
+					    (int)strspn(operator, WORDS_OPERATORS), operator,
+					    strbuf_str(&quoted));
+	}
+	r = words_split(value, &o->command);
 	if (r == -EINVAL)
 		return config_error(error,
 				    "the command of '%s' is empty, leaves a quote open or ends "
@@ -403,6 +417,17 @@ int option_unit_action(void *object, const struct key *key, const char *value, s
 	if (o->sample_unit.what != SAMPLE_UNIT_WRITE)
 		return config_error(error, "'sample' prints or removes: give one of them");
 	return key_set(object, key, value, error);
+}
+
+/* --- help ------------------------------------------------------------------------------------- */
+
+/* Without a value the topic is the next word, which options_parse() takes. */
+int option_help(void *object, const struct key *key, const char *value, struct strbuf *error)
+{
+	struct options *o = object;
+
+	o->action = ACTION_HELP;
+	return value ? key_set(object, key, value, error) : 0;
 }
 
 /* --- what Valgrind has, and we do not --------------------------------------------------------- */

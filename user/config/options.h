@@ -198,6 +198,7 @@ struct options {
 	struct sample_unit_options sample_unit;
 	char *config_file; /* of --service; NULL: the usual place */
 	bool verbose, quiet;
+	char *help_topic; /* of ACTION_HELP; NULL: none */
 };
 
 /*
@@ -231,13 +232,23 @@ static inline bool options_check_leaks(const struct options *options)
 /* 0; -EINVAL: it is neither word. */
 int heap_depth_parse(const char *word, enum heap_depth *ret_depth);
 
+/* The subcommand that a mistyped word most likely stands for; NULL: none. */
+const char *options_near_subcommand(const char *word);
+
 /* "function" */
 const char *group_by_name(enum group_by by);
 
 /* Ended processes that stay in the report with their sites; SIZE_MAX: all. */
 size_t options_keep_ended(const struct options *options);
 
-/* The text of --help, from the same table; 80 columns. */
-void options_help(struct strbuf *out);
+/*
+ * Adds the text of --help, from the same table: for NULL what fits a terminal of 80x24, else what
+ * there is on the topic, which may be an option's name. The caller adds the formats, each by
+ * options_help_row(), if options_help_formats(). 0; -ENOENT: it is no topic, *error says which
+ * there are; or -ENOMEM.
+ */
+int options_help(const char *topic, struct strbuf *out, struct strbuf *error);
+bool options_help_formats(const char *topic); /* NULL: false */
+void options_help_row(struct strbuf *out, const char *name, const char *text);
 
 #endif

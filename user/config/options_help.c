@@ -1,33 +1,62 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/near_name.h"
 #include "config/option_table.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define WIDTH 80
 #define HELP_COLUMN 26
 
-static const char usage[] =
-	"Usage: memtraced -p PID[,PID] [OPTION]...\n"
-	"       memtraced [OPTION]... -c 'CMD ARGS'\n"
-	"       memtraced [OPTION]... -- CMD ARGS\n"
-	"       memtraced --cgroup PATH|-a JOB [OPTION]...\n"
-	"       memtraced report FILE [OPTION]...\n"
-	"       memtraced diff BEFORE AFTER [OPTION]...\n"
-	"       memtraced --service [--config=FILE]\n"
-	"       memtraced ctl status|reports [NAME]\n"
-	"       memtraced ctl trace PID [--for=SEC] [--format=NAME] [--sample]\n"
-	"       memtraced ctl token [--for=SEC|--revoke]\n"
-	"       memtraced sample --unit=NAME [--interval=SIZE] [--print|--remove]\n"
-	"Shows who holds the memory of a program, without restarting or rebuilding it.\n";
+static const char summary[] =
+	"Shows which code holds the memory of a program, without a restart or a rebuild.\n";
 
-static const char closing[] =
+/* Of 80x24, with a line for the shell. */
+static const char first_screen[] =
+	"\n"
+	"Usage: memtraced [OPTION]... PROGRAM [ARG]...\n"
+	"       memtraced [OPTION]... -p PID\n"
+	"\n"
+	"  memtraced ./prog --port 80             what a program holds when it ends\n"
+	"  memtraced -p 1234                      what a running process allocates\n"
+	"  memtraced -p 1234 -i 10 --sort=growth  what grows, every ten seconds\n"
+	"  memtraced --leak-check=full ./prog     lost blocks, as Valgrind shows them\n"
+	"  memtraced --max-overhead=5% -p 1234    in production: for 5 % of its CPU time\n"
+	"  memtraced -o record:run.rec ./prog     for later: memtraced report run.rec\n"
+	"\n"
+	"memtraced --help TOPIC, or an option such as --help top, says more:\n";
+
+static const char usage[] = "Usage: memtraced -p PID[,PID] [OPTION]...\n"
+			    "       memtraced [OPTION]... [--] PROGRAM [ARG]...\n"
+			    "       memtraced [OPTION]... -c 'PROGRAM ARGS'\n"
+			    "       memtraced --cgroup PATH|-a JOB [OPTION]...\n";
+
+/* Behind "Usage: memtraced". */
+static const struct {
+	const char *topic, *usage;
+} usages[] = {
+	{ "report", "report FILE [OPTION]..." },
+	{ "diff", "diff BEFORE AFTER [OPTION]..." },
+	{ "service", "--service [--config=FILE]" },
+	{ "ctl", "ctl status|reports [NAME]" },
+	{ "ctl", "ctl trace PID [--for=SEC] [--format=NAME] [--sample]" },
+	{ "ctl", "ctl token [--for=SEC|--revoke]" },
+	{ "sample", "sample --unit=NAME [--interval=SIZE] [--print|--remove]" },
+};
+
+static const char values_of_jobs[] =
 	"\n"
 	"SPEC: SYSCALL (its result), SYSCALL:ARGUMENT, SYSCALL:ns (its time),\n"
 	"CATEGORY:EVENT:FIELD, or malloc (sizes); behind it ,lin=MIN-MAX/STEP for buckets\n"
-	"of one width, ,by=comm or ,by=pid. EVENT: SYSCALL or CATEGORY:EVENT.\n"
-	"SEC may have a fraction or a unit: 1.5, 100ms, 2m, 1h. SIZE: 4096, 64k, 1.5G.\n"
-	"Exit status: the command's own with -c or --; 1: wrong usage; 2: cannot trace;\n"
-	"that of --error-exitcode when the leak check found errors.\n";
+	"of one width, ,by=comm or ,by=pid. EVENT: SYSCALL or CATEGORY:EVENT.\n";
+
+static const char values[] =
+	"\n"
+	"SEC may have a fraction or a unit: 1.5, 100ms, 2m, 1h. SIZE: 4096, 64k, 1.5G.\n";
+
+static const char closing[] =
+	"Exit status: that of the command; 126, 127: it cannot be executed, is not found;\n"
+	"1: wrong usage; 2: cannot trace; that of --error-exitcode: leak check errors.\n";
 
 /* Adds `text`, broken between words, each line but the first indented by `indent`. */
 static void add_wrapped(struct strbuf *out, const char *text, size_t column, size_t indent)
@@ -87,18 +116,169 @@ static void add_option(struct strbuf *out, const struct key *key)
 	add_wrapped(out, key->help, HELP_COLUMN, HELP_COLUMN);
 }
 
-void options_help(struct strbuf *out)
+void options_help_row(struct strbuf *out, const char *name, const char *text)
 {
-	const char *title = "";
+	strbuf_addf(out, "  %-*s", HELP_COLUMN - 2, name);
+	add_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
+}
 
+static void add_title(struct strbuf *out, const char *title)
+{
+	strbuf_addf(out, "%s%s:\n", out->len > 0 ? "\n" : "", title);
+}
+
+/* A topic whose rows are those below its title. */
+static bool is_group(const struct option_topic *topic)
+{
+	return !topic->flags && !topic->table && strcmp(topic->name, OPTION_TOPIC_FORMATS) != 0 &&
+	       strcmp(topic->name, OPTION_TOPIC_ALL) != 0;
+}
+
+static bool is_measured(const struct key *key)
+{
+	return key->kind == KEY_TIME || key->kind == KEY_SIZE;
+}
+
+/* Returns whether one of the options takes a time or a size. */
+static bool add_options(struct strbuf *out, const struct option_topic *topic)
+{
+	const struct key_table *table = topic->table ? topic->table : &option_keys;
+	bool any_measured = false;
+
+	add_title(out, topic->title);
+	for (size_t i = 0; i < table->n; i++) {
+		const struct key *key = &table->keys[i];
+
+		if ((key->flags & topic->flags) != topic->flags ||
+		    (is_group(topic) && strcmp(key->section, topic->title) != 0))
+			continue;
+		add_option(out, key);
+		any_measured |= is_measured(key);
+	}
+	return any_measured;
+}
+
+/* Those of `topic`; NULL: all. */
+static void add_usages(struct strbuf *out, const char *topic)
+{
+	bool any = !topic;
+
+	for (size_t i = 0; i < sizeof(usages) / sizeof(usages[0]); i++)
+		if (!topic || strcmp(topic, usages[i].topic) == 0) {
+			strbuf_addf(out, "%s memtraced %s\n",
+				    any ? "      " : "Usage:", usages[i].usage);
+			any = true;
+		}
+}
+
+/* In two columns. */
+static void add_first_screen(struct strbuf *out)
+{
+	size_t n = 0, half;
+
+	while (option_topics[n].name)
+		n++;
+	half = (n + 1) / 2;
+	strbuf_adds(out, summary);
+	strbuf_adds(out, first_screen);
+	for (size_t i = 0; i < half; i++) {
+		const struct option_topic *left = &option_topics[i], *right = left + half;
+
+		if (i + half < n)
+			strbuf_addf(out, "  %-9s%-29s%-9s%s\n", left->name, left->title,
+				    right->name, right->title);
+		else
+			strbuf_addf(out, "  %-9s%s\n", left->name, left->title);
+	}
+}
+
+static void add_all(struct strbuf *out)
+{
 	strbuf_adds(out, usage);
+	add_usages(out, NULL);
+	strbuf_adds(out, summary);
+	for (const struct option_topic *topic = option_topics; topic->name; topic++)
+		if (is_group(topic) || topic->table)
+			(void)add_options(out, topic); /* what is measured is said below */
+	strbuf_adds(out, values_of_jobs);
+	strbuf_adds(out, values + 1);
+	strbuf_adds(out, closing);
+}
+
+static void add_topic(struct strbuf *out, const struct option_topic *topic)
+{
+	bool any_measured;
+
+	add_usages(out, topic->name);
+	any_measured = add_options(out, topic);
+	if (strcmp(topic->name, "jobs") == 0)
+		strbuf_adds(out, values_of_jobs);
+	if (any_measured)
+		strbuf_adds(out, values);
+}
+
+/* "where", "--where", "p", "-p" */
+static const struct key *find_option(const char *name)
+{
+	name += strspn(name, "-");
 	for (size_t i = 0; i < option_keys.n; i++) {
 		const struct key *key = &option_keys.keys[i];
 
-		if (strcmp(key->section, title) != 0)
-			strbuf_addf(out, "\n%s:\n", key->section);
-		title = key->section;
-		add_option(out, key);
+		if (strcmp(key->name + strspn(key->name, "-"), name) == 0 ||
+		    (key->letter && name[0] == key->letter && name[1] == '\0'))
+			return key;
 	}
-	strbuf_adds(out, closing);
+	return NULL;
+}
+
+static int refuse_topic(const char *topic, struct strbuf *error)
+{
+	_cleanup_strbuf_ struct strbuf all = {};
+	struct near_name near;
+	const char *meant;
+
+	near_name_init(&near, topic);
+	for (const struct option_topic *known = option_topics; known->name; known++) {
+		strbuf_addf(&all, "%s%s", known > option_topics ? ", " : "", known->name);
+		near_name_offer(&near, known->name);
+	}
+	meant = near_name_get(&near);
+	strbuf_reset(error);
+	if (meant)
+		strbuf_addf(error, "no help on '%s'; did you mean '%s'?", topic, meant);
+	else
+		strbuf_addf(error, "no help on '%s'; topics are options and %s", topic,
+			    strbuf_str(&all));
+	return strbuf_error(error) || strbuf_error(&all) ? -ENOMEM : -ENOENT;
+}
+
+bool options_help_formats(const char *topic)
+{
+	return topic &&
+	       (strcmp(topic, OPTION_TOPIC_FORMATS) == 0 || strcmp(topic, OPTION_TOPIC_ALL) == 0);
+}
+
+int options_help(const char *topic, struct strbuf *out, struct strbuf *error)
+{
+	const struct option_topic *known = option_topics;
+	const struct key *key;
+
+	if (!topic) {
+		add_first_screen(out);
+	} else if (strcmp(topic, OPTION_TOPIC_ALL) == 0) {
+		add_all(out);
+	} else if (strcmp(topic, OPTION_TOPIC_FORMATS) != 0) {
+		while (known->name && strcmp(known->name, topic) != 0)
+			known++;
+		key = known->name ? NULL : find_option(topic);
+		if (known->name)
+			add_topic(out, known);
+		else if (!key)
+			return refuse_topic(topic, error);
+		else
+			add_option(out, key);
+	}
+	if (options_help_formats(topic))
+		add_title(out, "Formats");
+	return strbuf_error(out);
 }

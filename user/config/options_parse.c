@@ -93,8 +93,8 @@ static int apply_with_next_word(struct option_parser *p, const struct key *key)
 		return apply(p, key, NULL);
 	if (p->next >= p->argc)
 		return config_error(p->error,
-				    "'%s' needs a value behind it; see 'memtraced --help'",
-				    key->name);
+				    "'%s' needs a value behind it; see 'memtraced --help %s'",
+				    key->name, p->table == &option_keys ? key->name : key->section);
 	return apply(p, key, p->argv[p->next++]);
 }
 
@@ -121,7 +121,7 @@ static int unknown_option(struct option_parser *p, const char *dashes, const cha
 		return config_error(p->error, "unknown option '%s%s'; did you mean '--%s'?", dashes,
 				    copy, meant);
 	if (p->table == &option_keys)
-		return config_error(p->error, "unknown option '%s%s'; see 'memtraced --help'",
+		return config_error(p->error, "unknown option '%s%s'; see 'memtraced --help all'",
 				    dashes, copy);
 	for (const struct key *key = keys; key < end; key++)
 		strbuf_addf(&all, "%s%s", key > keys ? ", " : "", key->name);
@@ -225,42 +225,11 @@ static int parse_file(struct option_parser *p, char **files, size_t n, const cha
 	return files[i] ? 0 : -ENOMEM;
 }
 
-static int parse_bare_word(struct option_parser *p, const char *word)
-{
-	struct options *o = p->options;
+/* Words that begin a command line of their own. */
+static const char *const subcommands[] = { "report", "diff", "ctl", "sample" };
+enum subcommand { SUB_REPORT, SUB_DIFF, SUB_CTL, SUB_SAMPLE, N_SUBCOMMANDS };
 
-	if (o->action == ACTION_CTL)
-		return parse_word_of_ctl(p, word);
-	if (o->action == ACTION_SAMPLE_UNIT)
-		return config_error(p->error,
-				    "unexpected argument '%s': 'sample' takes options "
-				    "alone",
-				    word);
-	if (p->diff)
-		return parse_file(p, o->diff_files, 2, word);
-	if (p->report)
-		return parse_file(p, &o->report_file, 1, word);
-	p->diff = strcmp(word, "diff") == 0;
-	p->report = strcmp(word, "report") == 0;
-	if (p->diff || p->report)
-		return 0;
-	if (p->next == 2 && strcmp(word, "ctl") == 0) {
-		o->action = ACTION_CTL;
-		p->table = &ctl_keys;
-		return 0;
-	}
-	if (p->next == 2 && strcmp(word, "sample") == 0) {
-		o->action = ACTION_SAMPLE_UNIT;
-		p->table = &sample_keys;
-		return 0;
-	}
-	return config_error(p->error,
-			    "unexpected argument '%s': put a command behind -c or --, a pid behind "
-			    "-p",
-			    word);
-}
-
-/* All that is left behind "--". */
+/* All words from the next one on are a command. */
 static int parse_command(struct option_parser *p)
 {
 	size_t n = (size_t)(p->argc - p->next);
@@ -283,6 +252,73 @@ static int parse_command(struct option_parser *p)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* The first word that is neither an option nor a subcommand. */
+static int parse_program(struct option_parser *p, const char *word)
+{
+	uint64_t number;
+
+	if (p->options->command)
+		return config_error(p->error,
+				    "unexpected argument '%s': quote all of the command behind -c, "
+				    "or give it behind --",
+				    word);
+	if (parse_digits(word, word + strlen(word), &number) == 0)
+		return config_error(p->error, "unexpected argument '%s': %s", word,
+				    p->options->n_pids ?
+					    "put commas between several process ids" :
+					    "give a process id behind -p, a program of that name "
+					    "behind --");
+	p->next--;
+	return parse_command(p);
+}
+
+const char *options_near_subcommand(const char *word)
+{
+	const char *meant = NULL; /* stays that of a subcommand itself */
+
+	(void)near_name_find(subcommands, N_SUBCOMMANDS, word, &meant);
+	return meant;
+}
+
+static int parse_subcommand(struct option_parser *p, enum subcommand sub)
+{
+	struct options *o = p->options;
+
+	p->report = sub == SUB_REPORT;
+	p->diff = sub == SUB_DIFF;
+	if (p->report || p->diff)
+		return 0;
+	if (p->next != 2)
+		return config_error(p->error,
+				    "'%s' must be the first word; a program of that name is run "
+				    "by 'memtraced -- %s'",
+				    subcommands[sub], subcommands[sub]);
+	o->action = sub == SUB_CTL ? ACTION_CTL : ACTION_SAMPLE_UNIT;
+	p->table = sub == SUB_CTL ? &ctl_keys : &sample_keys;
+	return 0;
+}
+
+static int parse_bare_word(struct option_parser *p, const char *word)
+{
+	struct options *o = p->options;
+
+	if (o->action == ACTION_CTL)
+		return parse_word_of_ctl(p, word);
+	if (o->action == ACTION_SAMPLE_UNIT)
+		return config_error(p->error,
+				    "unexpected argument '%s': 'sample' takes options "
+				    "alone",
+				    word);
+	if (p->diff)
+		return parse_file(p, o->diff_files, 2, word);
+	if (p->report)
+		return parse_file(p, &o->report_file, 1, word);
+	for (int i = 0; i < N_SUBCOMMANDS; i++)
+		if (strcmp(word, subcommands[i]) == 0)
+			return parse_subcommand(p, (enum subcommand)i);
+	return parse_program(p, word);
 }
 
 static bool ends_parsing(const struct option_parser *p)
@@ -309,6 +345,25 @@ static int parse_words(struct option_parser *p)
 	return r;
 }
 
+/* What --help is about: the subcommand before it, or the next word. */
+static int set_help_topic(struct option_parser *p)
+{
+	const char *topic = p->table == &ctl_keys    ? "ctl" :
+			    p->table == &sample_keys ? "sample" :
+			    p->report		     ? "report" :
+			    p->diff		     ? "diff" :
+						       NULL;
+
+	if (p->options->action != ACTION_HELP || p->options->help_topic)
+		return 0;
+	if (!topic && p->next < p->argc)
+		topic = p->argv[p->next];
+	if (!topic)
+		return 0;
+	p->options->help_topic = strdup(topic);
+	return p->options->help_topic ? 0 : -ENOMEM;
+}
+
 int options_parse(int argc, char *const *argv, struct options **ret_options, struct strbuf *error)
 {
 	_cleanup_(options_free_p) struct options *options = NULL;
@@ -321,6 +376,8 @@ int options_parse(int argc, char *const *argv, struct options **ret_options, str
 		return r;
 	p.options = options;
 	r = parse_words(&p);
+	if (r == 0)
+		r = set_help_topic(&p);
 	if (r == 0 && !ends_parsing(&p))
 		r = options_check(&p);
 	if (r < 0)

@@ -41,6 +41,16 @@ static const char *const profiles[PUSH_PROFILES] = {
 	[PUSH_GROWTH] = "growth",
 };
 
+static int refuse_profile(const char *name, size_t len, struct strbuf *why)
+{
+	_cleanup_strbuf_ struct strbuf all = {};
+
+	for (size_t i = 0; i < PUSH_PROFILES; i++)
+		strbuf_addf(&all, "%s%s", i ? ", " : "", profiles[i]);
+	return config_error(why, "invalid profile '%.*s': expected some of %s", (int)len, name,
+			    strbuf_str(&all));
+}
+
 static int apply_profiles(void *object, const struct key *key, const char *value,
 			  struct strbuf *why)
 {
@@ -55,10 +65,7 @@ static int apply_profiles(void *object, const struct key *key, const char *value
 		       (strlen(profiles[i]) != len || memcmp(profiles[i], value, len) != 0))
 			i++;
 		if (i == PUSH_PROFILES)
-			return config_error(why,
-					    "'%.*s' is no profile that can be pushed: give some of "
-					    "heap, allocs and cpu, with commas between them",
-					    (int)len, value);
+			return refuse_profile(value, len, why);
 		target->profiles |= PUSH_BIT(i);
 		value += len;
 	}

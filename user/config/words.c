@@ -12,7 +12,8 @@
 struct splitter {
 	const char *at;
 	struct strbuf word;
-	bool in_word; /* a quote starts a word even if nothing is in it */
+	bool in_word;		    /* a quote starts a word even if nothing is in it */
+	const char *first_operator; /* NULL: none so far */
 	VEC(char *) words;
 };
 
@@ -112,6 +113,8 @@ static int split(struct splitter *sp)
 			r = read_escaped(sp);
 		else
 			add_char(sp, c);
+		if (!sp->first_operator && strchr(WORDS_OPERATORS, c))
+			sp->first_operator = sp->at - 1;
 	}
 	return r < 0 ? r : end_word(sp);
 }
@@ -132,6 +135,14 @@ int words_split(const char *s, char ***ret_words)
 	sp.words.data = NULL;
 	sp.words.len = 0;
 	return 0;
+}
+
+const char *words_operator(const char *s)
+{
+	_cleanup_(splitter_done) struct splitter sp = { .at = s };
+
+	(void)split(&sp); /* an operator in front of an open quote is one, too */
+	return sp.first_operator;
 }
 
 void words_free(char **words)

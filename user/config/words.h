@@ -14,6 +14,12 @@ struct strbuf;
  * and so on) is an ordinary character: there is no shell.
  */
 int words_split(const char *s, char ***ret_words);
+
+/* By which a shell joins and redirects commands (POSIX Shell Command Language, 2.10). */
+#define WORDS_OPERATORS "|&;<>"
+
+/* The first of them in `s` that is not quoted; NULL: there is none. */
+const char *words_operator(const char *s);
 void words_free(char **words); /* NULL is legal */
 
 /* Appends the word so that words_split(), or a shell, reads it back: quoted where it must be. */

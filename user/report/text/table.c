@@ -561,6 +561,15 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 		t->out.error = strbuf_error(&line);
 }
 
+static void processes_left_out(struct table *t)
+{
+	size_t n = view_n_processes_left_out(t->view);
+
+	if (n > 0)
+		strbuf_addf(&t->out, "… %zu process%s left out: no site matches --where\n", n,
+			    n == 1 ? "" : "es");
+}
+
 static int all_processes(struct table *t, struct view_process **processes, size_t n, size_t n_idle)
 {
 	size_t n_shown;
@@ -576,6 +585,7 @@ static int all_processes(struct table *t, struct view_process **processes, size_
 	if (n_idle > 0)
 		strbuf_addf(&t->out, "… %zu more process%s that allocated nothing\n", n_idle,
 			    n_idle == 1 ? "" : "es");
+	processes_left_out(t);
 	r = ended_processes(t);
 	if (n_of_processes(processes, n) > 1)
 		grand_totals(t, processes, n);

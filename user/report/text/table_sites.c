@@ -17,14 +17,15 @@ static void add_lifetimes(struct strbuf *line, const struct view_free *place)
 {
 	uint64_t mean = view_frees_mean_ns(place->total_ns, place->count, place->unknown);
 	size_t median = view_free_median(place);
-	char text[FORMAT_UNIT_LEN];
+	char text[FORMAT_UNIT_LEN], to[FORMAT_UNIT_LEN];
 
 	if (mean == VIEW_UNKNOWN)
 		return;
 	strbuf_addf(line, ", after %s on average", format_duration(mean, text));
 	if (median + 1 < RECORD_LIFETIMES)
-		strbuf_addf(line, ", half of them within %s",
-			    format_duration(view_lifetime_from_ns(median + 1), text));
+		strbuf_addf(line, " (median %s to %s)",
+			    format_duration(view_lifetime_from_ns(median), text),
+			    format_duration(view_lifetime_from_ns(median + 1), to));
 }
 
 static void place_part(struct table *t, const struct view_frees *frees,

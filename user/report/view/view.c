@@ -20,6 +20,7 @@ struct view {
 	bool only_mappings;  /* nothing else passes --where */
 	struct view_coverage coverage;
 	VEC(struct view_process) processes;
+	size_t n_processes_left_out; /* by --where */
 	struct view_counts counts;
 	struct view_syscalls syscalls;
 };
@@ -204,6 +205,31 @@ static bool has_only_mappings(const struct view *view)
 	return n > 0;
 }
 
+static void process_done(struct view_process *process)
+{
+	view_collect_free(process->sites, process->n_sites);
+	view_errors_done(&process->errors);
+	view_fault_done(&process->fault);
+	view_timeline_done(&process->timeline);
+}
+
+/* Takes out sites that do not match, then processes of which none does, if sites are shown. */
+static void apply_where(struct view *view)
+{
+	size_t n = 0;
+
+	vec_foreach(&view->processes, process) {
+		view_where_apply(view->opts.where, process);
+		if (process->n_sites > 0 || !shows_sites(view, process->image))
+			view->processes.data[n++] = *process;
+		else
+			process_done(process);
+	}
+	view->n_processes_left_out = view->processes.len - n;
+	view->processes.len = n;
+	view->only_mappings = has_only_mappings(view);
+}
+
 int view_new(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
 	     struct view **ret_view)
 {
@@ -237,11 +263,8 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 		vec_foreach(&view->processes, process)
 			process->exact = false;
 	}
-	if (opts->where) {
-		vec_foreach(&view->processes, process)
-			view_where_apply(opts->where, process);
-		view->only_mappings = has_only_mappings(view);
-	}
+	if (opts->where)
+		apply_where(view);
 	*ret_view = TAKE_PTR(view);
 	return 0;
 }
@@ -250,12 +273,8 @@ void view_free(struct view *view)
 {
 	if (!view)
 		return;
-	vec_foreach(&view->processes, process) {
-		view_collect_free(process->sites, process->n_sites);
-		view_errors_done(&process->errors);
-		view_fault_done(&process->fault);
-		view_timeline_done(&process->timeline);
-	}
+	vec_foreach(&view->processes, process)
+		process_done(process);
 	vec_done(&view->processes);
 	view_coverage_done(&view->coverage);
 	view_counts_done(&view->counts);
@@ -296,6 +315,11 @@ uint64_t view_realtime_ns(const struct view *view)
 size_t view_n_processes(const struct view *view)
 {
 	return view->processes.len;
+}
+
+size_t view_n_processes_left_out(const struct view *view)
+{
+	return view->n_processes_left_out;
 }
 
 const struct view_process *view_process(const struct view *view, size_t index)

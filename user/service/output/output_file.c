@@ -139,17 +139,24 @@ static unsigned int terminal_width(void)
 	return size.ws_col;
 }
 
-struct report_opts output_style(const struct options *options, const struct option_output *output)
+struct report_opts output_filters(const struct options *options)
 {
 	return (struct report_opts){
-		.sort = options->sort,
-		.top = options->top,
 		.older_than_ns = options->older_than_ns,
 		.where = options->where,
-		.group_by = options->group_by,
-		.widths = options->widths,
-		.color = colored(options, output),
-		.width = output->path ? 80 : terminal_width(),
-		.massif = options->massif,
 	};
+}
+
+struct report_opts output_style(const struct options *options, const struct option_output *output)
+{
+	struct report_opts opts = output_filters(options);
+
+	opts.sort = options->sort;
+	opts.top = options->top;
+	opts.group_by = options->group_by;
+	opts.widths = options->widths;
+	opts.color = colored(options, output);
+	opts.width = output->path ? 80 : terminal_width();
+	opts.massif = options->massif;
+	return opts;
 }

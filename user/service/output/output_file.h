@@ -49,6 +49,9 @@ FILE *stdout_stream_file(struct stdout_stream *stream);
 /* 0 or the negative errno of the first write that failed. */
 int stdout_stream_flush(struct stdout_stream *stream);
 
+/* The filters alone, which borrow from the options. */
+struct report_opts output_filters(const struct options *options);
+
 /*
  * What options say of an output's contents and looks: borrows from them; of jobs the first, of leak
  * checks none.

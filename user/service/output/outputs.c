@@ -414,10 +414,9 @@ int outputs_show_as(struct outputs *outputs, const struct report_opts *opts,
 int outputs_show(struct outputs *outputs, uint64_t mark_ns,
 		 int (*fn)(const struct view *view, void *userdata), void *userdata)
 {
-	const struct report_opts opts = { .mark_ns = mark_ns,
-					  .older_than_ns = outputs->options->older_than_ns,
-					  .where = outputs->options->where };
+	struct report_opts opts = output_filters(outputs->options);
 
+	opts.mark_ns = mark_ns;
 	return outputs_show_as(outputs, &opts, fn, userdata);
 }
 

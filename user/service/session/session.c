@@ -412,15 +412,12 @@ void session_stop(struct session *session)
 	session->over = true;
 }
 
-/* Under -c the command's own exec may fail after all: the child has then said why. */
-static bool exec_failed(struct session *s)
+/* The command's own exec may fail after all: the child has then said why. */
+static int check_exec(struct session *s)
 {
 	int r = s->launch ? launch_exec_result(s->launch) : 0;
 
-	if (r == 0 || r == -EINPROGRESS)
-		return false;
-	log_error("cannot execute %s: %s", s->options->command[0], strerror(-r));
-	return true;
+	return r == 0 || r == -EINPROGRESS ? 0 : session_refuse_command(s, r);
 }
 
 static bool has_ended(const struct session *s)
@@ -519,8 +516,9 @@ int session_finish(struct session *session)
 
 	terminal_relay_free(session->relay);
 	session->relay = NULL;
-	if (exec_failed(session))
-		return -ENOEXEC;
+	r = check_exec(session);
+	if (r)
+		return r;
 	log_missing_allocators(session);
 	r = session_report(session, true);
 	if (r == 0)

@@ -20,7 +20,8 @@ struct worker;
 
 /*
  * Checks what can be checked early (rights, outputs, targets) and begins to trace. 0; -EINVAL:
- * usage; other negative errno: cannot trace. What is wrong was logged. The arguments are borrowed;
+ * usage; -ECHILD: the command was not found; -ENOEXEC: it cannot be executed; other negative errno:
+ * cannot trace. What is wrong was logged. The arguments are borrowed;
  * the worker serves file_server's requests; cost: what a call takes, NULL without --max-overhead.
  */
 int session_new(const struct options *options, const struct launch_inherited *inherited,
@@ -84,7 +85,7 @@ int session_run_stats(const struct session *session, struct run_stats *ret_stats
 void session_end_probes(struct session *session);
 void session_set_untraced(struct session *session, uint64_t untraced_ns);
 
-/* The final report. 0 or negative errno (logged). */
+/* The final report. 0; -ECHILD, -ENOEXEC as session_new; or other negative errno (logged). */
 int session_finish(struct session *session);
 
 /*

@@ -101,8 +101,10 @@ int session_on_resize(const siginfo_t *info, void *userdata);
 /* Time for a report: a timer's callback. */
 int session_on_interval(void *userdata);
 
-/* The command of -c, which then waits. 0 or negative errno (logged). */
+/* Starts the command, which then waits. 0 or negative errno, as session_new (logged). */
 int session_start_command(struct session *s);
+/* Logs why it was not started or executed, an errno of launch.h; returns that of session_new. */
+int session_refuse_command(const struct session *s, int error);
 /* Traces it, and lets it go. 0 or negative errno (logged). */
 int session_trace_command(struct session *s);
 /* Traces a process that runs. 0 or negative errno (logged). */

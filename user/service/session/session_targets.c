@@ -27,17 +27,30 @@ static int start_command(struct session *s)
 	return launch_new(&opts, &s->launch);
 }
 
+int session_refuse_command(const struct session *s, int error)
+{
+	const char *name = s->options->command[0], *meant = options_near_subcommand(name);
+
+	if (error == -ENOENT && meant)
+		log_error("'%s': command not found; did you mean 'memtraced %s'?", name, meant);
+	else if (error == -ENOENT)
+		log_error("'%s': command not found", name);
+	else if (error == -EACCES)
+		log_error("'%s': not executable", name);
+	else
+		log_error("'%s': cannot be executed: %s", name, strerror(-error));
+	return error == -ENOENT ? -ECHILD : -ENOEXEC;
+}
+
 int session_start_command(struct session *s)
 {
 	int r = sample_environment(s->options, &s->environment, &s->is_sampled);
 
 	if (r == 0)
 		r = start_command(s);
-	if (r == -ENOENT)
-		log_error("command not found: %s", s->options->command[0]);
-	else if (r == -EACCES)
-		log_error("not executable: %s", s->options->command[0]);
-	else if (r == -ENODATA)
+	if (r == -ENOENT || r == -EACCES)
+		return session_refuse_command(s, r);
+	if (r == -ENODATA)
 		log_error("--run-as: no such user: %s", s->options->run_as);
 	else if (r)
 		log_error("cannot start %s: %s", s->options->command[0], strerror(-r));

@@ -117,7 +117,7 @@ void service_check_trace(struct service_call *call, const struct report_format *
 
 	if (!format)
 		http_answer_say(answer, 400,
-				"there is no such format; memtraced --help lists them");
+				"there is no such format; memtraced --help formats lists them");
 	else if (call->query.seconds > most)
 		http_answer_say(answer, 400, "at most %llu seconds: [trace] max_seconds",
 				(unsigned long long)most);

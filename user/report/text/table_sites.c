@@ -22,7 +22,10 @@ static void add_lifetimes(struct strbuf *line, const struct view_free *place)
 	if (mean == VIEW_UNKNOWN)
 		return;
 	strbuf_addf(line, ", after %s on average", format_duration(mean, text));
-	if (median + 1 < RECORD_LIFETIMES)
+	if (median == 0)
+		strbuf_addf(line, " (median below %s)",
+			    format_duration(view_lifetime_from_ns(1), to));
+	else if (median + 1 < RECORD_LIFETIMES)
 		strbuf_addf(line, " (median %s to %s)",
 			    format_duration(view_lifetime_from_ns(median), text),
 			    format_duration(view_lifetime_from_ns(median + 1), to));

@@ -184,6 +184,19 @@ static void other_jobs_turn_allocations_off_unless_they_are_asked_for(void **sta
 	"' is about allocations, which other jobs turn off: leave it out, or give --alloc, "       \
 	"--mappings or --page-faults too"
 
+static void stacks_of_events_can_be_grouped(void **state)
+{
+	static const char *const lines[] = { "-p1 --cpu --group-by=function",
+					     "-p1 --off-cpu --group-by=object",
+					     "-p1 -e read --group-by=process",
+					     "-p1 --cpu --alloc --group-by=size",
+					     "-p1 --hist read --group-by=site" };
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(lines); i++)
+		options_free(parse_ok(lines[i]));
+}
+
 static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 {
 	static const struct {
@@ -232,6 +245,12 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		{ "-p1 --syscalls --min-size=1", "'--min-size" OFF },
 		{ "-p1 --hist malloc --max-size=1", "'--max-size" OFF },
 		{ "-p1 -e read --older-than=1", "'--older-than" NO_MEMORY },
+		{ "-p1 --cpu --group-by=size",
+		  "'--group-by' is about allocations, which other jobs turn off, or by function, "
+		  "file, object and process about stacks of events: leave it out" },
+		{ "-p1 --syscalls --group-by=function",
+		  "'--group-by' is about allocations, which other jobs turn off, or by function, "
+		  "file, object and process about stacks of events: leave it out" },
 		{ "-p1 -e read --sort=count", "'--sort" NO_MEMORY },
 		{ "-p1 -e read --max-blocks=1", "'--max-blocks" OFF },
 		{ "-p1 -e read --sample-interval=1", "'--sample-interval" NO_GROWTH },
@@ -274,6 +293,7 @@ int main(void)
 		cmocka_unit_test(a_cgroup_is_a_target),
 		cmocka_unit_test(users_and_names_choose_of_any_target),
 		cmocka_unit_test(other_jobs_turn_allocations_off_unless_they_are_asked_for),
+		cmocka_unit_test(stacks_of_events_can_be_grouped),
 		cmocka_unit_test(what_does_not_go_together_is_refused_with_what_to_do),
 	};
 

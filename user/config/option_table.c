@@ -263,9 +263,10 @@ static const struct key options[] = {
 	{ filters, "--where", KEY_OWN, OPTION_RECORDED | OPTION_MEMORY | OPTION_ONCE,
 	  .apply = option_where, .metavar = "EXPR",
 	  .help = "Only sites of which this is true, as in 'size >= 4k and oldest > 1m'." },
-	{ filters, "--group-by", KEY_CHOICE, OPTION_RECORDED | OPTION_MEMORY, FIELD(group_by),
+	{ filters, "--group-by", KEY_CHOICE, OPTION_RECORDED, FIELD(group_by),
 	  .choices = group_by_names, .fallback = "site",
-	  .help = "In tables, sum sites by what they have in common; default: site." },
+	  .help = "In tables, sum sites by what they have in common, and stacks of events as a "
+		  "flat profile; default: site." },
 	{ filters, "--top", KEY_NUMBER, OPTION_RECORDED, FIELD(top), .fallback = "10",
 	  .expected = "a number, 0 for all", .metavar = "N",
 	  .help = "Show the first N sites in tables, 0: all; default: 10." },

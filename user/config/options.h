@@ -235,6 +235,13 @@ int heap_depth_parse(const char *word, enum heap_depth *ret_depth);
 /* The subcommand that a mistyped word most likely stands for; NULL: none. */
 const char *options_near_subcommand(const char *word);
 
+/* Can stacks of events be summed by it? */
+static inline bool options_groups_stacks(enum group_by by)
+{
+	return by == GROUP_BY_FUNCTION || by == GROUP_BY_FILE || by == GROUP_BY_OBJECT ||
+	       by == GROUP_BY_PROCESS;
+}
+
 /* "function" */
 const char *group_by_name(enum group_by by);
 

@@ -613,13 +613,13 @@ static int processes_write(struct table *t)
 int table_write(const struct view *view, FILE *file)
 {
 	struct table t = { .view = view };
-	int r = 0;
+	int r;
 
 	head_line(&t);
 	table_histograms(&t);
-	table_events(&t);
+	r = table_events(&t);
 	table_syscalls(&t);
-	if (view_has_allocations(view))
+	if (r == 0 && view_has_allocations(view))
 		r = processes_write(&t);
 	if (r == 0 && view_has_allocations(view) && view_opts(view)->group_by != GROUP_BY_SITE)
 		r = table_groups(&t);

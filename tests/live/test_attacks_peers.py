@@ -196,7 +196,7 @@ def a_token_ends_when_it_is_revoked_expires_or_is_one_too_many():
         def answered(token):
             return status_of(served, "/metrics", f"Authorization: Bearer {token}")
 
-        short, long = served.ctl("token", "--for=1s", uid=NOBODY).strip(), served.token(NOBODY)
+        short, long = served.ctl("token", "--for=5s", uid=NOBODY).strip(), served.token(NOBODY)
         assert (answered(short), answered(long)) == (200, 200)
         eventually(lambda: answered(short) == 401, "it has expired")
         many = [served.token(NOBODY) for _ in range(9)]

@@ -7,13 +7,12 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import schema
 from lib import (Skip, eventually, need_program, need_root, need_sampling, run, scratch, send_line,
                  started, target_for_all, test)
 from test_ctl import as_nobody, ctl
-from test_service import ASK_AS, NOBODY, service, until_traced
+from test_service import ASK_AS, NOBODY, ask_as, service, until_traced
 
 # allocate_openly() until it is sent a line, allocate_secretly() after what `argv[1]` says.
 PROGRAM = r"""
@@ -217,7 +216,9 @@ def a_process_that_hides_itself_is_shown_until_then(end):
             until_traced(served, 1)
             send_line(process)
             process.lines.until("ready")
-            time.sleep(1) # until what it calls is probed
+            now = f"/debug/pprof/heap?pid={process.pid}&seconds=1&format=folded"
+            eventually(lambda: "allocate_openly" in ask_as(served, "unix", now)[0],
+                       "it is not probed", 30)
             send_line(process)
             status, body = answer_of(asking)
             assert status == 200, (status, body)

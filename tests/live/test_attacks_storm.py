@@ -7,16 +7,15 @@ import contextlib
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 
 import bombs
+from health import HEALTH_SECONDS, health
 import schema
-from lib import (LONG, eventually, exact, need_program, need_root, need_sampling, note, same,
+from lib import (LONG, Skip, eventually, exact, need_program, need_root, need_sampling, note, same,
                  scaled, scratch, started, target, test)
 from test_attach import counted, one, since, started_target, work
-from test_attacks_hang import HEALTH_SECONDS
 from test_attacks_setuid import build
 from test_attacks_waits import LEASES
 from test_service import Asking, service
@@ -118,39 +117,6 @@ while True:
 """
 
 
-# Root's /healthz until its input ends, by a process that need not wait for a CPU itself: how long
-# each answer took, in seconds.
-HEALTH = """
-import os, select, socket, sys, time
-os.nice(-20)
-took = []
-while not select.select([sys.stdin], [], [], 0.02)[0]:
-    begun = time.monotonic()
-    with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(30)
-        client.connect(sys.argv[1])
-        client.sendall(b"GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\n"
-                       b"Connection: close\\r\\n\\r\\n")
-        answer = b""
-        while data := client.recv(4096):
-            answer += data
-    assert b" 200 " in answer and b"ok" in answer, answer
-    took.append(time.monotonic() - begun)
-print(*took)
-"""
-
-
-@contextlib.contextmanager
-def health(served):
-    """Gives a function that ends it, and says how long the answers took, ascending."""
-    with started([sys.executable, "-c", HEALTH, served.path], stderr=subprocess.PIPE) as process:
-        def finish():
-            out, errors = process.communicate(b"\n", timeout=60)
-            assert process.returncode == 0, errors.decode()
-            return sorted(map(float, out.split()))
-        yield finish
-
-
 def attackers(stack, folder, path):
     """Five users, each with a folder of its own."""
     folders = []
@@ -211,12 +177,14 @@ def five_hostile_users_hold_up_nothing_of_roots():
             served.said.forget()
             trace_exactly(served)
             rounds += 1
-        took = finish_health()
+        took, left_out = finish_health()
+        assert rounds > 0 and served.process.poll() is None
+        if len(took) < 200:
+            raise Skip(f"a CPU stood still during {left_out} of {len(took) + left_out} answers")
         note(f"five hostile users for {SECONDS} s: {rounds} traces of root's exact, {len(took)} "
-             f"answers of /healthz, median {took[len(took) // 2] * 1e3:.1f} ms, 99.9 % "
+             f"answers of /healthz ({left_out} more while a CPU stood still), median "
+             f"{took[len(took) // 2] * 1e3:.1f} ms, 99.9 % "
              f"{took[len(took) * 999 // 1000] * 1e3:.1f} ms, longest {took[-1] * 1e3:.1f} ms")
-        assert rounds > 0
         # Of ten minutes all but one in a thousand: this machine is shared. Some seconds have fewer.
         share = 999 if LONG else 990
         assert took[len(took) * share // 1000] < HEALTH_SECONDS, took[-10:]
-        assert served.process.poll() is None

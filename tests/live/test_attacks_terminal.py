@@ -16,6 +16,7 @@ import time
 
 from lib import (PATIENCE, Skip, eventually, memtraced, need_program, need_root, process_state,
                  scratch, test)
+from test_attach import waits_for
 from tracees import kept_stopped
 
 PROMPT = "ready> "
@@ -503,7 +504,7 @@ def a_command_that_stays_finds_its_terminal_gone():
 @test(need_root, need_shell)
 def what_keeps_the_terminal_open_does_not_hold_up_memtraced():
     with shell() as (it, folder):
-        left_behind = f"sh -c '(sleep {3 * PATIENCE}; echo later) & echo over'"
+        left_behind = f"sh -c '(sleep {10 * PATIENCE}; echo later) & echo over'"
         shown = it.run(traced(left_behind, "--no-follow"))
         assert "later" not in shown, "it waits for what the command has left behind"
         it.until("later\n")
@@ -515,6 +516,7 @@ def a_terminal_that_is_not_read_holds_up_only_the_command():
         report = f"{folder}/report"
         it.type(f"{memtraced()} -q -o json:{report} --run-as=nobody -- yes & echo pid $!\n")
         pid = int(it.until(r"pid \d+\n").split()[-1])
+        eventually(lambda: waits_for(pid, signal.SIGUSR1), "it does not wait for it", 30)
         time.sleep(1)  # its buffers and the terminal's are full
         os.kill(pid, signal.SIGUSR1)
         eventually(lambda: os.path.exists(report), "no report")

@@ -101,7 +101,7 @@ def who_allocates_little_is_traced_to_the_end_and_exactly():
         call = re.search(r"^memtraced_probe_call_seconds (0\.0\d+)$", served.text("/metrics"), re.M)
         assert float(call.group(1)) > 0
         before = counted(counts, pid)
-        said = ctl(served, "trace", str(pid), "--for=3s", "--format=json")
+        said = ctl(served, "trace", str(pid), "--for=10s", "--format=json")
         assert "; probes take " in ctl(served, "status")
         work(process)
         own = since(counts, pid, before)

@@ -27,7 +27,7 @@ def a_trace_leaves_an_exact_report_when(end):
             started_target(counts) as process:
         pid = int(process.lines.until("ready"))
         before = counted(counts, pid)
-        long = "3s" if end == "its time is over" else "10m"
+        long = "10s" if end == "its time is over" else "10m"
         said = ctl(served, "trace", str(pid), f"--for={long}", "--format=json")
         name = re.search(r"memtraced ctl reports (\S+)$", said).group(1)
         assert f"process {pid} (attach) is traced for" in said, said

@@ -63,6 +63,10 @@ def depths(report):
     return [change["depth"] for change in report["coverage"]["depths"]]
 
 
+def factors(report):
+    return [change["interval_factor"] for change in report["coverage"]["depths"]]
+
+
 def until_changed(waves, what, line, tries=40):
     """Goes on so until the depth is `what`."""
     with_it = CHANGED + what
@@ -268,14 +272,16 @@ def what_allocates_all_the_time_stays_sampled(where):
         waves.do("busy 3000")
         kept = waves.do("keep 1600 262144")
         report, table = waves.finish()
-    assert depths(report) == ["sampled"], report["coverage"]["depths"]
+    # Where samples take long, fewer are kept.
+    assert set(depths(report)) == {"sampled"}, report["coverage"]["depths"]
     assert not report["coverage"]["exact"] and not report["coverage"]["lost"], report["coverage"]
     (process,) = images(report, waves.pid)
     assert process["depth"] == "sampled", process["depth"]
     live = total(with_function(heap_sites(process), "keep"), "live_bytes")
-    within = 5 * math.sqrt(LARGE_INTERVAL * kept[1])
+    interval = process["alloc"]["estimate"]["interval"]
+    assert interval == factors(report)[-1] * LARGE_INTERVAL, process["alloc"]
+    within = 5 * math.sqrt(interval * kept[1])
     assert abs(live - kept[1]) <= within, f"~{live} of {kept[1]}, +-{within:.0f}"
-    assert process["alloc"]["estimate"]["interval"] == LARGE_INTERVAL, process["alloc"]
     overhead = report["coverage"]["overhead"]
     assert overhead["predicted_ppm"] < 600000, overhead
     # However it is wrapped.
@@ -285,10 +291,6 @@ def what_allocates_all_the_time_stays_sampled(where):
         assert words in text, words
 
 
-def factors(report):
-    return [change["interval_factor"] for change in report["coverage"]["depths"]]
-
-
 @test(need_root, timeout=120)
 def of_samples_that_take_too_much_fewer_are_kept():
     """Of 400 samples and more a second: more than this share, and too few to be left at once."""
@@ -296,9 +298,10 @@ def of_samples_that_take_too_much_fewer_are_kept():
         until_changed(waves, "one sample in ", "steady 100")
         kept = waves.do("keep 400 262144")
         report, table = waves.finish()
-    assert depths(report) == ["sampled"] * 2, report["coverage"]
-    first, factor = factors(report)
-    assert first == 1 and factor in (4, 16, 64), report["coverage"]  # by what a sample takes here
+    assert set(depths(report)) == {"sampled"}, report["coverage"]
+    # By what a sample takes here; again where it takes more than it did.
+    first, *others, factor = factors(report)
+    assert first == 1 and {*others, factor} <= {4, 16, 64}, report["coverage"]
     assert not report["coverage"]["lost"], report["coverage"]["lost"]
     (process,) = images(report, waves.pid)
     estimate = process["alloc"]["estimate"]

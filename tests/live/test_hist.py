@@ -4,6 +4,7 @@ whatever interrupts them."""
 
 import collections
 import os
+import select
 import signal
 import time
 
@@ -221,10 +222,12 @@ def sleeps(how):
 @test(need_root)
 def sleeps_that_are_stopped_and_go_on():
     """SIGSTOP and SIGCONT make restart_syscall go on with them: one call all the same."""
-    with held("sleeps", 150) as process:
+    with held("sleeps", 600) as process:
         with watching(*options(SLEEPS + SLEEPS_NS), "-p", str(ready(process))) as watch:
             send_line(process)
             for _ in range(200):
+                if select.select([process.lines.fd], [], [], 0)[0]:
+                    break  # it has slept enough, and tells what it has counted
                 process.send_signal(signal.SIGSTOP)
                 eventually(lambda: process_state(process.pid)[0] in "Tt", "not stopped")
                 process.send_signal(signal.SIGCONT)

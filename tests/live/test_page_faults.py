@@ -9,8 +9,8 @@ import tempfile
 
 from bpf_objects import traced_calls
 import schema
-from lib import (INTERVAL, load_report, memtraced, need_long, need_root, need_sampling, refused,
-                 run_memtraced, scratch, send_line, started, target, test)
+from lib import (INTERVAL, eventually, load_report, memtraced, need_long, need_root, need_sampling,
+                 process_state, refused, run_memtraced, scratch, send_line, started, target, test)
 from test_cpu import under
 
 PAGES = 20000
@@ -161,6 +161,12 @@ def what_is_no_period_is_refused():
         refused(run_memtraced("-a", f"--page-faults={value}"), 1, "--page-faults", value)
 
 
+def two_reports_later(tool):
+    """What is mapped has been read again, on slow machines, too."""
+    tool.lines.forget()
+    assert tool.lines.next() and tool.lines.next()
+
+
 @test(need_root, need_sampling, timeout=100, every_kernel=True)
 def libraries_that_come_and_go_are_seen_without_their_system_calls():
     """By who is not followed: tracepoints of system calls cost all processes of the host."""
@@ -177,9 +183,7 @@ def libraries_that_come_and_go_are_seen_without_their_system_calls():
             for name in "abab":
                 told(target(f"libtouch_{name}.so"))
                 told(f"touch_{name} 100")
-                # Two reports later what is mapped has been read again, on slow machines, too.
-                tool.lines.forget()
-                assert tool.lines.next() and tool.lines.next()
+                two_reports_later(tool)
                 told(f"touch_{name} {PAGES}")
             tool.send_signal(signal.SIGINT)
             *_, last = iter(tool.lines.next, None)
@@ -205,13 +209,15 @@ def late_names_are_of_the_code_that_was_there(known):
             if known:
                 told(target("libtouch_a.so"))
                 told(str(PAGES))
-                assert tool.lines.next() and tool.lines.next()
+                two_reports_later(tool)
             tool.send_signal(signal.SIGSTOP)
+            eventually(lambda: process_state(tool.pid)[0] == "T", "memtraced is not stopped")
             if not known:
                 told(target("libtouch_a.so"))
                 told(str(PAGES))
             told(target("libtouch_b.so"))
             told(str(PAGES))
+            tool.lines.forget()
             tool.send_signal(signal.SIGCONT)
             assert tool.lines.next() and tool.lines.next()
             tool.send_signal(signal.SIGINT)

@@ -20,32 +20,41 @@ from lib import (Skip, attached, counting, eventually, exact, heap_sites, load_r
 from test_attach import BLOCKS, THREADS, counted, one, since, started_target, work
 from test_host import tracing
 from test_jit import CALLS, jit_frames, made_code
-from test_service import Asking, service, until_traced
+from test_service import Asking, finish, service, until_traced
 from test_unwind import need_x86_64
 
 SYS_PIDFD_GETFD = 438
 OBJECT_ROWS = 0x41  # of probe/object_wire.h
+GONE = (FileNotFoundError, ProcessLookupError)  # what reading /proc raises of such a process
 
 
 def children(pid):
     """Of all its threads: a helper is started again by the thread that asks for it."""
     found = []
     for task in os.listdir(f"/proc/{pid}/task"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
-                open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+        with contextlib.suppress(*GONE), open(f"/proc/{pid}/task/{task}/children",
+                                              encoding="ascii") as file:
             found += [int(word) for word in file.read().split()]
     return found
 
 
-def comm(pid):
-    with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
-        return file.read().strip()
+def has_ended(pid):
+    with contextlib.suppress(*GONE):
+        return process_state(pid)[0] == "Z"
+    return True
+
+
+def runs_as(pid, name):
+    """Has it that name, and not ended?"""
+    with contextlib.suppress(*GONE), open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+        return file.read().strip() == name and not has_ended(pid)
+    return False
 
 
 def helpers(pid):
     """The keeper of a memtraced, and its worker; None where it has none yet."""
-    keeper, = [child for child in children(pid) if comm(child) == "memtraced-keep"]
-    workers = [child for child in children(keeper) if process_state(child)[0] != "Z"]
+    keeper, = [child for child in children(pid) if runs_as(child, "memtraced-keep")]
+    workers = [child for child in children(keeper) if not has_ended(child)]
     assert len(workers) <= 1, workers
     return keeper, workers[0] if workers else None
 
@@ -64,8 +73,22 @@ def is_confined(pid):
     return {key: int(said[key], 16) for key in CONFINED} == CONFINED
 
 
-def becomes_confined(pid):
-    eventually(lambda: is_confined(pid), f"{status(pid)} is not confined")
+def while_there(condition):
+    """Not yet, where a process is gone between two looks: any may be replaced at any time."""
+    def is_so():
+        with contextlib.suppress(*GONE):
+            return condition()
+        return False
+    return is_so
+
+
+def confined_worker(pid):
+    """That of a memtraced, once it is so."""
+    def found():
+        worker = helpers(pid)[1]
+        return worker if worker and is_confined(worker) else None
+
+    return eventually(while_there(found), "no worker is confined")
 
 
 def need_one_file_system():
@@ -303,42 +326,42 @@ def it_has_no_rights_and_ends_with_a_memtraced_that_is_killed():
     with started([target("attach"), "1", "1"]) as process:
         pid = int(process.lines.until("ready"))
         with attached([pid]) as session:
-            both = helpers(session.process.pid)
-            becomes_confined(both[1])
+            both = helpers(session.process.pid)[0], confined_worker(session.process.pid)
             assert int(status(both[0])["CapEff"], 16) == 0, status(both[0])
             session.process.kill()
             eventually(lambda: not any(os.path.exists(f"/proc/{one_}") for one_ in both),
                        "they outlive it")
 
 
+@contextlib.contextmanager
+def traced_by(served):
+    """While a target is traced, which then works and ends; its stacks have names."""
+    with scratch() as counts, started_target(counts) as process:
+        pid = int(process.lines.until("ready"))
+        trace = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=600&format=folded")
+        until_traced(served, 1)
+        yield
+        work(process)
+        finish(process)
+        assert b"new_blocks" in trace.body(), trace.result
+        until_traced(served, 0)
+
+
 @test(need_root, timeout=90)
 def the_service_has_one_for_all_traces():
     """One at a time: it is another for files of another owner."""
-    with scratch() as folder, scratch() as counts, service(folder) as served, \
-            started_target(counts) as process:
-        pid = int(process.lines.until("ready"))
+    with scratch() as folder, service(folder) as served:
         keeper, worker = helpers(served.process.pid)
         assert worker is None, "nothing has been asked of it"
-
-        def parses():
-            """It may be replaced at any time."""
-            found = helpers(served.process.pid)[1]
-            try:
-                return found and is_confined(found)
-            except FileNotFoundError:
-                return False
-
         for _ in range(2):
-            asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=1&format=folded")
-            eventually(parses, "nobody parses")
-            assert asked.answer()[0] == 200, asked.result
+            with traced_by(served):
+                confined_worker(served.process.pid)
             assert helpers(served.process.pid)[0] == keeper
 
 
 def child_named(pid, name):
     """Its only child of that name that has not ended; None: it has none."""
-    named = [child for child in children(pid)
-             if comm(child) == name and process_state(child)[0] != "Z"]
+    named = [child for child in children(pid) if runs_as(child, name)]
     assert len(named) <= 1, named
     return named[0] if named else None
 
@@ -348,35 +371,27 @@ def helpers_that_are_killed_are_started_again():
     """Those that fork the others: before a trace, and during one."""
     names = ("memtraced-keep", "memtraced-open")
     rights = {"memtraced-keep": 0, "memtraced-open": 1 << 2 | 1 << 19 | 1 << 40}
-    with scratch() as folder, scratch() as counts, service(folder) as served, \
-            started_target(counts) as process:
-        pid = int(process.lines.until("ready"))
-        request = f"/debug/pprof/heap?pid={pid}&format=folded&seconds="
+    with scratch() as folder, service(folder) as served:
         for during in (False, True):
-            if during:
-                trace = Asking(served, f"{request}2")
-                until_traced(served, 1)
-            killed = {name: child_named(served.process.pid, name) for name in names}
-            for helper in killed.values():
-                os.kill(helper, signal.SIGKILL)
-            eventually(lambda: all(child_named(served.process.pid, name) != helper
-                                   for name, helper in killed.items()), "they do not end")
-            if during:
-                work(process)
-                assert b"new_blocks" in trace.body(), trace.result
-            trace = Asking(served, f"{request}1")
-            until_traced(served, 1)
-            becomes_confined(helpers(served.process.pid)[1])
-            for name in names:
-                later = child_named(served.process.pid, name)
-                assert later not in (None, killed[name]), (name, later, killed)
-                said = status(later)
-                assert said["NoNewPrivs"] == "1", said
-                assert int(said["CapPrm"], 16) & ~rights[name] == 0, said
-                eventually(lambda: all(status(child)["Seccomp"] == "2"
-                                       for child in children(later)), f"{name}: a child is free")
-                assert served.metric("memtraced_helper_restarts_total", helper=name) == during + 1
-            trace.body()
+            with traced_by(served) if during else contextlib.nullcontext():
+                killed = {name: child_named(served.process.pid, name) for name in names}
+                for helper in killed.values():
+                    os.kill(helper, signal.SIGKILL)
+                eventually(lambda: all(child_named(served.process.pid, name) != helper
+                                       for name, helper in killed.items()), "they do not end")
+            with traced_by(served):
+                confined_worker(served.process.pid)
+                for name in names:
+                    later = child_named(served.process.pid, name)
+                    assert later not in (None, killed[name]), (name, later, killed)
+                    said = status(later)
+                    assert said["NoNewPrivs"] == "1", said
+                    assert int(said["CapPrm"], 16) & ~rights[name] == 0, said
+                    eventually(while_there(lambda: all(status(child)["Seccomp"] == "2"
+                                                       for child in children(later))),
+                               f"{name}: a child is free")
+                    restarts = served.metric("memtraced_helper_restarts_total", helper=name)
+                    assert restarts == during + 1, (name, restarts)
 
 
 @test(need_root, timeout=90)

@@ -107,7 +107,7 @@ class Asking:
     """A request that waits in a thread."""
 
     def __init__(self, service_, target_, **how):
-        self.result = None
+        self.result, self.timeout = None, max(how.get("timeout", 0), 60) * lib.PATIENCE
         self.thread = threading.Thread(target=self.run, args=(service_, target_, how), daemon=True)
         self.thread.start()
 
@@ -119,7 +119,7 @@ class Asking:
 
     def answer(self):
         """Status, headers and body."""
-        self.thread.join(60 * lib.PATIENCE)
+        self.thread.join(self.timeout)
         assert isinstance(self.result, tuple), self.result
         return self.result
 
@@ -146,19 +146,19 @@ def two_processes_are_traced_at_once_and_exactly():
         pids = [int(process.lines.until("ready")) for process in (first, second)]
         befores = [counted(place, pid)
                    for place, pid in zip((first_folder, second_folder), pids)]
-        asked = [Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=3&format=json")
+        asked = [Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=600&format=json")
                  for pid in pids]
         until_traced(served, 2)
         for process in (first, second):
             work(process)
+        for process in (first, second):
+            finish(process)
         for place, pid, before, asking in zip((first_folder, second_folder), pids, befores, asked):
             report = schema.loads(asking.body())
             exact(report)
             same(one(report, pid), since(place, pid, before))
             assert len(report["processes"]) == 1, lib.brief(report["processes"])
         until_traced(served, 0)
-        finish(first)
-        finish(second)
 
 
 @test(need_root, need_program("go"), timeout=90)
@@ -167,11 +167,13 @@ def go_shows_what_the_target_has_counted():
             started_target(counts) as process:
         pid = int(process.lines.until("ready"))
         before = counted(counts, pid)
-        asked = [Asking(served, f"{path}?seconds=3{more}") for path, more in
+        asked = [Asking(served, f"{path}?seconds=600{more}") for path, more in
                  ((f"/proc/{pid}/debug/pprof/heap", ""),
                   ("/debug/pprof/allocs", f"&pid={pid}"))]
         until_traced(served, 1)
+        eventually(lambda: ", 2 wait for it" in served.text("/ctl/status"), "two wait for it")
         work(process)
+        finish(process)
         own = since(counts, pid, before)
         for name, asking in zip(("inuse_space", "alloc_space"), asked):
             profile = os.path.join(folder, name)
@@ -184,7 +186,6 @@ def go_shows_what_the_target_has_counted():
             plain = run([*GO, "-top", profile], env=dict(os.environ, HOME=folder))
             assert f"Type: {name}" in plain.stdout, plain.stdout
         assert served.metric("memtraced_traces_total") == 1, "it was not shared"
-        finish(process)
 
 
 @test(need_root, need_program("go", "curl"), timeout=90)

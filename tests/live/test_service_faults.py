@@ -106,7 +106,7 @@ def a_target_that_is_frozen_is_answered_for(how):
         frozen(False)
         # While it lasts, and at its end.
         before = counted(counts, pid)
-        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=3&format=json")
+        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=10&format=json")
         until_traced(served, 1)
         work(process)
         own = since(counts, pid, before)
@@ -176,18 +176,18 @@ def check_crowd(folder, counts, crowd):
                    "all are watched", timeout=60)
         assert served.metric("memtraced_watch_left_out", what="processes") == 0
         before = counted(counts, pid)
-        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=4&format=json")
+        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=600&format=json")
         until_traced(served, 1)
         work(process)
+        finish(process)
         own = since(counts, pid, before)
         assert json.loads(served.text("/host"))["n_processes"] > crowd
         report = schema.loads(asked.body())
         exact(report)
         same(one(report, pid), own)
-        finish(process)
 
 
-@test(need_root, need_kernel(6, 4), timeout=120)
+@test(need_root, need_kernel(6, 4), timeout=150)
 def full_maps_are_said_and_the_next_trace_is_exact():
     blocks = 1000000
     with scratch() as folder, scratch() as counts, \
@@ -195,7 +195,8 @@ def full_maps_are_said_and_the_next_trace_is_exact():
             started_target(counts) as process:
         shell = ["/bin/sh", "-c", 'read line; exec "$0" "$@"', target("million"), str(blocks)]
         with started(shell) as full:
-            asked = Asking(served, f"/debug/pprof/heap?pid={full.pid}&seconds=60&format=json")
+            asked = Asking(served, f"/debug/pprof/heap?pid={full.pid}&seconds=600&format=json",
+                           timeout=110)
             until_traced(served, 1)
             send_line(full)
             report = schema.loads(asked.body())
@@ -204,14 +205,14 @@ def full_maps_are_said_and_the_next_trace_is_exact():
         until_traced(served, 0)
         pid = int(process.lines.until("ready"))
         before = counted(counts, pid)
-        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=4&format=json")
+        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=600&format=json")
         until_traced(served, 1)
         work(process)
+        finish(process)
         own = since(counts, pid, before)
         report = schema.loads(asked.body())
         exact(report)
         same(one(report, pid), own)
-        finish(process)
 
 
 @test(need_root, timeout=90)
@@ -221,17 +222,17 @@ def a_cgroup_that_goes_while_its_process_is_traced_is_no_loss():
         pid = int(process.lines.until("ready"))
         move(pid, inner)
         before = counted(counts, pid)
-        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=3&format=json")
+        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=600&format=json")
         until_traced(served, 1)
         move(pid, os.path.dirname(path))
         os.rmdir(inner)
         work(process)
+        finish(process)
         own = since(counts, pid, before)
         report = schema.loads(asked.body())
         exact(report)
         same(one(report, pid), own)
         assert served.text("/metrics")
-        finish(process)
 
 
 @test(need_root, need_program("mount"), timeout=90)

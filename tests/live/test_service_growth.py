@@ -14,6 +14,7 @@ import lib
 from cgroups import memory_cgroup, move
 from lib import (eventually, line_of, need_long, need_program, need_root, need_sampling, note,
                  resident, run, scaled, schema, scratch, send_line, started, target, test, without)
+from states import in_read
 from test_ctl import as_nobody, ctl, nobodys_targets
 from test_deaths import BLOCK, LIMIT, own_count, victim
 from test_host_page import choose, host_page
@@ -272,6 +273,7 @@ def growth_of_a_process_and_of_the_host_is_there_without_a_trace():
     with scratch() as folder, service(folder, growth=EACH) as served, \
             nobodys_targets(1) as (pid,), started([sys.executable, "-c", PYTHON]) as process:
         process.lines.until("ready")
+        eventually(lambda: in_read(process.pid), "it touches more")
         path = f"/debug/pprof/growth?pid={process.pid}"
         report = schema.loads(served.text(f"{path}&format=json"))
         (faults,) = report["events"]

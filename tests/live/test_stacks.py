@@ -2,8 +2,10 @@
 """Are the stacks right? Each is walked once more, by libdwfl, on a copy of the same registers and
 memory (--check-stacks); the table at the end says how many were the same."""
 
+import functools
 import os
 import subprocess
+from collections import Counter
 
 from lib import (Skip, attached, free_port, heap_sites, need_program, need_root, run, scaled,
                  scratch, started, target, test, total, trace)
@@ -49,10 +51,14 @@ int main(void) { char *text = malloc(100); strcpy(text, "x"); return puts(text) 
 """
 
 
+def compared_of(results):
+    return sum(count for key, count in results.items() if key not in OPEN)
+
+
 def add_row(name, results):
     same = sum(results.get(key, 0) for key in SAME)
     wrong = sum(results.get(key, 0) for key in WRONG)
-    compared = sum(count for key, count in results.items() if key not in OPEN)
+    compared = compared_of(results)
     Table.rows.append((name, compared, same, wrong))
     rest = ", ".join(f"{key} {count}" for key, count in sorted(results.items())
                      if key != "identical")
@@ -62,26 +68,33 @@ def add_row(name, results):
     return compared, same
 
 
-def differences(check):
+def differences(checks):
     shown = []
-    for one in check["differing"][:3]:
+    for one in [one for check in checks for one in check["differing"]][:3]:
         shown.append("ours: " + " ".join(os.path.basename(f) for f in one["stack"]))
         shown.append("libdwfl: " + " ".join(os.path.basename(f) for f in one["reference"]))
     return "\n".join(shown)
 
 
-def checked(name, report):
-    """The results; everything that was sent is in one of them."""
-    check = report["coverage"]["stack_check"]
-    results = check["results"]
+MOST_RUNS = 5
+
+
+def checked(name, report_of_run):
+    """The results of all runs; everything that was sent is in one of them. There is another run
+    where too few are left, as memtraced had no CPU to take the copies with."""
+    checks, results, enough = [], Counter(), scaled(1000, 1000)
+    while not checks or (len(checks) < MOST_RUNS and compared_of(results) < enough and
+                         checks[-1]["results"].get("copy-lost", 0) > 0):
+        checks.append(report_of_run()["coverage"]["stack_check"])
+        results.update(checks[-1]["results"])
     compared, same = add_row(name, results)
-    assert compared >= scaled(1000, 1000), f"{name}: only {compared} stacks compared: {results}"
-    return results, same, differences(check)
+    assert compared >= enough, f"{name}: only {compared} stacks compared: {results}"
+    return results, same, differences(checks)
 
 
-def right(name, report, stubs=False):
+def right(name, report_of_run, stubs=False):
     """stubs: signals may come in linkers' stubs, which libdwfl does not know; gdb does."""
-    results, same, shown = checked(name, report)
+    results, same, shown = checked(name, report_of_run)
     compared = Table.rows[-1][1]
     assert same >= (0.99 if stubs else 0.995) * compared, \
         f"{name}: {same} of {compared} identical: {results}\n{shown}"
@@ -118,28 +131,34 @@ def unwinding(build, kind):
     return report
 
 
-@test(need_root, each=KINDS, timeout=120)
+@test(need_root, each=KINDS, timeout=240)
 def frames_of_one_kind(kind):
     """By several ways in which the compiler can build them."""
     for build in builds_for(kind):
-        right(f"{build} {kind}", unwinding(build, kind),
+        right(f"{build} {kind}", functools.partial(unwinding, build, kind),
               stubs=(build, kind) == ("unwinding-static", "interrupted"))
 
 
-@test(need_root, timeout=120)
+@test(need_root, timeout=240)
 def frames_that_nobody_can_follow_never_pass_for_proven():
     """A frame by a register of which what stands below, in another file, says nothing. (libdwfl
     follows none of these, but gdb does.)"""
     for build in builds_for("rbx-outside"):
         if build == "unwinding-static":
             continue  # where it is the same file
-        report = unwinding(build, "rbx-outside")
-        results, _, shown = checked(f"{build} rbx-outside", report)
+        reports = []
+
+        def run_once(build=build, reports=reports):
+            reports.append(unwinding(build, "rbx-outside"))
+            return reports[-1]
+
+        results, _, shown = checked(f"{build} rbx-outside", run_once)
         proven = results.get("identical", 0) + results.get("identical-reference-failed", 0)
-        assert proven <= 10, f"what is not of this kind: {results}"
+        assert proven <= 10 * len(reports), f"what is not of this kind: {results}"
         assert results.get("different", 0) == 0, f"{results}\n{shown}"
-        coverage = report["coverage"]
-        assert coverage["stacks_complete"] - coverage["stacks_guided"] <= 10, coverage
+        for report in reports:
+            coverage = report["coverage"]
+            assert coverage["stacks_complete"] - coverage["stacks_guided"] <= 10, coverage
 
 
 def callers_of_blocks(report, n):
@@ -176,29 +195,30 @@ def stacks_of_static_musl_are_whole(kind):
 
 @test(need_root)
 def exceptions_of_cxx():
-    right("C++ exceptions", stacks_of([target("exceptions"), str(scaled(1000, 20000))]))
+    right("C++ exceptions",
+          lambda: stacks_of([target("exceptions"), str(scaled(1000, 20000))]))
 
 
 @test(need_root, need_program("/usr/bin/python3"))
 def python3():
-    right("python3", stacks_of(["/usr/bin/python3", "-c", PYTHON_SCRIPT]))
+    right("python3", lambda: stacks_of(["/usr/bin/python3", "-c", PYTHON_SCRIPT]))
 
 
 @test(need_root, need_program("perl"))
 def perl():
-    right("perl", stacks_of(["perl", "-e", PERL_SCRIPT]))
+    right("perl", lambda: stacks_of(["perl", "-e", PERL_SCRIPT]))
 
 
 @test(need_root, need_program("sqlite3"))
 def sqlite3():
-    right("sqlite3", stacks_of(["sqlite3", ":memory:", SQL]))
+    right("sqlite3", lambda: stacks_of(["sqlite3", ":memory:", SQL]))
 
 
 @test(need_root, need_program("rg"))
 def ripgrep():
     """In Rust, with threads."""
-    right("ripgrep", stacks_of(["rg", "-c", "-j4", "--no-ignore", "-g", "*.h", "return [a-z]+",
-                                "/usr/include"]))
+    right("ripgrep", lambda: stacks_of(["rg", "-c", "-j4", "--no-ignore", "-g", "*.h",
+                                        "return [a-z]+", "/usr/include"]))
 
 
 @test(need_root, need_program("clang"), timeout=120)
@@ -207,18 +227,17 @@ def clang():
         with open(f"{folder}/a.c", "w", encoding="ascii") as file:
             file.write(C_FILE)
         # The first 4,000 are made by constructors.
-        right("clang -O2", stacks_of(["clang", "-O2", "-c", "-o", f"{folder}/a.o",
-                                      f"{folder}/a.c"], n=9000))
+        right("clang -O2", lambda: stacks_of(["clang", "-O2", "-c", "-o", f"{folder}/a.o",
+                                              f"{folder}/a.c"], n=9000))
 
 
 @test(need_root, need_program("gdb"), timeout=120)
 def gdb():
-    right("gdb", stacks_of(["gdb", "-nx", "-batch", "-ex", "info line main",
-                            target("unwinding")], n=4000))
+    right("gdb", lambda: stacks_of(["gdb", "-nx", "-batch", "-ex", "info line main",
+                                    target("unwinding")], n=4000))
 
 
-@test(need_root, need_program("redis-server", "redis-cli"), timeout=120)
-def redis():
+def stacks_of_redis():
     """By -p: the objects are known before the first stack."""
     redis_ = Redis(free_port())
     with scratch() as folder, \
@@ -231,7 +250,12 @@ def redis():
             run(["redis-cli", "-p", str(redis_.port)], input=words)
             report = session.finish()
         server.terminate()
-        right("redis-server", report)
+    return report
+
+
+@test(need_root, need_program("redis-server", "redis-cli"), timeout=120)
+def redis():
+    right("redis-server", stacks_of_redis)
 
 
 @test(need_root)

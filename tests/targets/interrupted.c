@@ -13,6 +13,7 @@
 #include "target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -192,11 +193,34 @@ static void leave_by_jump(uint64_t n)
 	tell("handled %d\n", (int)handled);
 }
 
+/* Until a process is stopped ('T'), or sleeps ('S'): another signal would come too early. */
+static void wait_for_state(pid_t pid, char state)
+{
+	struct timespec moment = { 0, 1000000 };
+	char path[32], text[256];
+	const char *end;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	do {
+		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &moment, NULL);
+		fd = open(path, O_RDONLY);
+		CHECK(fd >= 0);
+		n = read(fd, text, sizeof(text) - 1);
+		CHECK(n > 0);
+		close(fd);
+		text[n] = '\0';
+		end = strrchr(text, ')');
+		CHECK(end);
+	} while (end[2] != state);
+}
+
 static void stop_and_continue(void)
 {
 	pid_t parent = getpid(), pid;
 	struct counts counts = { 0 };
-	struct timespec time = { 1, 0 };
+	struct timespec time = { 3, 0 };
 
 	pid = fork();
 	CHECK(pid >= 0);
@@ -205,7 +229,9 @@ static void stop_and_continue(void)
 
 		for (int i = 0; i < 3; i++) {
 			syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &moment, NULL);
+			wait_for_state(parent, 'S');
 			CHECK(kill(parent, SIGSTOP) == 0);
+			wait_for_state(parent, 'T');
 			syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &moment, NULL);
 			CHECK(kill(parent, SIGCONT) == 0);
 		}

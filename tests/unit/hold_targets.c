@@ -371,14 +371,23 @@ static int target_kill_forkers(const char *arg)
 	return 0;
 }
 
-/* Is held up in vfork for a while. */
-static int run_vforker(void)
+/* Until the other end of a pipe is closed. */
+static void read_to_the_end(int fd)
+{
+	char c;
+
+	while (read(fd, &c, 1) > 0)
+		;
+}
+
+/* Is held up in vfork until the pipe is closed. */
+static int run_vforker(int fd)
 {
 	char *argv[] = { "target", "exit", "3", NULL };
 	pid_t pid = vfork();
 
 	if (pid == 0) {
-		sleep_ms(120);
+		read_to_the_end(fd);
 		execv("/proc/self/exe", argv);
 		_exit(137);
 	}
@@ -393,7 +402,6 @@ static int target_all_states(const char *arg)
 	pid_t stopped, vforker;
 	int status;
 
-	(void)arg;
 	CHECK(pthread_create(&thread, NULL, sleep_long, NULL) == 0, 136);
 	stopped = fork();
 	if (stopped == 0) {
@@ -402,7 +410,7 @@ static int target_all_states(const char *arg)
 	}
 	vforker = fork();
 	if (vforker == 0)
-		_exit(run_vforker());
+		_exit(run_vforker(atoi(arg)));
 	CHECK(waitpid(stopped, &status, WUNTRACED) == stopped && WIFSTOPPED(status), 138);
 	expect_exit(vforker, 0);
 	/* Still stopped, whatever came and went meanwhile. */
@@ -412,9 +420,9 @@ static int target_all_states(const char *arg)
 	return 0;
 }
 
-static int target_sleep(const char *arg)
+static int target_reads(const char *arg)
 {
-	sleep_ms(atoi(arg));
+	read_to_the_end(atoi(arg));
 	return 0;
 }
 
@@ -452,7 +460,7 @@ static const struct {
 	{ "storm", target_storm },
 	{ "kill_forkers", target_kill_forkers },
 	{ "all_states", target_all_states },
-	{ "sleep", target_sleep },
+	{ "reads", target_reads },
 	{ "is_root", target_is_root },
 	{ "exec_is_root", target_exec_is_root },
 };

@@ -264,14 +264,28 @@ static void a_failing_callback_ends_the_dispatch_but_not_the_target(void **state
 	held_run_done(&run);
 }
 
+/* A target inherits the end to read, by this number, and goes on when the other is closed. */
+static void pipe_to_target(int fds[2], char number[12])
+{
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(fcntl(fds[1], F_SETFD, FD_CLOEXEC), 0);
+	(void)snprintf(number, 12, "%d", fds[0]);
+}
+
 static void a_stopped_target_makes_no_progress_until_it_is_continued(void **state)
 {
 	struct held_run run = { 0 };
+	char number[12];
+	int fds[2];
 
 	(void)state;
-	assert_int_equal(held_run_start(&run, "sleep", "30"), 0);
+	pipe_to_target(fds, number);
+	assert_int_equal(held_run_start(&run, "reads", number), 0);
 	assert_int_equal(held_run_dispatch(&run, 5), 0);
 	assert_int_equal(kill(run.pid, SIGSTOP), 0);
+	for (int i = 0; i < 2000 && held_run_count(&run, HOLD_STOPPED, true) == 0; i++)
+		assert_int_equal(held_run_dispatch(&run, 10), 0);
+	close(fds[1]);
 	assert_int_equal(held_run_dispatch(&run, 100), 0);
 	assert_int_equal(hold_threads(run.hold), 1);
 	assert_int_equal(run.events.data[run.events.len - 1].status, SIGSTOP);
@@ -280,6 +294,7 @@ static void a_stopped_target_makes_no_progress_until_it_is_continued(void **stat
 	assert_int_equal(held_run_status(&run), 0);
 	assert_int_equal(held_run_count(&run, HOLD_STOPPED, true), 1);
 	held_run_done(&run);
+	close(fds[0]);
 }
 
 static void freeing_the_hold_lets_go_in_any_state(void **state)
@@ -290,15 +305,20 @@ static void freeing_the_hold_lets_go_in_any_state(void **state)
 	for (size_t i = 0; i < sizeof(after_ms) / sizeof(after_ms[0]); i++) {
 		struct held_run run = { 0 };
 		struct process_info info;
+		char number[12];
+		int fds[2];
 
-		assert_int_equal(held_run_start(&run, "all_states", NULL), 0);
+		pipe_to_target(fds, number);
+		assert_int_equal(held_run_start(&run, "all_states", number), 0);
 		assert_int_equal(held_run_dispatch(&run, after_ms[i]), 0);
 		hold_free(run.hold);
 		run.hold = NULL;
 		assert_int_equal(process_info_read(run.pid, &info), 0);
 		assert_int_equal(info.tracer, 0);
+		close(fds[1]);
 		assert_int_equal(wait_bounded(run.pid), 0);
 		held_run_done(&run);
+		close(fds[0]);
 	}
 }
 

@@ -16,11 +16,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -459,16 +461,29 @@ static void more_functions_than_any_file_has_are_refused(void **state)
 	assert_int_equal(object_get_ranges(&decoder, 0x1000, &got), -EBADMSG);
 }
 
-/* Stopped, it has not answered yet when it dies. */
-static void kill_soon(pid_t worker)
+/* Of all sockets that this process shares with its parent: has it asked what is not read yet? */
+static bool has_asked(void)
 {
-	pid_t killer;
+	for (int fd = STDERR_FILENO + 1; fd < 1024; fd++) {
+		int unread = 0;
+
+		if (ioctl(fd, SIOCOUTQ, &unread) == 0 && unread > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Stopped, it has not answered yet when it dies, which it does when it has a request. */
+static void kill_at_request(pid_t worker)
+{
+	pid_t parent = getpid(), killer;
 
 	assert_int_equal(kill(worker, SIGSTOP), 0);
 	killer = fork();
 	assert_true(killer >= 0);
 	if (killer == 0) {
-		(void)usleep(200 * 1000);
+		while (getppid() == parent && !has_asked())
+			(void)usleep(1000); /* a signal may cut it short */
 		_exit(kill(worker, SIGKILL));
 	}
 }
@@ -484,7 +499,7 @@ static void a_death_costs_the_file_alone(void **state)
 		skip();
 	open_file(f, "/proc/self/exe");
 	assert_int_equal(worker_start(f->worker), 0);
-	kill_soon(worker_pid(f->worker));
+	kill_at_request(worker_pid(f->worker));
 	assert_int_equal(object_read_facts(f->worker, f->fd, &f->wants, &facts), -EPIPE);
 	assert_true(wait(&status) > 0 && status == 0);
 	/* It is not tried again. */

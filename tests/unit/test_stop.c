@@ -235,11 +235,12 @@ static void a_process_that_is_gone_cannot_be_stopped(void **state)
 {
 	struct stop *stop = NULL;
 	pid_t pid = fork();
+	siginfo_t info;
 
 	(void)state;
 	if (pid == 0)
 		_exit(0);
-	usleep(10000);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
 	/* a zombie first, then nothing */
 	assert_int_equal(stop_new(pid, SECOND_NS, &stop), -ESRCH);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#define SHORT_NS UINT64_C(200000000)
+#define SHORT_NS UINT64_C(1500000000) /* below the CPU time that a request may use */
 
 /* --- tests ----------------------------------------------------------------------------------- */
 

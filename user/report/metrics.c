@@ -213,20 +213,15 @@ static void put_processes(struct metrics_out *out, const struct view *view)
 	}
 }
 
-/* The first frame that is no allocator names the site. */
 static void site_labels(struct metrics_out *out, const struct view_process *process,
 			const struct view_site *site)
 {
 	_cleanup_strbuf_ struct strbuf function = { 0 };
-	struct view_frames it = { .stack = &site->stack };
 	struct view_frame frame;
 	char id[20];
 
-	while (view_frames_next(&it, &frame))
-		if (!frame.place->alloc) {
-			view_frame_name(&frame, &function);
-			break;
-		}
+	if (view_stack_name(&site->stack, &frame) && !frame.place->alloc)
+		view_frame_name(&frame, &function);
 	snprintf(id, sizeof(id), "%016" PRIx64, site->id);
 	process_labels(out, process->image);
 	metrics_out_label(out, "site", id);

@@ -71,17 +71,12 @@ static bool matches(const struct view_site *site, const char *filter)
 	return false;
 }
 
-/* Who called the allocator; the allocator itself where nobody is known. */
 static char *name_of(const struct view_site *site)
 {
 	_cleanup_strbuf_ struct strbuf name = { 0 }, whole = { 0 };
-	struct view_frames it = { .stack = &site->stack };
 	struct view_frame frame;
-	bool found = view_frames_next(&it, &frame);
-	struct view_frame first = frame;
+	bool found = view_stack_name(&site->stack, &frame);
 
-	if (found && !view_frames_next(&it, &frame))
-		frame = first;
 	if (found)
 		frame_text(&frame, &whole);
 	text_fit(&name, found ? strbuf_str(&whole) : "(no stack)", NAME_COLUMNS);

@@ -15,27 +15,11 @@
 
 #define UNKNOWN "(not known)"
 
-/*
- * The frame that a site is known by: who called the allocator, or the allocator itself where that
- * is all. False: there is none.
- */
-static bool caller_of(const struct view_site *site, struct view_frame *ret_frame)
-{
-	struct view_frames it = { .stack = &site->stack };
-	struct view_frame next;
-
-	if (!view_frames_next(&it, ret_frame))
-		return false;
-	if (view_frames_next(&it, &next))
-		*ret_frame = next;
-	return true;
-}
-
 static void add_caller(struct strbuf *name, const struct view_site *site, enum group_by by)
 {
 	struct view_frame frame;
 
-	if (!caller_of(site, &frame))
+	if (!view_stack_name(&site->stack, &frame))
 		strbuf_adds(name, "(no stack)");
 	else if (by == GROUP_BY_FUNCTION)
 		view_frame_name(&frame, name);

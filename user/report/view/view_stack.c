@@ -53,6 +53,25 @@ bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame)
 	return true;
 }
 
+bool view_stack_name(const struct view_stack *stack, struct view_frame *ret_frame)
+{
+	struct view_frames it = { stack, stack->name.place, stack->name.frame };
+
+	return view_frames_next(&it, ret_frame);
+}
+
+size_t view_stack_name_index(const struct view_stack *stack)
+{
+	struct view_frames it = { .stack = stack };
+	struct view_frame frame;
+	size_t n = 0;
+
+	while ((it.place != stack->name.place || it.frame != stack->name.frame) &&
+	       view_frames_next(&it, &frame))
+		n++;
+	return n;
+}
+
 void view_frame_name(const struct view_frame *frame, struct strbuf *out)
 {
 	const char *object = frame->place->object;

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Functions that allocate for others: wrappers of malloc, the runtimes of C, C++ and Rust, GLib.
+ * A site is named by the first function that is none of them. Pure functions.
+ */
+#ifndef MEMTRACED_SYMBOL_WRAPPERS_H
+#define MEMTRACED_SYMBOL_WRAPPERS_H
+
+#include <stdbool.h>
+
+/*
+ * Is it one by its demangled name or by the path of its object? Each may be NULL: not known.
+ * `linkage` tells Rust's names from those of C++.
+ */
+bool wrappers_have(const char *function, const char *linkage, const char *object);
+
+#endif

@@ -244,19 +244,25 @@ static bool begins_with_any(const char *text, const char *const *prefixes, size_
 
 static bool glob(const char *pattern, const char *text, const char *end)
 {
-	for (; *pattern; pattern++, text++) {
+	const char *star = NULL, *again = NULL;
+
+	while (text < end) {
 		if (*pattern == '*') {
-			if (!pattern[1])
-				return true;
-			for (; text <= end; text++)
-				if (glob(pattern + 1, text, end))
-					return true;
+			star = pattern++;
+			again = text;
+		} else if (*pattern == '?' || *pattern == *text) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star + 1;
+			text = ++again;
+		} else {
 			return false;
 		}
-		if (text == end || *pattern != *text)
-			return false;
 	}
-	return text == end;
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
 }
 
 static bool is_rust(const char *linkage)
@@ -300,17 +306,33 @@ static bool is_rust_runtime(const char *name)
 	return begins_with_any(name, rust_scopes, N_ELEMENTS(rust_scopes));
 }
 
-static bool has_function(const char *function)
+/* Without what compilers append to the name of a copy or a part: "xmalloc.constprop.0". */
+static struct function_name name_of(const char *function)
 {
 	struct function_name name = function_name_of(function);
-	/* what compilers append to the name of a copy or a part: "xmalloc.constprop.0" */
 	const char *clone = memchr(name.start, '.', name.len);
-	const char *end = clone ? clone : name.start + name.len;
+
+	if (clone)
+		name.len = (size_t)(clone - name.start);
+	return name;
+}
+
+static bool has_function(const char *function)
+{
+	struct function_name name = name_of(function);
 
 	for (size_t i = 0; i < N_ELEMENTS(functions); i++)
-		if (functions[i][0] == *name.start && glob(functions[i], name.start, end))
+		if (functions[i][0] == *name.start &&
+		    glob(functions[i], name.start, name.start + name.len))
 			return true;
 	return false;
+}
+
+bool wrappers_match(const char *pattern, const char *function)
+{
+	struct function_name name = name_of(function);
+
+	return glob(pattern, name.start, name.start + name.len);
 }
 
 static bool has_object(const char *path)

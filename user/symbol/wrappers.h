@@ -14,4 +14,10 @@
  */
 bool wrappers_have(const char *function, const char *linkage, const char *object);
 
+/*
+ * Does the name match the pattern, with * and ? in it? Without return type and parameters, and
+ * without what compilers append to the name of a copy.
+ */
+bool wrappers_match(const char *pattern, const char *function);
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/saturate.h"
 #include "base/vec.h"
 #include "config/units.h"
+#include "report/text/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,6 +15,13 @@
 #include <string.h>
 
 #define UNKNOWN "(not known)"
+
+static void add_line(struct strbuf *name, const struct view_frame *frame)
+{
+	view_frame_name(frame, name);
+	if (frame->file)
+		strbuf_addf(name, " (%s:%" PRIu32 ")", text_base_name(frame->file), frame->line);
+}
 
 static void add_caller(struct strbuf *name, const struct view_site *site, enum group_by by)
 {
@@ -23,6 +31,8 @@ static void add_caller(struct strbuf *name, const struct view_site *site, enum g
 		strbuf_adds(name, "(no stack)");
 	else if (by == GROUP_BY_FUNCTION)
 		view_frame_name(&frame, name);
+	else if (by == GROUP_BY_LINE)
+		add_line(name, &frame);
 	else if (by == GROUP_BY_FILE)
 		strbuf_adds(name, frame.file ? frame.file : UNKNOWN);
 	else

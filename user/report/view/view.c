@@ -256,7 +256,8 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 	if (r == 0)
 		r = symbols_settle(symbols);
 	if (r == 0)
-		r = view_names_set(view->processes.data, view->processes.len, &view->counts);
+		r = view_names_set(view->opts.wrappers, view->processes.data, view->processes.len,
+				   &view->counts);
 	if (r == 0)
 		r = view_coverage_init(model, symbols, &view->coverage);
 	if (r < 0)

@@ -10,9 +10,10 @@
 #include "report/view/view_site.h"
 
 /*
- * Names the sites of all processes, and the stacks of events. Symbols must be settled. 0 or
- * -ENOMEM.
+ * Names the sites of all processes, and the stacks of events. `patterns` of further wrappers
+ * (--wrapper) end with NULL; NULL: none. Symbols must be settled. 0 or -ENOMEM.
  */
-int view_names_set(struct view_process *processes, size_t n_processes, struct view_counts *counts);
+int view_names_set(char *const *patterns, struct view_process *processes, size_t n_processes,
+		   struct view_counts *counts);
 
 #endif

@@ -58,10 +58,10 @@ _memtraced_takes_value() {
 
 # The options and commands that begin with $1; $2 is "report", "diff", "ctl" or "sample" when they are its.
 _memtraced_options() {
-    local report='--older-than= --where= --group-by= --wrapper= --top= --sort= -f -o --threshold=
+    local report='--older-than= --where= --group-by= --wrapper= --full-names --top= --sort= -f -o --threshold=
         --max-snapshots= --time-unit= --color=
         -v --verbose -q --quiet -V --version -h --help'
-    local diff='--where= --group-by= --wrapper= --top= --sort= -f -o --widths= --color=
+    local diff='--where= --group-by= --wrapper= --full-names --top= --sort= -f -o --widths= --color=
         -v --verbose -q --quiet -V --version -h --help'
     local trace='-p
         --pid=

@@ -32,6 +32,9 @@ static void what_allocates_for_others_is_one(void **state)
 		  "/opt/app" },
 		{ "<[T] as alloc::slice::hack::ConvertVec>::to_vec", "_RNvXsomething", "/opt/app" },
 		{ "<&mut F as core::ops::FnOnce>::call_once", "_RNvXsomething", "/opt/app" },
+		{ "<str>::repeat", "_RNvXsomething", "/opt/app" },
+		{ "<<alloc::boxed::Box<F> as core::ops::FnOnce>::call_once::{shim}>::f",
+		  "_RNvXsomething", "/opt/app" },
 		{ "__rust_alloc", "__rust_alloc", "/opt/app" },
 		{ "hashbrown::raw::RawTable<T>::reserve", "_RNvsomething", "/opt/app" },
 		{ "__wrap_malloc", "__wrap_malloc", "/opt/app" },
@@ -68,6 +71,8 @@ static void what_allocates_for_itself_is_none(void **state)
 		{ "core::inlined", NULL, "/opt/game" },
 		/* of the program, whatever trait it has */
 		{ "<app::Config as core::convert::From<T>>::from", "_RNvXsomething", "/opt/app" },
+		{ "<app::Config>::new", "_RNvXsomething", "/opt/app" },
+		{ "<T as app::Named>::name", "_RNvXsomething", "/opt/app" },
 		{ "app::main::{{closure}}", "_ZN3app4main" HASH, "/opt/app" },
 		{ "app::core::alloc::f", "_RNvsomething", "/opt/app" },
 		{ "f(std::vector<int>)", "_Z1f", "/opt/libc-tests" },

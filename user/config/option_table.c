@@ -266,6 +266,8 @@ static const struct key options[] = {
 	  .expected = "the name of a function, with * and ?", .metavar = "GLOB",
 	  .help = "Functions that allocate for others, as in 'pool_*': no site is named by them. "
 		  "May be repeated." },
+	{ filters, "--full-names", KEY_FLAG, OPTION_RECORDED, FIELD(full_names),
+	  .help = "In tables, names of functions with return types and all template arguments." },
 	{ filters, "--top", KEY_NUMBER, OPTION_RECORDED, FIELD(top), .fallback = "10",
 	  .expected = "a number, 0 for all", .metavar = "N",
 	  .help = "Show the first N sites in tables, 0: all; default: 10." },

@@ -168,6 +168,7 @@ struct options {
 	enum group_by group_by;
 	struct where *where; /* --where; NULL: all sites */
 	char **wrappers;     /* --wrapper, NULL-terminated; NULL: none */
+	bool full_names;     /* --full-names */
 	uint64_t top;	     /* sites to show in tables; 0: all; default 10 */
 	enum option_sort sort;
 	struct option_output *outputs; /* -f first, then every -o; empty: table to stdout */

@@ -5,6 +5,8 @@
 #ifndef MEMTRACED_SYMBOL_FUNCTION_NAME_H
 #define MEMTRACED_SYMBOL_FUNCTION_NAME_H
 
+#include "base/strbuf.h"
+
 #include <stddef.h>
 
 struct function_name {
@@ -18,5 +20,12 @@ struct function_name {
  * has neither.
  */
 struct function_name function_name_of(const char *function);
+
+/*
+ * Appends the function without its return type, without inline namespaces of the C++ library and
+ * template arguments that are its defaults, with std::string and the like:
+ * "f(std::vector<int>)" for "void f(std::vector<int, std::allocator<int> >)".
+ */
+void function_name_short(const char *function, struct strbuf *out);
 
 #endif

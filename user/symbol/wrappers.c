@@ -287,21 +287,26 @@ static bool is_rust(const char *linkage)
 
 /*
  * A method is its type's, as in "<alloc::vec::Vec<T> as core::clone::Clone>::clone"; one of a type
- * without a scope ("<[T] as ...>", "<F as ...>") its trait's.
+ * without a scope ("<[T] as ...>", "<F as ...>") its trait's, or the language's ("<str>::repeat").
  */
 static bool is_rust_runtime(const char *name)
 {
-	const char *as;
+	const char *as, *end;
 
 	if (begins_with_any(name, rust_functions, N_ELEMENTS(rust_functions)))
 		return true;
 	if (*name == '<') {
-		name++;
-		name += strspn(name, "&*[(");
+		name += strspn(name, "<&*[(");
 		name += begins(name, "mut ") ? strlen("mut ") : 0;
 		as = strstr(name, " as ");
-		if (as && !memmem(name, (size_t)(as - name), "::", 2))
+		end = name + strcspn(name, ">");
+		if (as && as < end)
+			end = as;
+		if (!memmem(name, (size_t)(end - name), "::", 2)) {
+			if (end != as)
+				return true;
 			name = as + strlen(" as ");
+		}
 	}
 	return begins_with_any(name, rust_scopes, N_ELEMENTS(rust_scopes));
 }

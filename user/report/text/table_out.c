@@ -168,7 +168,7 @@ static void frame_line(struct table *t, const struct view_frame *frame, bool is_
 
 	frame_where(t, frame, &where);
 	if (frame->function)
-		strbuf_adds(&name, frame->function);
+		view_frame_short_name(frame, view_opts(t->view)->full_names, &name);
 	else if (place->object && !(place->mapped && model_object_is_kernel(place->mapped)))
 		strbuf_addf(&name, "%s+0x%" PRIx64, place->object, place->offset);
 	else

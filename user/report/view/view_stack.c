@@ -2,6 +2,7 @@
 #include "report/view/view_stack.h"
 
 #include "report/text/text.h"
+#include "symbol/function_name.h"
 
 #include <inttypes.h>
 
@@ -84,11 +85,19 @@ void view_frame_name(const struct view_frame *frame, struct strbuf *out)
 		strbuf_adds(out, object && *object ? object : "[unknown]");
 }
 
+void view_frame_short_name(const struct view_frame *frame, bool full, struct strbuf *out)
+{
+	if (full || !frame->function || !*frame->function)
+		view_frame_name(frame, out);
+	else
+		function_name_short(frame->function, out);
+}
+
 void view_frame_words(const struct view_frame *frame, struct strbuf *out)
 {
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 
-	view_frame_name(frame, &name);
+	view_frame_short_name(frame, false, &name);
 	escape_text(out, strbuf_str(&name));
 	if (frame->file) {
 		strbuf_adds(out, " (");

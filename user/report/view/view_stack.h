@@ -69,6 +69,9 @@ size_t view_stack_name_index(const struct view_stack *stack);
 /* The function's name, or where there is none "[libc.so.6]", as collapsers name such frames. */
 void view_frame_name(const struct view_frame *frame, struct strbuf *out);
 
+/* The same for people, unless they want it full: function_name_short(). */
+void view_frame_short_name(const struct view_frame *frame, bool full, struct strbuf *out);
+
 /* The frame in a sentence. Appends "leaks (deaths.c:23)", or what is known of that. */
 void view_frame_words(const struct view_frame *frame, struct strbuf *out);
 

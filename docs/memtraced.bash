@@ -23,7 +23,7 @@ _memtraced_values() {
     --comm) sort -u /proc/[0-9]*/comm 2> /dev/null | grep -- "^$2" ;;
     --run-as | --uid) compgen -u -- "$2" ;;
     --env) compgen -v -S = -- "$2" ;;
-    --group-by) compgen -W 'site function file object process class growth leak size age' -- "$2" ;;
+    --group-by) compgen -W 'site function line file object process class growth leak size age' -- "$2" ;;
     --sort) compgen -W 'bytes count growth peak temporary' -- "$2" ;;
     --leak-check) compgen -W 'no summary full yes' -- "$2" ;;
     --leak-resolution) compgen -W 'low med high' -- "$2" ;;
@@ -47,7 +47,7 @@ _memtraced_values() {
 _memtraced_takes_value() {
     case $1 in
     -h | --help | -p | --pid | -c | -e | -i | -d | -f | -o | --cgroup | --uid | --comm | --hist | --run-as | --env | --min-size | \
-        --max-size | --older-than | --where | --group-by | --top | --sort | --threshold | --max-snapshots | --time-unit | \
+        --max-size | --older-than | --where | --group-by | --wrapper | --top | --sort | --threshold | --max-snapshots | --time-unit | \
         --widths | --color | --attach | --allocator | --max-blocks | --memory-limit | --keep-ended | --max-stack | \
         --max-stop | --unwind | --sample-interval | --max-overhead | --leak-check | --leak-check-at | \
         --leak-check-heuristics | --leak-resolution | --num-callers | --show-leak-kinds | --errors-for-leak-kinds | \
@@ -58,10 +58,10 @@ _memtraced_takes_value() {
 
 # The options and commands that begin with $1; $2 is "report", "diff", "ctl" or "sample" when they are its.
 _memtraced_options() {
-    local report='--older-than= --where= --group-by= --top= --sort= -f -o --threshold=
+    local report='--older-than= --where= --group-by= --wrapper= --full-names --top= --sort= -f -o --threshold=
         --max-snapshots= --time-unit= --color=
         -v --verbose -q --quiet -V --version -h --help'
-    local diff='--where= --group-by= --top= --sort= -f -o --widths= --color=
+    local diff='--where= --group-by= --wrapper= --full-names --top= --sort= -f -o --widths= --color=
         -v --verbose -q --quiet -V --version -h --help'
     local trace='-p
         --pid=

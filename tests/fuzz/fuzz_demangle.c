@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Symbol names of traced programs. */
 #include "base/cleanup.h"
+#include "symbol/function_name.h"
 #include "symbol/names.h"
+#include "symbol/wrappers.h"
 
 #include <stdint.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What reports make of a name, which may be the program's own text. */
+static void try_name(const char *name)
+{
+	struct function_name part = function_name_of(name);
+	_cleanup_strbuf_ struct strbuf out = { 0 };
+
+	if (part.start < name || part.start + part.len > name + strlen(name))
+		abort();
+	function_name_short(name, &out);
+	if (strbuf_error(&out) == 0 && out.len > 2 * strlen(name))
+		abort();
+	(void)wrappers_have(name, name, name);
+}
 
 /* The prefix costs the fuzzer time to guess, and everything else is refused at once. */
 static void try_prefix(const char *prefix, const uint8_t *data, size_t size)
@@ -23,6 +39,7 @@ static void try_prefix(const char *prefix, const uint8_t *data, size_t size)
 	text = demangle(name);
 	if (text && (strlen(text) == 0 || strlen(text) > 64 * 1024))
 		abort();
+	try_name(text ? text : name);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

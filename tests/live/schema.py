@@ -93,7 +93,7 @@ SITE = {"id": Hex(digits=16), "class": OneOf("heap", "mmap"), "live_bytes": NATU
         "growth": GROWTH,
         "leak": Nullable(OneOf("definite", "indirect", "possible", "reachable")),
         "estimate": SITE_ESTIMATE, "series": Nullable(ListOf(Nullable(NATURAL))),
-        "frames": ListOf(FRAME)}
+        "frames": ListOf(FRAME), "name_frame": Nullable(NATURAL)}  # its index
 
 # Sites have it only with --free-stacks; null where there are no frees: of regions.
 FREES = Nullable(ListOf({"blocks": NATURAL, "bytes": NATURAL, "other_thread": NATURAL,

@@ -83,6 +83,25 @@ def groups_sum_the_sites_of_a_run():
         assert row[-2] == str(len(sites)) and row[-3] == str(total(sites, "allocs")), (row, kind)
 
 
+@test(need_root)
+def a_site_is_named_by_what_is_no_wrapper():
+    """In JSON by the index of the frame, in a table of groups alone."""
+    with scratch() as folder:
+        recording, path = os.path.join(folder, "run"), os.path.join(folder, "json")
+        done = run_memtraced("-o", f"record:{recording}", "--", target("leak"), "100", "0")
+        assert done.returncode == 0, done.stderr
+        for wrappers, name in ((), "leak_one"), (("--wrapper=x*", "--wrapper=*k_one"), "main"):
+            done = run_memtraced("report", recording, *wrappers, "-o", f"json:{path}",
+                                 "--group-by=line", "-f", "table")
+            assert done.returncode == 0, done.stderr
+            process, = load_report(path)["processes"]
+            site = with_function(heap_sites(process), "leak_one")[0]
+            frame = site["frames"][site["name_frame"]]
+            assert frame["function"] == name, site
+            place = f"  {name} ({os.path.basename(frame['file'])}:{frame['line']})"
+            assert any(line.endswith(place) for line in done.stdout.split("\n")), done.stdout
+
+
 @test()
 def a_wrong_expression_is_an_error_of_usage():
     done = run_memtraced("report", "/nowhere", "--where", "size > 4k and lve = 1")

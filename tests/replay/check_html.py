@@ -14,7 +14,7 @@ import re
 
 import checker
 
-COLUMNS = 19  # of a site
+COLUMNS = 20  # of a site
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
@@ -126,21 +126,31 @@ def check_json_tables(data):
         yield "a stack_id of no stack"
 
 
-def check_site(site, process, n_nodes):
+def depth_of(node, nodes):
+    n = 0
+    while node >= 0:
+        node = nodes[2 * node]
+        n += 1
+    return n
+
+
+def check_site(site, process, nodes):
     timeline = process["timeline"]
     if len(site) != COLUMNS:
         yield f"site {site[0]} has {len(site)} columns"
-    elif not -1 <= site[-1] < n_nodes:
+    elif not -1 <= site[-1] < len(nodes) // 2:
         yield f"site {site[0]} has no stack"
-    elif site[-2] is not None and (timeline is None or not (
-            site[-2][0] + len(site[-2]) - 1 == len(timeline["time_ns"]))):
+    elif not 0 <= site[-2] < max(depth_of(site[-1], nodes), 1):
+        yield f"site {site[0]} is named by a frame that it has not"
+    elif site[-3] is not None and (timeline is None or not (
+            site[-3][0] + len(site[-3]) - 1 == len(timeline["time_ns"]))):
         yield f"the series of site {site[0]} is not as long as the timeline"
 
 
-def check_process(process, n_nodes):
+def check_process(process, nodes):
     timeline = process["timeline"]
     for site in process["sites"]:
-        yield from check_site(site, process, n_nodes)
+        yield from check_site(site, process, nodes)
     if timeline is not None:
         columns = [column for column in timeline.values() if isinstance(column, list)]
         if len({len(column) for column in columns}) != 1:
@@ -159,7 +169,7 @@ def check(data):
     problems = list(check_alone(page)) + list(check_tables(known)) + list(check_json_tables(known))
     n_nodes = len(known["nodes"]) // 2
     for process in known["processes"]:
-        problems += check_process(process, n_nodes)
+        problems += check_process(process, known["nodes"])
     for event in known["events"]:
         if sum(stack[2] for stack in event["stacks"]) != event["count"]:
             problems.append(f"the stacks of {event['name']} are not all")
@@ -190,7 +200,7 @@ def print_text(path):
 
 GOOD = """<!DOCTYPE html><html><head><meta http-equiv="Content-Security-Policy" content="POLICY">
 <style>a{}</style></head><body><script type="application/json" id="data">{"processes":[{"sites":[
-["a",0,1,1,1,1,1,null,null,null,null,null,null,null,null,null,null,[1,5],1]],
+["a",0,1,1,1,1,1,null,null,null,null,null,null,null,null,null,null,[1,5],1,1]],
 "timeline":{"peak_ns":null,"time_ns":[1,2],"rss":[3,4]}}],
 "events":[{"name":"e","count":3,"stacks":[[1,"x",3,0]]}],"nodes":[-1,0,0,1],
 "frames":[[0,-1,0,-1,0,0],[1,-1,0,-1,0,0]],"strings":["main","f"],
@@ -219,9 +229,10 @@ TRAPS = [
     ("[0,0]]", "[1,0]]", "stack 1 has no frame"),
     ('"function":0', '"function":1', "of no function"),
     ('"stack_id":1', '"stack_id":2', "of no stack"),
-    ("[1,5],1]", "[1,5],2]", "has no stack"),
-    ("[1,5],1]", "[0,5],1]", "series"),
-    ("[1,5],1]", "1]", "columns"),
+    ("[1,5],1,1]", "[1,5],1,2]", "has no stack"),
+    ("[1,5],1,1]", "[1,5],2,1]", "named by a frame"),
+    ("[1,5],1,1]", "[0,5],1,1]", "series"),
+    ("[1,5],1,1]", "1]", "columns"),
     ("[3,4]", "[3]", "differ in length"),
     ('"time_ns":[1,2]', '"time_ns":[2,1]', "goes back"),
     ('"x",3,0', '"x",2,0', "are not all"),

@@ -43,6 +43,8 @@ static void sites_are_summed_by_what_they_have_in_common(void **state)
 	(void)state;
 	GROUPS(GROUP_BY_FUNCTION, SORT_BYTES, { "parse_json", 1, 8000, 10 },
 	       { "parse_xml", 1, 100, 100 }, { "once", 1, 0, 20 });
+	GROUPS(GROUP_BY_LINE, SORT_BYTES, { "parse_json (parse.c:10)", 1, 8000, 10 },
+	       { "parse_xml (parse.c:30)", 1, 100, 100 }, { "once", 1, 0, 20 });
 	GROUPS(GROUP_BY_FILE, SORT_BYTES, { "/src/parse.c", 2, 8100, 110 },
 	       { "(not known)", 1, 0, 20 });
 	GROUPS(GROUP_BY_OBJECT, SORT_BYTES, { "/opt/demo/server", 3, 8100, 130 });

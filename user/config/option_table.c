@@ -5,17 +5,12 @@
 #include <assert.h>
 
 static const char *const group_by_names[] = {
-	[GROUP_BY_SITE] = "site",
-	[GROUP_BY_FUNCTION] = "function",
-	[GROUP_BY_FILE] = "file",
-	[GROUP_BY_OBJECT] = "object",
-	[GROUP_BY_PROCESS] = "process",
-	[GROUP_BY_CLASS] = "class",
-	[GROUP_BY_GROWTH] = "growth",
-	[GROUP_BY_LEAK] = "leak",
-	[GROUP_BY_SIZE] = "size",
-	[GROUP_BY_AGE] = "age",
-	NULL,
+	[GROUP_BY_SITE] = "site",     [GROUP_BY_FUNCTION] = "function",
+	[GROUP_BY_LINE] = "line",     [GROUP_BY_FILE] = "file",
+	[GROUP_BY_OBJECT] = "object", [GROUP_BY_PROCESS] = "process",
+	[GROUP_BY_CLASS] = "class",   [GROUP_BY_GROWTH] = "growth",
+	[GROUP_BY_LEAK] = "leak",     [GROUP_BY_SIZE] = "size",
+	[GROUP_BY_AGE] = "age",	      NULL,
 };
 
 const char *group_by_name(enum group_by by)
@@ -264,9 +259,15 @@ static const struct key options[] = {
 	  .apply = option_where, .metavar = "EXPR",
 	  .help = "Only sites of which this is true, as in 'size >= 4k and oldest > 1m'." },
 	{ filters, "--group-by", KEY_CHOICE, OPTION_RECORDED, FIELD(group_by),
-	  .choices = group_by_names, .fallback = "site",
-	  .help = "In tables, sum sites by what they have in common, and stacks of events as a "
-		  "flat profile; default: site." },
+	  .choices = group_by_names, .fallback = "site", .metavar = "WHAT",
+	  .help = "In tables, sum sites by function, line, file, object, process, class, growth, "
+		  "leak, size or age, and stacks of events as a flat profile; default: site." },
+	{ filters, "--wrapper", KEY_LIST, OPTION_RECORDED | OPTION_MEMORY, FIELD(wrappers),
+	  .expected = "the name of a function, with * and ?", .metavar = "GLOB",
+	  .help = "Functions that allocate for others, as in 'pool_*': no site is named by them. "
+		  "May be repeated." },
+	{ filters, "--full-names", KEY_FLAG, OPTION_RECORDED, FIELD(full_names),
+	  .help = "In tables, names of functions with return types and all template arguments." },
 	{ filters, "--top", KEY_NUMBER, OPTION_RECORDED, FIELD(top), .fallback = "10",
 	  .expected = "a number, 0 for all", .metavar = "N",
 	  .help = "Show the first N sites in tables, 0: all; default: 10." },

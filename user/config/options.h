@@ -41,6 +41,7 @@ enum option_sort { SORT_BYTES, SORT_COUNT, SORT_GROWTH, SORT_PEAK, SORT_TEMPORAR
 enum group_by {
 	GROUP_BY_SITE, /* not at all */
 	GROUP_BY_FUNCTION,
+	GROUP_BY_LINE, /* function and line */
 	GROUP_BY_FILE,
 	GROUP_BY_OBJECT,
 	GROUP_BY_PROCESS,
@@ -166,6 +167,8 @@ struct options {
 	uint64_t older_than_ns;
 	enum group_by group_by;
 	struct where *where; /* --where; NULL: all sites */
+	char **wrappers;     /* --wrapper, NULL-terminated; NULL: none */
+	bool full_names;     /* --full-names */
 	uint64_t top;	     /* sites to show in tables; 0: all; default 10 */
 	enum option_sort sort;
 	struct option_output *outputs; /* -f first, then every -o; empty: table to stdout */

@@ -213,25 +213,24 @@ static void put_processes(struct metrics_out *out, const struct view *view)
 	}
 }
 
-/* The first frame that is no allocator names the site. */
 static void site_labels(struct metrics_out *out, const struct view_process *process,
 			const struct view_site *site)
 {
 	_cleanup_strbuf_ struct strbuf function = { 0 };
-	struct view_frames it = { .stack = &site->stack };
-	struct view_frame frame;
-	char id[20];
+	struct view_frame frame = { 0 };
+	bool is_named = view_stack_name(&site->stack, &frame) && !frame.place->alloc;
+	char id[20], line[12];
 
-	while (view_frames_next(&it, &frame))
-		if (!frame.place->alloc) {
-			view_frame_name(&frame, &function);
-			break;
-		}
+	if (is_named)
+		view_frame_name(&frame, &function);
 	snprintf(id, sizeof(id), "%016" PRIx64, site->id);
 	process_labels(out, process->image);
 	metrics_out_label(out, "site", id);
 	metrics_out_label(out, "class", site->class == VIEW_MMAP ? "mmap" : "heap");
 	metrics_out_label(out, "function", strbuf_str(&function));
+	metrics_out_label(out, "file", is_named && frame.file ? frame.file : "");
+	snprintf(line, sizeof(line), "%" PRIu32, frame.line);
+	metrics_out_label(out, "line", is_named && frame.line ? line : "");
 	if (strbuf_error(&function) < 0)
 		metrics_out_fail(out, strbuf_error(&function));
 }

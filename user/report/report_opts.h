@@ -44,6 +44,8 @@ struct report_opts {
 	bool held_now;		   /* who has ended holds no regions any more, nor has sites */
 	const struct where *where; /* only such sites; NULL: all. Borrowed */
 	enum group_by group_by;	   /* in tables */
+	bool full_names;	   /* in tables, of functions: else function_name_short() */
+	char *const *wrappers;	   /* patterns of functions; NULL: none. Borrowed */
 	uint64_t mark_ns; /* regions from then on are young (view_site); blocks say so themselves */
 	enum option_widths widths; /* in flame graphs of diffs */
 	bool color;

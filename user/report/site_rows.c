@@ -26,13 +26,18 @@ static const struct {
 	[SITE_ALLOCS] = { "ALLOCS", 8, true }, [SITE_PEAK] = { "PEAK", 11, false },
 };
 
-static void frame_text(const struct view_frame *frame, struct strbuf *out)
+static void frame_text(const struct view_frame *frame, bool full, struct strbuf *out)
 {
 	const struct view_place *place = frame->place;
 
-	if (frame->function)
-		escape_text(out, frame->function);
-	else if (place->object) {
+	if (frame->function) {
+		_cleanup_strbuf_ struct strbuf name = { 0 };
+
+		view_frame_short_name(frame, full, &name);
+		escape_text(out, strbuf_str(&name));
+		if (strbuf_error(&name) < 0)
+			out->error = strbuf_error(&name);
+	} else if (place->object) {
 		escape_text(out, place->object);
 		strbuf_addf(out, "+0x%" PRIx64, place->offset);
 	} else {
@@ -57,6 +62,19 @@ static bool has(const char *text, const char *word)
 	return text && strcasestr(text, word);
 }
 
+/* As it is in JSON, or as rows show it. */
+static bool has_function(const struct view_frame *frame, const char *word)
+{
+	_cleanup_strbuf_ struct strbuf name = { 0 };
+
+	if (has(frame->function, word))
+		return true;
+	if (!frame->function || !strchr(frame->function, '<'))
+		return false;
+	view_frame_short_name(frame, false, &name);
+	return has(strbuf_str(&name), word);
+}
+
 static bool matches(const struct view_site *site, const char *filter)
 {
 	struct view_frames it = { .stack = &site->stack };
@@ -65,25 +83,20 @@ static bool matches(const struct view_site *site, const char *filter)
 	if (!*filter)
 		return true;
 	while (view_frames_next(&it, &frame))
-		if (has(frame.function, filter) || has(frame.file, filter) ||
+		if (has_function(&frame, filter) || has(frame.file, filter) ||
 		    has(frame.place->object, filter))
 			return true;
 	return false;
 }
 
-/* Who called the allocator; the allocator itself where nobody is known. */
-static char *name_of(const struct view_site *site)
+static char *name_of(const struct view_site *site, bool full)
 {
 	_cleanup_strbuf_ struct strbuf name = { 0 }, whole = { 0 };
-	struct view_frames it = { .stack = &site->stack };
 	struct view_frame frame;
-	bool found = view_frames_next(&it, &frame);
-	struct view_frame first = frame;
+	bool found = view_stack_name(&site->stack, &frame);
 
-	if (found && !view_frames_next(&it, &frame))
-		frame = first;
 	if (found)
-		frame_text(&frame, &whole);
+		frame_text(&frame, full, &whole);
 	text_fit(&name, found ? strbuf_str(&whole) : "(no stack)", NAME_COLUMNS);
 	if (site->class == VIEW_MMAP)
 		strbuf_adds(&name, " [mmap]");
@@ -139,7 +152,8 @@ static int find_rates(struct site_rows *rows, const struct site_rows *before)
 
 typedef VEC(struct site_row) row_vec;
 
-static int add_row(row_vec *rows, const struct view_process *process, const struct view_site *site)
+static int add_row(row_vec *rows, const struct view_process *process, const struct view_site *site,
+		   bool full)
 {
 	struct site_row row = {
 		.image = process->image->slot,
@@ -158,7 +172,7 @@ static int add_row(row_vec *rows, const struct view_process *process, const stru
 
 	if (r < 0)
 		return r;
-	row.name = name_of(site);
+	row.name = name_of(site, full);
 	if (!row.name)
 		return -ENOMEM;
 	rows->data[rows->len++] = row;
@@ -178,7 +192,8 @@ int site_rows_make(const struct view *view, const char *filter, const struct sit
 		made.n_sites += process->n_sites;
 		for (size_t k = 0; k < process->n_sites && r == 0; k++)
 			if (matches(&process->sites[k], filter))
-				r = add_row(&rows, process, &process->sites[k]);
+				r = add_row(&rows, process, &process->sites[k],
+					    view_opts(view)->full_names);
 	}
 	made.rows = rows.data;
 	made.n_rows = rows.len;
@@ -339,7 +354,7 @@ bool site_stack_lines(const struct view *view, uint32_t image, uint64_t id, stru
 	if (site->estimate.interval)
 		add_estimate(out, site);
 	while (view_frames_next(&it, &frame)) {
-		frame_text(&frame, out);
+		frame_text(&frame, view_opts(view)->full_names, out);
 		strbuf_addch(out, '\n');
 	}
 	if (site->stack.lost)

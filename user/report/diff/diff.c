@@ -467,7 +467,7 @@ static int name_group(struct grouping *g, const struct diff *diff, const struct 
 
 	strbuf_reset(&g->name);
 	strbuf_reset(&g->raw);
-	site_group_name(&g->raw, member->process, member->site, by);
+	site_group_name(&g->raw, member->process, member->site, &diff->opts);
 	if (by == GROUP_BY_PROCESS)
 		strbuf_adds(&g->name, diff->programs.data[member->program].name);
 	else if (by == GROUP_BY_FUNCTION)

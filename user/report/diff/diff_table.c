@@ -266,7 +266,7 @@ static void sites(struct table *t, const struct diff *diff, const struct diff_pr
 		strbuf_addch(&t->out, '\n');
 		site_head(t, program, site, ++rank);
 		t->no_lines = site->places[DIFF_BEFORE] > 1 || site->places[DIFF_AFTER] > 1;
-		table_stack(t, &site->site->stack);
+		table_site_stack(t, &site->site->stack);
 	}
 	if (rank > 0 && n_hidden + n_same + program->n_left_out > 0)
 		strbuf_addch(&t->out, '\n');

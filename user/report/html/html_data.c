@@ -151,7 +151,7 @@ static int put_site(struct json_out *out, struct html_stacks *stacks,
 	put_growth(file, site);
 	put_margins(file, &site->estimate);
 	put_series(file, &site->series, process->timeline.n);
-	fprintf(file, ",%" PRId64 "]", node);
+	fprintf(file, ",%zu,%" PRId64 "]", view_stack_name_index(&site->stack), node);
 	return 0;
 }
 

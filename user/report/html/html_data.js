@@ -9,7 +9,7 @@ const report = (function () {
 	/* The columns of html_data.c's rows. */
 	const COLUMNS = ["id", "mapped", "live", "blocks", "allocs", "bytes", "peak", "temporary", "oldest",
 		"newest", "leak", "growth", "ci95_bytes", "ci95_blocks", "ci95_peak_bytes",
-		"ci95_allocated_bytes", "ci95_allocs", "series", "node"];
+		"ci95_allocated_bytes", "ci95_allocs", "series", "named", "node"];
 	/* And of where its blocks are freed, where that was asked for. */
 	const FREES = ["site", "node", "blocks", "bytes", "others", "unknown", "total", "lifetimes"];
 	const data = JSON.parse(document.getElementById("data").textContent);

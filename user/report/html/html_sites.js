@@ -76,10 +76,9 @@
 		}
 	}
 
-	/* Where it allocates: the first frame that is no allocator and no inlined part of one. */
+	/* The frame that it is named by (view_names.c), and that frame's caller. */
 	function whereOf(site) {
-		const stack = report.stackOf(site.node);
-		return [stack[1] || stack[0], stack[2]];
+		return report.stackOf(site.node).slice(site.named, site.named + 2);
 	}
 
 	/* Which stacks have the text in a function, file or object: callers stand before the called. */

@@ -160,7 +160,7 @@ static void frame_where(const struct table *t, const struct view_frame *frame, s
 		strbuf_adds(out, " [inlined]");
 }
 
-static void frame_line(struct table *t, const struct view_frame *frame)
+static void frame_line(struct table *t, const struct view_frame *frame, bool is_name)
 {
 	_cleanup_strbuf_ struct strbuf name = { 0 }, where = { 0 };
 	const struct view_place *place = frame->place;
@@ -168,7 +168,7 @@ static void frame_line(struct table *t, const struct view_frame *frame)
 
 	frame_where(t, frame, &where);
 	if (frame->function)
-		strbuf_adds(&name, frame->function);
+		view_frame_short_name(frame, view_opts(t->view)->full_names, &name);
 	else if (place->object && !(place->mapped && model_object_is_kernel(place->mapped)))
 		strbuf_addf(&name, "%s+0x%" PRIx64, place->object, place->offset);
 	else
@@ -178,7 +178,7 @@ static void frame_line(struct table *t, const struct view_frame *frame)
 	where_width = text_columns(strbuf_str(&where));
 	if (where_width > width / 2)
 		where_width = width / 2;
-	strbuf_adds(&t->out, "      ");
+	strbuf_adds(&t->out, is_name ? "    > " : "      ");
 	text_fit(&t->out, strbuf_str(&name), width - where_width);
 	text_fit(&t->out, strbuf_str(&where), where_width < 3 ? 3 : where_width);
 	strbuf_addch(&t->out, '\n');
@@ -186,21 +186,33 @@ static void frame_line(struct table *t, const struct view_frame *frame)
 		t->out.error = strbuf_error(&name) < 0 ? strbuf_error(&name) : strbuf_error(&where);
 }
 
-void table_stack(struct table *t, const struct view_stack *stack)
+static void stack_lines(struct table *t, const struct view_stack *stack, bool has_name)
 {
-	struct view_frames it = { .stack = stack };
+	struct view_frames it = { .stack = stack }, at = it;
 	struct view_frame frame;
 
 	if (stack->kernel_lost)
 		strbuf_adds(&t->out, "      (the kernel's stack was lost)\n");
-	while (view_frames_next(&it, &frame))
-		frame_line(t, &frame);
+	for (; view_frames_next(&it, &frame); at = it)
+		frame_line(t, &frame,
+			   has_name && at.place == stack->name.place &&
+				   at.frame == stack->name.frame);
 	if (stack->lost)
 		strbuf_adds(&t->out, "      (the stack was lost)\n");
 	else if (stack->truncated)
 		strbuf_adds(&t->out, "      (the stack goes on: it was truncated)\n");
 	else if (stack->n_places == 0 && !stack->kernel_lost)
 		strbuf_adds(&t->out, "      (no frames)\n");
+}
+
+void table_stack(struct table *t, const struct view_stack *stack)
+{
+	stack_lines(t, stack, false);
+}
+
+void table_site_stack(struct table *t, const struct view_stack *stack)
+{
+	stack_lines(t, stack, true);
 }
 
 /* Powers of two have a suffix at each power of 1024; linear bounds as far as the step has it. */

@@ -45,6 +45,8 @@ void table_wrap(struct table *t, size_t indent, const char *text);
 
 /* The frames of a stack, innermost first, and what is not known of it. */
 void table_stack(struct table *t, const struct view_stack *stack);
+/* The same of a site: ">" marks the frame that it is named by. */
+void table_site_stack(struct table *t, const struct view_stack *stack);
 
 static inline const char *table_plural(uint64_t n)
 {

@@ -253,7 +253,7 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 		if (rank == 0 && class == VIEW_MMAP)
 			strbuf_adds(&t->out, "  mapped regions\n");
 		site_head(t, &s, site, ++rank);
-		table_stack(t, &site->stack);
+		table_site_stack(t, &site->stack);
 		frees_part(t, process, site);
 	}
 	rest_lines(t, &s, rank, n_hidden, hidden_weight, &hidden, n_zero);

@@ -7,6 +7,7 @@
 #include "base/saturate.h"
 #include "base/vec.h"
 #include "config/units.h"
+#include "report/text/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,30 +16,25 @@
 
 #define UNKNOWN "(not known)"
 
-/*
- * The frame that a site is known by: who called the allocator, or the allocator itself where that
- * is all. False: there is none.
- */
-static bool caller_of(const struct view_site *site, struct view_frame *ret_frame)
+static void add_line(struct strbuf *name, const struct view_frame *frame, bool full)
 {
-	struct view_frames it = { .stack = &site->stack };
-	struct view_frame next;
-
-	if (!view_frames_next(&it, ret_frame))
-		return false;
-	if (view_frames_next(&it, &next))
-		*ret_frame = next;
-	return true;
+	view_frame_short_name(frame, full, name);
+	if (frame->file)
+		strbuf_addf(name, " (%s:%" PRIu32 ")", text_base_name(frame->file), frame->line);
 }
 
-static void add_caller(struct strbuf *name, const struct view_site *site, enum group_by by)
+static void add_caller(struct strbuf *name, const struct view_site *site,
+		       const struct report_opts *opts)
 {
+	enum group_by by = opts->group_by;
 	struct view_frame frame;
 
-	if (!caller_of(site, &frame))
+	if (!view_stack_name(&site->stack, &frame))
 		strbuf_adds(name, "(no stack)");
 	else if (by == GROUP_BY_FUNCTION)
-		view_frame_name(&frame, name);
+		view_frame_short_name(&frame, opts->full_names, name);
+	else if (by == GROUP_BY_LINE)
+		add_line(name, &frame, opts->full_names);
 	else if (by == GROUP_BY_FILE)
 		strbuf_adds(name, frame.file ? frame.file : UNKNOWN);
 	else
@@ -84,9 +80,9 @@ static void add_age(struct strbuf *name, uint64_t age_ns)
 }
 
 void site_group_name(struct strbuf *name, const struct view_process *process,
-		     const struct view_site *site, enum group_by by)
+		     const struct view_site *site, const struct report_opts *opts)
 {
-	switch (by) {
+	switch (opts->group_by) {
 	case GROUP_BY_PROCESS:
 		strbuf_adds(name, *process->image->comm ? process->image->comm : "unknown");
 		if (process->image->known)
@@ -110,7 +106,7 @@ void site_group_name(struct strbuf *name, const struct view_process *process,
 		add_age(name, site->oldest_ns);
 		break;
 	default:
-		add_caller(name, site, by);
+		add_caller(name, site, opts);
 		break;
 	}
 }
@@ -164,14 +160,14 @@ struct grouping {
 };
 
 static int group_site(struct grouping *g, const struct view_process *process,
-		      const struct view_site *site, enum group_by by)
+		      const struct view_site *site, const struct report_opts *opts)
 {
 	struct site_group group = { .exact = true };
 	size_t index;
 	int r;
 
 	strbuf_reset(&g->name);
-	site_group_name(&g->name, process, site, by);
+	site_group_name(&g->name, process, site, opts);
 	r = strbuf_error(&g->name);
 	if (r == 0)
 		r = interns_add_string(g->names, strbuf_str(&g->name), &index);
@@ -201,7 +197,7 @@ int site_groups_make(const struct view *view, struct site_groups *ret_groups)
 		for (size_t j = 0; r == 0 && j < process->n_sites; j++)
 			if (opts->group_by == GROUP_BY_CLASS ||
 			    process->sites[j].class == view_class_shown(view))
-				r = group_site(&g, process, &process->sites[j], opts->group_by);
+				r = group_site(&g, process, &process->sites[j], opts);
 	}
 	if (g.groups.len > 0)
 		qsort_r(g.groups.data, g.groups.len, sizeof(g.groups.data[0]), compare, &sort);

@@ -17,9 +17,9 @@ struct site_group {
 	struct view_estimate estimate;
 };
 
-/* What a site is summed under. */
+/* What a site is summed under, by `opts->group_by`. */
 void site_group_name(struct strbuf *name, const struct view_process *process,
-		     const struct view_site *site, enum group_by by);
+		     const struct view_site *site, const struct report_opts *opts);
 
 struct site_groups {
 	struct site_group *groups; /* in the order of the report's sort, the largest first */

@@ -6,6 +6,7 @@
 #include "report/view/view_coverage.h"
 #include "report/view/view_estimate.h"
 #include "report/view/view_frees.h"
+#include "report/view/view_names.h"
 #include "report/view/view_site.h"
 #include "report/view/view_where.h"
 
@@ -254,6 +255,9 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 		r = view_syscalls_init(model, symbols, &view->syscalls);
 	if (r == 0)
 		r = symbols_settle(symbols);
+	if (r == 0)
+		r = view_names_set(view->opts.wrappers, view->processes.data, view->processes.len,
+				   &view->counts);
 	if (r == 0)
 		r = view_coverage_init(model, symbols, &view->coverage);
 	if (r < 0)

@@ -2,6 +2,7 @@
 #include "report/view/view_stack.h"
 
 #include "report/text/text.h"
+#include "symbol/function_name.h"
 
 #include <inttypes.h>
 
@@ -53,6 +54,25 @@ bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame)
 	return true;
 }
 
+bool view_stack_name(const struct view_stack *stack, struct view_frame *ret_frame)
+{
+	struct view_frames it = { stack, stack->name.place, stack->name.frame };
+
+	return view_frames_next(&it, ret_frame);
+}
+
+size_t view_stack_name_index(const struct view_stack *stack)
+{
+	struct view_frames it = { .stack = stack };
+	struct view_frame frame;
+	size_t n = 0;
+
+	while ((it.place != stack->name.place || it.frame != stack->name.frame) &&
+	       view_frames_next(&it, &frame))
+		n++;
+	return n;
+}
+
 void view_frame_name(const struct view_frame *frame, struct strbuf *out)
 {
 	const char *object = frame->place->object;
@@ -65,11 +85,19 @@ void view_frame_name(const struct view_frame *frame, struct strbuf *out)
 		strbuf_adds(out, object && *object ? object : "[unknown]");
 }
 
+void view_frame_short_name(const struct view_frame *frame, bool full, struct strbuf *out)
+{
+	if (full || !frame->function || !*frame->function)
+		view_frame_name(frame, out);
+	else
+		function_name_short(frame->function, out);
+}
+
 void view_frame_words(const struct view_frame *frame, struct strbuf *out)
 {
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 
-	view_frame_name(frame, &name);
+	view_frame_short_name(frame, false, &name);
 	escape_text(out, strbuf_str(&name));
 	if (frame->file) {
 		strbuf_adds(out, " (");

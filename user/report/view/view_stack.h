@@ -23,7 +23,13 @@ struct view_place {
 	const struct mapping *mapping; /* model/mappings.h; NULL: nothing known was mapped there */
 };
 
+/* A frame of a stack: the place that it is of, and which of its inlined functions. */
+struct view_frame_at {
+	size_t place, frame;
+};
+
 struct view_stack {
+	struct view_frame_at name; /* view_stack_name */
 	size_t n_places;
 	const struct view_place **places; /* innermost first; equal ones are often one */
 	bool truncated;			  /* it goes on beyond the last place */
@@ -52,8 +58,19 @@ struct view_frames {
 /* Frames of a stack, innermost first: `struct view_frames it = { .stack = stack };`, then next. */
 bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame);
 
+/*
+ * The frame that a view's site, or a stack of its events, is named by (view_names.h). False: it has
+ * no frames.
+ */
+bool view_stack_name(const struct view_stack *stack, struct view_frame *ret_frame);
+/* The frames before it. */
+size_t view_stack_name_index(const struct view_stack *stack);
+
 /* The function's name, or where there is none "[libc.so.6]", as collapsers name such frames. */
 void view_frame_name(const struct view_frame *frame, struct strbuf *out);
+
+/* The same for people, unless they want it full: function_name_short(). */
+void view_frame_short_name(const struct view_frame *frame, bool full, struct strbuf *out);
 
 /* The frame in a sentence. Appends "leaks (deaths.c:23)", or what is known of that. */
 void view_frame_words(const struct view_frame *frame, struct strbuf *out);

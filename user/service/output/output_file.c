@@ -144,6 +144,8 @@ struct report_opts output_filters(const struct options *options)
 	return (struct report_opts){
 		.older_than_ns = options->older_than_ns,
 		.where = options->where,
+		.full_names = options->full_names,
+		.wrappers = options->wrappers,
 	};
 }
 

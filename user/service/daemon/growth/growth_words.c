@@ -2,11 +2,9 @@
 #include "service/daemon/growth/growth_words.h"
 
 #include "config/units.h"
-#include "report/text/text.h"
 #include "report/view/view_stack.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static void add_bytes(uint64_t n_faults, uint64_t page_size, struct strbuf *out)
 {
@@ -37,43 +35,12 @@ void growth_words(const struct view_event *faults, uint64_t seen_ns, uint64_t pa
 	strbuf_adds(out, " if all were of small pages");
 }
 
-/* Where memory is touched first is often in there, for somebody. */
-static bool is_library(const struct view_place *place)
-{
-	static const char *const names[] = { "libc.so", "libc-", "libc.musl", "ld-linux",
-					     "ld-musl" };
-	const char *base = place->object ? text_base_name(place->object) : "";
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strncmp(base, names[i], strlen(names[i])) == 0)
-			return true;
-	return place->mapped && model_object_is_kernel(place->mapped);
-}
-
-/* mmap and the like are in no object. */
-static bool find_frame(const struct view_stack *stack, struct view_frame *ret_frame)
-{
-	struct view_frames frames = { .stack = stack };
-	struct view_frame frame;
-	bool any = false;
-
-	while (view_frames_next(&frames, &frame)) {
-		if (frame.place->alloc || (any && is_library(frame.place)))
-			continue;
-		*ret_frame = frame;
-		if (!is_library(frame.place))
-			return true;
-		any = true;
-	}
-	return any;
-}
-
 bool growth_words_place(const struct view_event *faults, uint64_t page_size, struct strbuf *out)
 {
 	const struct view_event_stack *most = faults->n_stacks ? &faults->stacks[0] : NULL;
 	struct view_frame frame;
 
-	if (!most || !find_frame(&most->stack, &frame))
+	if (!most || !view_stack_name(&most->stack, &frame))
 		return false;
 	view_frame_words(&frame, out);
 	strbuf_adds(out, ", ");
@@ -105,7 +72,8 @@ bool growth_words_mapped_place(const struct view_process *process, struct strbuf
 		if (process->sites[i].class == VIEW_MMAP &&
 		    (!most || process->sites[i].live_bytes > most->live_bytes))
 			most = &process->sites[i];
-	if (!most || most->live_bytes <= 0 || !find_frame(&most->stack, &frame))
+	if (!most || most->live_bytes <= 0 || !view_stack_name(&most->stack, &frame) ||
+	    frame.place->alloc)
 		return false;
 	view_frame_words(&frame, out);
 	strbuf_addf(out, ", %s%s", process->exact ? "" : "about ",

@@ -97,11 +97,10 @@ uid_t post_mortem_owner(const struct model_process *image, uid_t asked)
 	return image->has_death && death->uid == asked && death->euid == asked ? asked : 0;
 }
 
-/* Of the site that holds most of the heap: the innermost of its frames behind the allocator's. */
+/* Of the site that holds most of the heap. */
 static bool add_site(const struct view_process *process, struct strbuf *out)
 {
 	const struct view_site *most = NULL;
-	struct view_frames frames = { 0 };
 	struct view_frame frame;
 	char size[FORMAT_UNIT_LEN];
 
@@ -111,16 +110,12 @@ static bool add_site(const struct view_process *process, struct strbuf *out)
 			most = &process->sites[i];
 	if (!most || most->live_bytes <= 0)
 		return false;
-	frames.stack = &most->stack;
-	while (view_frames_next(&frames, &frame)) {
-		if (frame.place->alloc)
-			continue;
-		view_frame_words(&frame, out);
-		strbuf_addf(out, ", %s%s", process->exact ? "" : "about ",
-			    format_size(most->live_bytes, size));
-		return true;
-	}
-	return false;
+	if (!view_stack_name(&most->stack, &frame) || frame.place->alloc)
+		return false;
+	view_frame_words(&frame, out);
+	strbuf_addf(out, ", %s%s", process->exact ? "" : "about ",
+		    format_size(most->live_bytes, size));
+	return true;
 }
 
 void post_mortem_words(const struct view_process *process, const char *growth, const char *report,

@@ -28,7 +28,7 @@ ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(MACHINE)))
 O ?= build$(if $(CROSS_COMPILE),-$(ARCH))
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
-# Below PREFIX/sbin/.., where the program looks for what --sample preloads.
+# Below PREFIX/bin/.., where the program looks for what --sample preloads.
 LIBDIR = $(PREFIX)/lib/memtraced
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 GENERATORDIR ?= $(PREFIX)/lib/systemd/system-generators
@@ -71,7 +71,7 @@ ARCH_OPTION := $(if $(CROSS_COMPILE),--arch $(ARCH:x86=amd64))
 
 VERSION := 0.1.0
 # The program has its own idea of where the configuration is; one that is elsewhere must be there.
-SERVICE_COMMAND = $(PREFIX)/sbin/memtraced --service$(if $(filter-out /etc,$(SYSCONFDIR)), \
+SERVICE_COMMAND = $(PREFIX)/bin/memtraced --service$(if $(filter-out /etc,$(SYSCONFDIR)), \
 	--config=$(SYSCONFDIR)/memtraced/memtraced.conf)
 PACKAGES := libbpf libelf libdw liblzma libzstd zlib json-c libprotobuf-c capstone ncursesw \
 	libmicrohttpd inih libsystemd libseccomp libcap
@@ -301,7 +301,8 @@ fuzz-programs: ## build all fuzz programs, in $(O)/fuzz
 
 .PHONY: install
 install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that is there stays
-	install -D -m 755 $(O)/memtraced $(DESTDIR)$(PREFIX)/sbin/memtraced
+	rm -f $(DESTDIR)$(PREFIX)/sbin/memtraced # of an earlier version; root's PATH has sbin first
+	install -D -m 755 $(O)/memtraced $(DESTDIR)$(PREFIX)/bin/memtraced
 	install -D -m 644 $(SAMPLE_LIB) $(DESTDIR)$(LIBDIR)/$(notdir $(SAMPLE_LIB))
 	install -D -m 644 docs/memtraced.8 $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8
 	install -D -m 644 docs/memtraced.bash \
@@ -320,7 +321,7 @@ install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that
 uninstall: ## what install wrote, but for the configuration and what the service has kept
 	rm -f $(DESTDIR)$(LIBDIR)/$(notdir $(SAMPLE_LIB))
 	[ ! -d $(DESTDIR)$(LIBDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(LIBDIR)
-	rm -f $(DESTDIR)$(PREFIX)/sbin/memtraced $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8 \
+	rm -f $(DESTDIR)$(PREFIX)/bin/memtraced $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8 \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced \
 		$(DESTDIR)$(UNITDIR)/memtraced.service $(DESTDIR)$(UNITDIR)/memtraced.socket \
 		$(DESTDIR)$(GENERATORDIR)/memtraced-generator \

@@ -168,7 +168,7 @@ SANITIZED_TESTS := tests/replay/test_hostile_recording
 
 C_FILES = $(shell find user sample bpf tests bench -name '*.[ch]' -o -name '*.cc')
 SHELL_SCRIPTS := scripts/check-arm64 scripts/check-models scripts/deps scripts/deps-bench scripts/deps-kernels scripts/deps-machine scripts/make-deb \
-	scripts/check-package scripts/check-skeletons scripts/demo scripts/check-spdx scripts/find-tool \
+	scripts/check-package scripts/check-skeletons scripts/demo scripts/check-spdx scripts/check-format scripts/find-tool \
 	tests/package/steps systemd/memtraced-generator .ci/run $(wildcard docs/memtraced.bash)
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -349,7 +349,7 @@ RUN_LINT = --status 'lint: layers' scripts/check-layers \
 	--status 'lint: licences' scripts/check-spdx \
 	--status 'lint: references' scripts/check-references \
 	--status 'lint: writers' scripts/check-writers \
-	--status 'lint: format' '$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)' \
+	--tap 'scripts/check-format $(CLANG_FORMAT)' \
 	--status 'lint: shell' 'shellcheck $(SHELL_SCRIPTS)'
 RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
 	--tap scripts/check-models \

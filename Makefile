@@ -6,6 +6,7 @@
 #   O=dir    where everything that is built goes (default: build)
 #   V=1      show the commands
 #   ASAN=1   address and undefined-behaviour sanitizers, in the product and in the unit tests
+#   WERROR=1 a warning of a compiler is an error (the checks set it; WERROR= unsets it)
 #   CC=clang another compiler for the user side; CLANG= the compiler for BPF
 #   CROSS_COMPILE=aarch64-linux-gnu-
 #            for another architecture (default O: build-arm64), with the libraries in SYSROOT=;
@@ -27,7 +28,7 @@ ARCH := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(MACHINE)))
 O ?= build$(if $(CROSS_COMPILE),-$(ARCH))
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
-# Below PREFIX/sbin/.., where the program looks for what --sample preloads.
+# Below PREFIX/bin/.., where the program looks for what --sample preloads.
 LIBDIR = $(PREFIX)/lib/memtraced
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 GENERATORDIR ?= $(PREFIX)/lib/systemd/system-generators
@@ -35,13 +36,15 @@ FUZZ_SECONDS ?= 10
 FUZZ_RUNS ?= 100000000
 FUZZ_LONG_SECONDS ?= 600
 
-CLANG ?= clang
-CLANG_FORMAT ?= clang-format
+# Asked once, and only when it is used: the first of its names that has this version (or a later one).
+find_tool = $(eval $(1) := $$(shell scripts/find-tool $(2)))$($(1))
+CLANG ?= $(call find_tool,CLANG,clang 14)
+# Debian has it where only root's PATH leads, Ubuntu beside its kernel's tools.
+BPFTOOL ?= $(call find_tool,BPFTOOL,bpftool 5.13 /usr/sbin $(wildcard /usr/lib/linux-tools/*))
+CLANG_FORMAT ?= $(call find_tool,CLANG_FORMAT,clang-format 14)
 PROTOC_C ?= protoc-c
 PKG_CONFIG ?= pkg-config
 PYTHON ?= /usr/bin/python3
-# Debian installs bpftool in a directory that only root has in its PATH.
-BPFTOOL ?= $(or $(shell PATH="$$PATH:/usr/sbin" command -v bpftool),bpftool)
 
 # What scripts/deps-kernels --arch has unpacked.
 ifneq ($(CROSS_COMPILE),)
@@ -68,10 +71,24 @@ ARCH_OPTION := $(if $(CROSS_COMPILE),--arch $(ARCH:x86=amd64))
 
 VERSION := 0.1.0
 # The program has its own idea of where the configuration is; one that is elsewhere must be there.
-SERVICE_COMMAND = $(PREFIX)/sbin/memtraced --service$(if $(filter-out /etc,$(SYSCONFDIR)), \
+SERVICE_COMMAND = $(PREFIX)/bin/memtraced --service$(if $(filter-out /etc,$(SYSCONFDIR)), \
 	--config=$(SYSCONFDIR)/memtraced/memtraced.conf)
 PACKAGES := libbpf libelf libdw liblzma libzstd zlib json-c libprotobuf-c capstone ncursesw \
 	libmicrohttpd inih libsystemd libseccomp libcap
+
+# Without them each file would fail, and for another reason. What installs them first goes on.
+NO_TOOLS_NEEDED := help lint format clean uninstall deb demo bench check check-clients deps deps-%
+ifeq ($(CROSS_COMPILE)$(filter-out 0,$(MAKELEVEL)),)
+ifneq ($(filter-out $(NO_TOOLS_NEEDED),$(or $(MAKECMDGOALS),all)),)
+MISSING := $(shell for tool in $(firstword $(CC)) $(firstword $(CXX)) $(CLANG) $(BPFTOOL) $(PROTOC_C) $(PKG_CONFIG); do \
+	command -v $$tool > /dev/null || echo $$tool; done; $(PKG_CONFIG) --print-errors --exists $(PACKAGES) 2>&1 | \
+	sed -n "s/.*[Pp]ackage '\([^']*\)'.*found.*/\1/p" | sort -u)
+ifneq ($(MISSING),)
+$(shell scripts/deps --show --for build >&2)
+$(error not found: $(MISSING); `make deps` as root installs what memtraced needs)
+endif
+endif
+endif
 
 # Asked once, and only when something is compiled: `make deps` must work before pkg-config is there.
 PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $$(shell $(PKG_CONFIG) --cflags $(PACKAGES)))$(PACKAGE_CFLAGS)
@@ -79,7 +96,9 @@ PACKAGE_LIBS = $(eval PACKAGE_LIBS := $$(shell $(PKG_CONFIG) --libs $(PACKAGES))
 
 comma := ,
 CFLAGS ?= -O2 -g
-WARNINGS := -Wall -Wextra -Werror
+# The checks have WERROR: a compiler newer than the source must not stop those who only build it.
+ERRORS = $(if $(WERROR),-Werror)
+WARNINGS = -Wall -Wextra $(ERRORS)
 # With what sanitizers put in, gcc warns of paths that the code does not have: these stop no build.
 SANITIZE := $(if $(filter 1,$(ASAN)),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer -Wno-error)
 # Fuzz programs: coverage and sanitizers; an undefined operation ends the program like a bad access.
@@ -95,11 +114,11 @@ ALL_LIBS = $(PACKAGE_LIBS) -liberty -lm $(LDLIBS)
 ALLOCATOR = $(if $(SANITIZE),,-l:libjemalloc.a -lstdc++ -lm)
 
 # Where it was built is no part of what lines of source are called in it.
-BPF_CFLAGS := -target bpf -g -O2 -mcpu=v3 -Wall -Werror -D__TARGET_ARCH_$(ARCH) \
+BPF_CFLAGS = -target bpf -g -O2 -mcpu=v3 -Wall $(ERRORS) -D__TARGET_ARCH_$(ARCH) \
 	-ffile-prefix-map=$(CURDIR)=. -Ivmlinux -Ivmlinux/$(ARCH) -Ibpf
 
 # Targets are ordinary programs: unoptimised enough that no malloc/free pair is optimised away.
-TARGET_CFLAGS := $(CROSS_FLAGS) -O1 -g -fno-builtin -fno-omit-frame-pointer -Wall -Wextra -Werror -D_GNU_SOURCE -I.
+TARGET_CFLAGS = $(CROSS_FLAGS) -O1 -g -fno-builtin -fno-omit-frame-pointer $(WARNINGS) -D_GNU_SOURCE -I.
 
 # --- what there is -----------------------------------------------------------------------------
 
@@ -149,7 +168,7 @@ SANITIZED_TESTS := tests/replay/test_hostile_recording
 
 C_FILES = $(shell find user sample bpf tests bench -name '*.[ch]' -o -name '*.cc')
 SHELL_SCRIPTS := scripts/check-arm64 scripts/check-models scripts/deps scripts/deps-bench scripts/deps-kernels scripts/deps-machine scripts/make-deb \
-	scripts/check-package scripts/check-skeletons scripts/demo scripts/check-spdx \
+	scripts/check-package scripts/check-skeletons scripts/demo scripts/check-spdx scripts/check-format scripts/find-tool \
 	tests/package/steps systemd/memtraced-generator .ci/run $(wildcard docs/memtraced.bash)
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -171,9 +190,18 @@ all: $(O)/memtraced $(O)/libmemtraced-sample.so ## the product, $(O)/memtraced
 .DEFAULT_GOAL := all
 
 .PHONY: deps
-deps: ## install what is missing to build and to test (Debian packages, root)
-	$(Q)scripts/deps
+deps: ## install what is missing to build and for the demo (Debian packages, root)
+	$(Q)scripts/deps --for build,demo
 	$(if $(CROSS_COMPILE),$(Q)scripts/deps $(CROSS_COMPILE:%-=gcc-%) $(CROSS_COMPILE:%-=g++-%))
+
+.PHONY: deps-test
+deps-test: deps ## the same, and what make check needs
+	$(Q)scripts/deps --for test
+
+.PHONY: deps-clients
+deps-clients: deps-test ## the same, and viewers and browsers, for make check-clients
+	$(Q)scripts/deps --for clients
+	$(Q)scripts/deps-viewers || true # a skip says so
 
 .PHONY: deps-kernels
 deps-kernels: ## fetch qemu and other kernels for check-kernels, into a cache outside the tree
@@ -189,7 +217,7 @@ demo: deps ## install, build, trace a real program and show its table (root)
 
 # Other kernels are fetched meanwhile; what cannot be had is skipped, with the reason.
 .PHONY: check
-check: deps ## everything that CI runs: lint, unit, replay and live tests, other kernels (root)
+check: deps-test ## everything that CI runs: lint, unit, replay and live tests, other kernels (root)
 	$(Q)mkdir -p $(O); scripts/deps-kernels > $(O)/deps-kernels.log 2>&1 & \
 		$(MAKE) $(ALL_CPUS) --no-print-directory all check-programs targets fuzz-programs; result=$$?; \
 		wait; cat $(O)/deps-kernels.log; exit $$result
@@ -211,6 +239,15 @@ check-fast: all check-programs targets ## before a commit: lint, unit tests, liv
 check-live: all targets ## the daemon against real programs on this kernel (root)
 	$(Q)scripts/run-tests $(RUN_LIVE)
 
+# What shows our formats: these tests alone need viewers and browsers, and are skipped without them.
+CLIENT_AREAS = $(patsubst tests/live/test_%.py,%,$(shell \
+	grep -l -E '^(import|from) (browser|clients|window)' tests/live/test_*.py))
+
+.PHONY: check-clients
+check-clients: deps-clients ## what viewers and browsers show of our formats (root)
+	$(Q)$(MAKE) $(ALL_CPUS) --no-print-directory all check-programs targets
+	$(Q)scripts/run-tests --tap '$(PYTHON) tests/live/run.py --build $(O) --areas $(CLIENT_AREAS)'
+
 .PHONY: check-attacks
 check-attacks: all targets ## attacks by hostile users and hostile targets, a part of check-live (root)
 	$(Q)scripts/run-tests $(RUN_ATTACKS)
@@ -225,7 +262,7 @@ PROGRAM_PACKAGES := clang default-jdk-headless erlang-base ffmpeg ghc nodejs oca
 .PHONY: check-long
 check-long: all targets fuzz-programs ## live tests at full size (100 kills), all on all kernels; on arm64; fuzzing (root)
 	$(Q)scripts/deps-kernels || true # as in check
-	$(Q)scripts/deps-viewers || true # a skip says so
+	$(Q)scripts/deps --for test,clients && scripts/deps-viewers || true # a skip says so
 	$(Q)scripts/deps $(PROGRAM_PACKAGES) || true # the same
 	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE) $(RUN_PACKAGE) $(RUN_KERNELS_LONG) $(RUN_SUSPEND) \
 		$(RUN_ARM64) $(RUN_FUZZ_LONG)
@@ -264,7 +301,8 @@ fuzz-programs: ## build all fuzz programs, in $(O)/fuzz
 
 .PHONY: install
 install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that is there stays
-	install -D -m 755 $(O)/memtraced $(DESTDIR)$(PREFIX)/sbin/memtraced
+	rm -f $(DESTDIR)$(PREFIX)/sbin/memtraced # of an earlier version; root's PATH has sbin first
+	install -D -m 755 $(O)/memtraced $(DESTDIR)$(PREFIX)/bin/memtraced
 	install -D -m 644 $(SAMPLE_LIB) $(DESTDIR)$(LIBDIR)/$(notdir $(SAMPLE_LIB))
 	install -D -m 644 docs/memtraced.8 $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8
 	install -D -m 644 docs/memtraced.bash \
@@ -283,7 +321,7 @@ install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that
 uninstall: ## what install wrote, but for the configuration and what the service has kept
 	rm -f $(DESTDIR)$(LIBDIR)/$(notdir $(SAMPLE_LIB))
 	[ ! -d $(DESTDIR)$(LIBDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(LIBDIR)
-	rm -f $(DESTDIR)$(PREFIX)/sbin/memtraced $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8 \
+	rm -f $(DESTDIR)$(PREFIX)/bin/memtraced $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8 \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced \
 		$(DESTDIR)$(UNITDIR)/memtraced.service $(DESTDIR)$(UNITDIR)/memtraced.socket \
 		$(DESTDIR)$(GENERATORDIR)/memtraced-generator \
@@ -299,6 +337,11 @@ deb: ## the Debian package, in $(O)/deb; no root needed where debhelper is insta
 clean: ## remove $(O)
 	rm -rf $(O)
 
+# --- how the checks build ----------------------------------------------------------------------
+
+check check-unit check-fast check-live check-attacks check-clients check-package check-long \
+check-kernels check-programs targets fuzz-programs: export WERROR ?= 1
+
 # --- how the checks run ------------------------------------------------------------------------
 
 RUN_LINT = --status 'lint: layers' scripts/check-layers \
@@ -306,7 +349,7 @@ RUN_LINT = --status 'lint: layers' scripts/check-layers \
 	--status 'lint: licences' scripts/check-spdx \
 	--status 'lint: references' scripts/check-references \
 	--status 'lint: writers' scripts/check-writers \
-	--status 'lint: format' '$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)' \
+	--tap 'scripts/check-format $(CLANG_FORMAT)' \
 	--status 'lint: shell' 'shellcheck $(SHELL_SCRIPTS)'
 RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
 	--tap scripts/check-models \
@@ -404,14 +447,15 @@ $(O)/syscall_names.h: $(O)/.flags
 			printf "\t[%s] = \"%s\",\n", $$2, substr($$2, 6); n++ } \
 		END { print "};"; exit !n }' > $@
 
-# Rewritten only when it says something else, so that what depends on it is rebuilt then.
+# Rewritten only when it says something else, so that what depends on it is rebuilt then. Whether a
+# warning is an error makes no other object.
 define write_if_changed
 @mkdir -p $(O)
 @printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' > $@
 endef
 
 $(O)/.flags: FORCE
-	$(call write_if_changed,$(CC) $(ALL_CFLAGS))
+	$(call write_if_changed,$(CC) $(filter-out -Werror,$(ALL_CFLAGS)))
 
 # No flag: another version concerns the few files that say it.
 hash := \#

@@ -4,7 +4,7 @@
 # pointers where the compiler leaves them out.
 
 BENCH_DIR := $(O)/bench/workloads
-BENCH_CFLAGS := -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE
+BENCH_CFLAGS = -O2 -g $(WARNINGS) -D_GNU_SOURCE
 BENCH_PROGRAMS := $(patsubst %,$(BENCH_DIR)/%,\
 	timed pairs stress stamp syscalls blocks processes sites libs rows large yardstick)
 BENCH_PROGRAMS += $(BENCH_DIR)/interpose.so

@@ -73,7 +73,7 @@ def a_pod_finds_everything_where_it_looks():
     for path in ("/tmp", cache):
         assert "emptyDir" in volumes[mounts[path]["name"]], path
     entry = re.search(r"^ENTRYPOINT (.*)", read("deploy", "Containerfile"), re.M).group(1)
-    assert " ".join(json.loads(entry)) == "/usr/sbin/memtraced --service", entry
+    assert " ".join(json.loads(entry)) == "/usr/bin/memtraced --service", entry
     # Room for the largest trace, and as much for the rest.
     trace = re.search(r"^#memory_limit = (\d+)M$", read("systemd", "memtraced.conf"), re.M).group(1)
     limit = re.fullmatch(r"(\d+)Gi", container["resources"]["limits"]["memory"]).group(1)

@@ -225,14 +225,14 @@ def who_is_not_root_installs_and_uninstalls_elsewhere():
         config = "opt/memtraced/etc/memtraced/memtraced.conf"
         share = "opt/memtraced/share"
         written = sorted([
-            config, "generators/memtraced-generator", "opt/memtraced/sbin/memtraced",
+            config, "generators/memtraced-generator", "opt/memtraced/bin/memtraced",
             "opt/memtraced/lib/memtraced/libmemtraced-sample.so",
             f"{share}/bash-completion/completions/memtraced",
             f"{share}/doc/memtraced/memtraced.conf", f"{share}/man/man8/memtraced.8",
             "units/memtraced.service", "units/memtraced.socket"])
         assert files_below(folder) == written, files_below(folder)
         with open(f"{folder}/units/memtraced.service", encoding="ascii") as file:
-            assert f"\nExecStart=/opt/memtraced/sbin/memtraced --service --config=/{config}\n" \
+            assert f"\nExecStart=/opt/memtraced/bin/memtraced --service --config=/{config}\n" \
                 in file.read()
         make("uninstall", *places, user=NOBODY, group=NOBODY)
         assert files_below(folder) == [config], files_below(folder)
@@ -245,9 +245,14 @@ def it_is_installed_whole_and_well_confined():
         def install():
             make("install", f"DESTDIR={folder}", "PREFIX=/usr")
 
+        # Version 0.1.0 was there, before bin in root's PATH.
+        os.makedirs(f"{folder}/usr/sbin")
+        with open(f"{folder}/usr/sbin/memtraced", "wb"):
+            pass
         install()
+        assert os.listdir(f"{folder}/usr/sbin") == []
         config = f"{folder}/etc/memtraced/memtraced.conf"
-        for path in ("sbin/memtraced", "share/man/man8/memtraced.8",
+        for path in ("bin/memtraced", "share/man/man8/memtraced.8",
                      "share/bash-completion/completions/memtraced",
                      "lib/systemd/system/memtraced.service", "lib/systemd/system/memtraced.socket",
                      "lib/systemd/system-generators/memtraced-generator"):
@@ -260,7 +265,7 @@ def it_is_installed_whole_and_well_confined():
         assert text.endswith("# mine\n"), "a configuration was overwritten"
         unit = f"{folder}/usr/lib/systemd/system/memtraced.service"
         with open(unit, encoding="ascii") as file:
-            assert "\nExecStart=/usr/sbin/memtraced --service\n" in file.read()
+            assert "\nExecStart=/usr/bin/memtraced --service\n" in file.read()
         done = run(["systemd-analyze", "security", "--offline=true", "--threshold=28", unit])
         assert done.returncode == 0, done.stdout[-200:] + done.stderr
         # Each line that is commented out is one that could stand there.

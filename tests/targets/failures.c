@@ -20,11 +20,11 @@ int main(int argc, char **argv)
 		CHECK(!reallocarray(block, opaque(SIZE_MAX / 2), 3));
 		CHECK(!reallocarray(block, opaque(SIZE_MAX / 16), 8));
 		free(NULL);
-		empty = malloc(0);
+		empty = malloc(opaque(0));
 		CHECK(empty);
 		if (i % 2)
 			free(empty);
-		empty = calloc(0, 8);
+		empty = calloc(opaque(0), 8);
 		CHECK(empty);
 		free(empty);
 		CHECK(!realloc(malloc(10), 0));

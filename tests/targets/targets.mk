@@ -27,7 +27,7 @@ RUSTC := $(if $(CROSS_COMPILE),,$(shell command -v rustc))
 
 # One of families.c for each allocator that is installed: its flags. A second word of jemalloc's
 # static library is renamed to: as Rust's crate and others build it, beside the C library's malloc.
-has_lib = $(filter /%,$(shell $(CC) -print-file-name=$(1)))
+has_lib = $(filter /%,$(shell $(CC) -print-file-name=$(1) 2>/dev/null))
 FAMILIES := glibc glibc-static glibc-static-pie \
 	$(if $(CROSS_COMPILE),,$(if $(shell command -v musl-gcc),musl musl-static)) \
 	$(if $(call has_lib,libjemalloc.a),jemalloc jemalloc-static jemalloc-je jemalloc-rjem) \
@@ -58,7 +58,7 @@ TARGET_FAMILIES := $(FAMILIES:%=$(TARGETS_DIR)/families-%)
 UNWINDING := $(if $(filter x86,$(ARCH)),unwinding unwinding-o0 unwinding-o3 unwinding-lto \
 	unwinding-realign unwinding-avx unwinding-static)
 UNWINDING_MUSL := $(if $(filter x86,$(ARCH)),unwinding-musl)
-UNWINDING_CFLAGS := $(filter-out -O1 -fno-omit-frame-pointer,$(TARGET_CFLAGS))
+UNWINDING_CFLAGS = $(filter-out -O1 -fno-omit-frame-pointer,$(TARGET_CFLAGS))
 TARGET_OTHERS += $(patsubst %,$(TARGETS_DIR)/%,$(UNWINDING) $(UNWINDING_MUSL))
 
 # What memcheck and memtraced must agree on. Not optimised, so that words are where they are written
@@ -67,7 +67,7 @@ LEAKS_DIR := $(TARGETS_DIR)/leaks
 LEAKS := $(patsubst tests/targets/leaks/%,$(LEAKS_DIR)/%,$(basename \
 	$(filter-out %/library_plugin.c,$(wildcard tests/targets/leaks/*.c tests/targets/leaks/*.cc)))) \
 	$(LEAKS_DIR)/libleaks_a.so $(LEAKS_DIR)/libleaks_b.so
-LEAKS_CFLAGS := $(filter-out -O1 -fno-builtin,$(TARGET_CFLAGS)) -O0 -fno-builtin -Wno-unused-function
+LEAKS_CFLAGS = $(filter-out -O1 -fno-builtin,$(TARGET_CFLAGS)) -O0 -fno-builtin -Wno-unused-function
 # Not among those: memcheck does not see the allocator of what is linked statically.
 LEAKS_STATIC := $(if $(CROSS_COMPILE),,$(TARGETS_DIR)/shapes-static $(TARGETS_DIR)/shapes-static-pie)
 TARGET_OTHERS += $(LEAKS) $(LEAKS_STATIC)
@@ -289,7 +289,7 @@ $(patsubst %,$(TARGETS_DIR)/%,bad_alloc exceptions own_operators throwing): $(TA
 	$(Q)$(CXX) $(TARGET_CFLAGS) -std=gnu++17 -o $@ $< -pthread
 
 # As distributions build: optimised, without frame pointers.
-FRAMES_CFLAGS := -O2 -g -fno-builtin -fomit-frame-pointer -Wall -Wextra -Werror -D_GNU_SOURCE -I.
+FRAMES_CFLAGS = -O2 -g -fno-builtin -fomit-frame-pointer $(WARNINGS) -D_GNU_SOURCE -I.
 
 $(TARGETS_DIR)/frames: tests/targets/frames.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)

@@ -143,8 +143,9 @@ static void classify_flow(const cs_insn *cs, struct insn *insn)
 			insn->target_kind = INSN_TARGET_COMPUTED;
 			return;
 		}
-		if ((word & 0xff000000) == 0xd4000000 && (word & 0x1f) != 1)
-			insn->flow = INSN_TRAP; /* brk, hlt; not svc */
+		/* udf, which capstone 4 does not know; brk, hlt; not svc */
+		if (word >> 16 == 0 || ((word & 0xff000000) == 0xd4000000 && (word & 0x1f) != 1))
+			insn->flow = INSN_TRAP;
 		return;
 	}
 	classify_target(cs, insn);

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#if CS_API_MAJOR < 5
+#define X86_INS_UD1 X86_INS_UD2B /* the older name */
+#endif
+
 /*
  * Instructions whose whole effect on general registers is on their first operand. What is not
  * listed is taken to write anything, so that a gap in capstone's tables costs speed, not truth.
@@ -139,7 +143,7 @@ static void classify_flow(const cs_insn *cs, struct insn *insn)
 		return;
 	case X86_INS_UD0:
 	case X86_INS_UD2:
-	case X86_INS_UD2B:
+	case X86_INS_UD1:
 	case X86_INS_HLT:
 	case X86_INS_INT3:
 		insn->flow = INSN_TRAP;

@@ -354,8 +354,8 @@ static int send_request(struct worker *worker, const struct strbuf *request, con
 }
 
 /* 0 or negative errno; -EOWNERDEAD: nobody was asked, or died of it. */
-static int call_once(struct worker *worker, const struct strbuf *request, const int *fds,
-		     size_t n_fds, struct strbuf *answer)
+static int try_call(struct worker *worker, const struct strbuf *request, const int *fds,
+		    size_t n_fds, struct strbuf *answer)
 {
 	struct file_version file;
 	bool is_file = n_fds > 0 && file_version_read(fds[0], &file) == 0;
@@ -386,12 +386,12 @@ static int call_process(struct worker *worker, const struct strbuf *request, con
 	int r = start_for(worker, fds, n_fds);
 
 	if (r == 0)
-		r = call_once(worker, request, fds, n_fds, answer);
+		r = try_call(worker, request, fds, n_fds, answer);
 	if (r != -EOWNERDEAD)
 		return r;
 	r = start_for(worker, fds, n_fds);
 	if (r == 0)
-		r = call_once(worker, request, fds, n_fds, answer);
+		r = try_call(worker, request, fds, n_fds, answer);
 	return r == -EOWNERDEAD ? -EAGAIN : r;
 }
 

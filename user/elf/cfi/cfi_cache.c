@@ -20,7 +20,7 @@
 #define VERSION 9
 #define CONTENT_BYTES (1UL << 20)
 
-static const char magic[8] = "MTUNWIND";
+static const char magic[8] = { 'M', 'T', 'U', 'N', 'W', 'I', 'N', 'D' };
 
 struct header {
 	char magic[sizeof(magic)];

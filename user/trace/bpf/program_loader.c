@@ -64,7 +64,7 @@ static void loading_free(struct loading *loading)
 }
 DEFINE_CLEANUP(struct loading, loading_free)
 
-static int load_program(const struct loading *loading, const struct bpf_prog_load_opts *opts)
+static int load_program(const struct loading *loading, struct bpf_prog_load_opts *opts)
 {
 	return bpf_prog_load(bpf_program__type(loading->program),
 			     bpf_program__name(loading->program), "GPL", loading->insns,

@@ -240,18 +240,34 @@ class Lines:
                 return line[len(start):].strip()
 
 
+LAST_LINES = 10
+
+
+def show_last_lines(name, file):
+    said = os.pread(file.fileno(), 1 << 20, 0)  # whoever writes it shares its position
+    for line in said.decode(errors="replace").splitlines()[-LAST_LINES:]:
+        print(f"# {name}: {line}")
+
+
 @contextlib.contextmanager
 def started(command, **how):
-    """A running process, killed at the end if it still runs; .lines reads its stdout."""
+    """A running process, killed at the end if it still runs; .lines reads its stdout. What it says
+    on stderr is shown if the test fails."""
+    said = None if "stderr" in how else tempfile.TemporaryFile()
     how.setdefault("stdin", subprocess.PIPE)
     how.setdefault("stdout", subprocess.PIPE)
-    how.setdefault("stderr", subprocess.DEVNULL)
-    process = subprocess.Popen(command, **how)
+    process = subprocess.Popen(command, **{"stderr": said, **how})
     if process.stdout:
         process.lines = Lines(process.stdout)
     try:
         yield process
+    except BaseException:
+        if said:
+            show_last_lines(os.path.basename(command[0]), said)
+        raise
     finally:
+        if said:
+            said.close()
         if process.poll() is None:
             process.kill()
         process.wait()

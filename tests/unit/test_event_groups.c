@@ -38,7 +38,8 @@ static void check(struct fixture *f, enum group_by by, const struct expected *ex
 {
 	struct event_groups groups;
 
-	assert_int_equal(event_groups_make(view_event(fixture_view(f, NULL), 0), by, &groups), 0);
+	assert_int_equal(
+		event_groups_make(view_event(fixture_view(f, NULL), 0), by, false, &groups), 0);
 	for (size_t i = 0; i < groups.n; i++, expected++) {
 		assert_non_null(expected->name);
 		assert_string_equal(groups.groups[i].name, expected->name);

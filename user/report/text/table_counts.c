@@ -359,7 +359,7 @@ static int flat_profile(struct table *t, const struct view_event *event)
 	enum group_by by = view_opts(t->view)->group_by;
 	uint64_t all = view_event_total(event);
 	struct event_groups groups;
-	int r = event_groups_make(event, by, &groups);
+	int r = event_groups_make(event, by, view_opts(t->view)->full_names, &groups);
 	size_t n_shown = table_shown(t, groups.n);
 
 	event_head(t, event);
@@ -373,7 +373,10 @@ static int flat_profile(struct table *t, const struct view_event *event)
 			    100.0 * (double)group->total / (double)(all + !all));
 		value_cell(t, event, group->total);
 		strbuf_adds(&t->out, "  ");
-		text_fit(&t->out, group->name, view_opts(t->view)->width - 41);
+		if (by == GROUP_BY_FUNCTION)
+			text_fit_function(&t->out, group->name, view_opts(t->view)->width - 41);
+		else
+			text_fit(&t->out, group->name, view_opts(t->view)->width - 41);
 		strbuf_addch(&t->out, '\n');
 	}
 	if (r == 0 && groups.n > n_shown)

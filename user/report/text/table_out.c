@@ -179,7 +179,10 @@ static void frame_line(struct table *t, const struct view_frame *frame, bool is_
 	if (where_width > width / 2)
 		where_width = width / 2;
 	strbuf_adds(&t->out, is_name ? "    > " : "      ");
-	text_fit(&t->out, strbuf_str(&name), width - where_width);
+	if (frame->function && !view_opts(t->view)->full_names)
+		text_fit_function(&t->out, strbuf_str(&name), width - where_width);
+	else
+		text_fit(&t->out, strbuf_str(&name), width - where_width);
 	text_fit(&t->out, strbuf_str(&where), where_width < 3 ? 3 : where_width);
 	strbuf_addch(&t->out, '\n');
 	if (strbuf_error(&name) < 0 || strbuf_error(&where) < 0)

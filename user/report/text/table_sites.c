@@ -293,7 +293,10 @@ static void group_line(struct table *t, const struct site_group *group)
 	add_cell(&t->out, at_least, format_count((int64_t)group->allocs, number), 8);
 	add_cell(&t->out, "", format_count((int64_t)group->n_sites, number), 7);
 	strbuf_adds(&t->out, "  ");
-	text_fit(&t->out, name, columns);
+	if (view_opts(t->view)->group_by == GROUP_BY_FUNCTION)
+		text_fit_function(&t->out, name, columns);
+	else
+		text_fit(&t->out, name, columns);
 	strbuf_addch(&t->out, '\n');
 	if (group->estimate.interval)
 		margins_line(t, &group->estimate);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/text/text.h"
 
+#include "symbol/function_name.h"
+
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -124,6 +126,23 @@ void text_fit(struct strbuf *out, const char *s, size_t columns)
 	}
 	if (strbuf_error(&clean) < 0)
 		out->error = strbuf_error(&clean);
+}
+
+void text_fit_function(struct strbuf *out, const char *name, size_t columns)
+{
+	struct function_name part = function_name_of(name);
+	const char *behind = part.start + part.len;
+	_cleanup_strbuf_ struct strbuf bare = { 0 };
+
+	if (*behind != '(' || text_columns(name) <= columns) {
+		text_fit(out, name, columns);
+		return;
+	}
+	strbuf_add(&bare, name, (size_t)(behind - name));
+	strbuf_adds(&bare, "(" ELLIPSIS ")");
+	text_fit(out, strbuf_str(&bare), columns);
+	if (strbuf_error(&bare) < 0)
+		out->error = strbuf_error(&bare);
 }
 
 void text_clip(struct strbuf *out, const char *s, size_t columns)

@@ -28,7 +28,10 @@ size_t text_columns(const char *s);
 /* Escaped text in at most `columns` (>= 3): what is too long loses its middle to an ellipsis. */
 void text_fit(struct strbuf *out, const char *s, size_t columns);
 
-/* The same, but what is too long loses its end; any number of columns. */
+/* The same of a function, which loses its parameters first: "ns::f(…)". */
+void text_fit_function(struct strbuf *out, const char *name, size_t columns);
+
+/* As text_fit, but what is too long loses its end; any number of columns. */
 void text_clip(struct strbuf *out, const char *s, size_t columns);
 
 /* Breaks escaped text at spaces into lines of at most `columns`, all but the first indented. */

@@ -11,6 +11,8 @@
 #include <string.h>
 
 struct grouping {
+	enum group_by by;
+	bool full;
 	struct interns *names;
 	VEC(struct event_group) groups; /* of the names, by their numbers */
 	struct strbuf name;
@@ -54,12 +56,13 @@ static int add(struct grouping *g, size_t index, uint64_t value, bool is_self)
 	return 0;
 }
 
-static void name_frame(struct strbuf *name, const struct view_frame *frame, enum group_by by)
+static void name_frame(const struct grouping *g, struct strbuf *name,
+		       const struct view_frame *frame)
 {
-	const char *text = by == GROUP_BY_FILE ? frame->file : frame->place->object;
+	const char *text = g->by == GROUP_BY_FILE ? frame->file : frame->place->object;
 
-	if (by == GROUP_BY_FUNCTION)
-		view_frame_name(frame, name);
+	if (g->by == GROUP_BY_FUNCTION)
+		view_frame_short_name(frame, g->full, name);
 	else
 		strbuf_adds(name, text ? text : "(not known)");
 }
@@ -71,8 +74,7 @@ static void name_process(struct strbuf *name, const struct model_process *image)
 		strbuf_addf(name, " (pid %" PRIu32 ")", image->pid);
 }
 
-static int add_stack(struct grouping *g, const struct view_event *event, size_t index,
-		     enum group_by by)
+static int add_stack(struct grouping *g, const struct view_event *event, size_t index)
 {
 	const struct view_event_stack *stack = &event->stacks[index];
 	uint64_t value = view_event_value(event, stack);
@@ -81,16 +83,16 @@ static int add_stack(struct grouping *g, const struct view_event *event, size_t 
 	bool is_self = true;
 	int r = 0;
 
-	while (r == 0 && by != GROUP_BY_PROCESS && view_frames_next(&it, &frame)) {
+	while (r == 0 && g->by != GROUP_BY_PROCESS && view_frames_next(&it, &frame)) {
 		strbuf_reset(&g->name);
-		name_frame(&g->name, &frame, by);
+		name_frame(g, &g->name, &frame);
 		r = add(g, index, value, is_self);
 		is_self = false;
 	}
 	if (r < 0 || !is_self)
 		return r;
 	strbuf_reset(&g->name);
-	if (by == GROUP_BY_PROCESS)
+	if (g->by == GROUP_BY_PROCESS)
 		name_process(&g->name, stack->image);
 	else
 		strbuf_adds(&g->name, "(no stack)");
@@ -108,14 +110,14 @@ static int compare(const void *item_a, const void *item_b)
 	return strcmp(a->name, b->name);
 }
 
-int event_groups_make(const struct view_event *event, enum group_by by,
+int event_groups_make(const struct view_event *event, enum group_by by, bool full,
 		      struct event_groups *ret_groups)
 {
-	struct grouping g = { 0 };
+	struct grouping g = { .by = by, .full = full };
 	int r = interns_new(&g.names);
 
 	for (size_t i = 0; r == 0 && i < event->n_stacks; i++)
-		r = add_stack(&g, event, i, by);
+		r = add_stack(&g, event, i);
 	if (g.groups.len > 0)
 		qsort(g.groups.data, g.groups.len, sizeof(g.groups.data[0]), compare);
 	*ret_groups = (struct event_groups){ g.groups.data, g.groups.len };

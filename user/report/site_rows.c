@@ -14,6 +14,8 @@
 
 /* Names are cut when they are shown; those of templates can have kilobytes. */
 #define NAME_COLUMNS 200
+/* Of its function, so that there is room for the line of its source. */
+#define FUNCTION_COLUMNS 48
 #define MARGIN_COLUMNS 11
 
 static const struct {
@@ -26,7 +28,9 @@ static const struct {
 	[SITE_ALLOCS] = { "ALLOCS", 8, true }, [SITE_PEAK] = { "PEAK", 11, false },
 };
 
-static void frame_text(const struct view_frame *frame, bool full, struct strbuf *out)
+/* The function in at most so many columns, unless its full name is asked for. */
+static void frame_text(const struct view_frame *frame, bool full, size_t columns,
+		       struct strbuf *out)
 {
 	const struct view_place *place = frame->place;
 
@@ -34,7 +38,10 @@ static void frame_text(const struct view_frame *frame, bool full, struct strbuf 
 		_cleanup_strbuf_ struct strbuf name = { 0 };
 
 		view_frame_short_name(frame, full, &name);
-		escape_text(out, strbuf_str(&name));
+		if (full)
+			escape_text(out, strbuf_str(&name));
+		else
+			text_fit_function(out, strbuf_str(&name), columns);
 		if (strbuf_error(&name) < 0)
 			out->error = strbuf_error(&name);
 	} else if (place->object) {
@@ -96,7 +103,7 @@ static char *name_of(const struct view_site *site, bool full)
 	bool found = view_stack_name(&site->stack, &frame);
 
 	if (found)
-		frame_text(&frame, full, &whole);
+		frame_text(&frame, full, FUNCTION_COLUMNS, &whole);
 	text_fit(&name, found ? strbuf_str(&whole) : "(no stack)", NAME_COLUMNS);
 	if (site->class == VIEW_MMAP)
 		strbuf_adds(&name, " [mmap]");
@@ -354,7 +361,7 @@ bool site_stack_lines(const struct view *view, uint32_t image, uint64_t id, stru
 	if (site->estimate.interval)
 		add_estimate(out, site);
 	while (view_frames_next(&it, &frame)) {
-		frame_text(&frame, view_opts(view)->full_names, out);
+		frame_text(&frame, view_opts(view)->full_names, NAME_COLUMNS, out);
 		strbuf_addch(out, '\n');
 	}
 	if (site->stack.lost)

@@ -21,7 +21,10 @@ struct event_groups {
 	size_t n;
 };
 
-/* `by` is options_groups_stacks(); full: as in report_opts. 0 or -ENOMEM; released in both cases. */
+/*
+ * `by` is options_groups_stacks(); full: names, as in report_opts. 0 or -ENOMEM; released in both
+ * cases.
+ */
 int event_groups_make(const struct view_event *event, enum group_by by, bool full,
 		      struct event_groups *ret_groups);
 void event_groups_done(struct event_groups *groups);

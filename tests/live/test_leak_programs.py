@@ -145,7 +145,7 @@ blocks are compared, and memtraced's command has memcheck's environment.
 By place (the two functions that call the allocator):
 
 - *stale*: what memcheck calls possibly lost or lost is held here, by a word that nobody has set
-  since its memory was handed out (README.md, "What was ever set is not known")
+  since its memory was handed out (docs/guide/leaks.md, "What was ever set is not known")
 - *worse*: the contrary; none, but where two runs differ anyway
 - *other*: not the same blocks or sizes in both runs
 

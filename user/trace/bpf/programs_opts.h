@@ -20,7 +20,7 @@ struct target_rule {
 	const struct abi_names *names; /* borrowed; NULL: of all names */
 };
 
-/* How probes are attached; see README.md. Order: best first. */
+/* How probes are attached; see docs/guide/requirements.md. Order: best first. */
 enum attach_path {
 	ATTACH_PATH_SESSION, /* one uprobe-multi session link: entry and return in one program */
 	ATTACH_PATH_MULTI,   /* uprobe-multi links, one for entries, one for returns */

@@ -34,7 +34,7 @@ void kernel_limits(const struct kernel_found *found, struct strbuf *out)
 		{ lacks(features, FEATURE_UPROBE_MULTI) && lacks(features, FEATURE_UPROBE_SESSION),
 		  "probes are perf events" },
 		{ old, "each has a program of its own; hash maps stand for atomic operations" },
-		/* README's limits: what --unwind=fp is asked to do, too */
+		/* docs/guide/limits.md: what --unwind=fp is asked to do, too */
 		{ old || found->unwind_refused,
 		  "calls after a jump out of an allocator may be taken for its own" },
 		{ lacks(features, FEATURE_URETPROBE_SECCOMP),

@@ -8,7 +8,7 @@ import os
 import re
 import time
 
-from lib import run
+from lib import GONE, run
 
 
 def bpf_list(kind):
@@ -34,7 +34,8 @@ def traced_calls(pid):
     ids = {entry["prog_id"] for entry in bpf_list("perf") if entry["pid"] == pid}
     # Since Linux 5.15 these are links, of which bpftool does not tell where they lead.
     for path in glob.glob(f"/proc/{pid}/fdinfo/*"):
-        with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as info:
+        found = None
+        with contextlib.suppress(*GONE), open(path, encoding="utf-8") as info:
             found = re.search(r"^link_type:\s*perf\n(?:.*\n)*?prog_id:\s*(\d+)$", info.read(), re.M)
         ids |= {int(found[1])} if found else set()
     return {names.get(i) for i in ids} & CALL_PROGRAMS

@@ -33,6 +33,9 @@ EXACT_KEYS = ("allocs", "frees", "failed", "bytes", "live_bytes", "live_blocks",
 SERIAL_KEYS = EXACT_KEYS + ("peak_bytes", "temporary")
 
 
+GONE = (FileNotFoundError, ProcessLookupError)  # what reading /proc raises of what has ended
+
+
 class Place:
     """Where things are; run.py fills it in."""
     build = os.path.join(ROOT, "build")

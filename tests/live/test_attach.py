@@ -11,10 +11,10 @@ import sys
 
 import schema
 
-from lib import (ATTACH_PATHS, Counts, attach_option, attached, brief, counting, eventually, exact,
-                 descendants, load_report, memtraced, need_program, need_root, process_state,
-                 read_counts, run, run_memtraced, same, scaled, scratch, send_line, started, target,
-                 test)
+from lib import (ATTACH_PATHS, GONE, Counts, attach_option, attached, brief, counting, eventually,
+                 exact, descendants, load_report, memtraced, need_program, need_root,
+                 process_state, read_counts, run, run_memtraced, same, scaled, scratch, send_line,
+                 started, target, test)
 from tracees import PTRACE_SEIZE, ptrace
 
 EACH_PATH = sorted(ATTACH_PATHS)
@@ -271,7 +271,7 @@ def waits_for(pid, number):
     for a moment before."""
     masks = []
     for path in (f"/proc/{pid}/status", *glob.glob(f"/proc/{pid}/fdinfo/*")):
-        with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
+        with contextlib.suppress(*GONE), open(path, encoding="utf-8") as file:
             masks += re.findall(r"^(SigBlk|sigmask):\s*([0-9a-f]+)$", file.read(), re.M)
     return {name for name, mask in masks if int(mask, 16) >> (number - 1) & 1} == {
         "SigBlk", "sigmask"}

@@ -7,9 +7,9 @@ import time
 
 import schema
 
-from lib import (blocks_lost, counting, exact, heap_sites, load_report, memtraced, need_kernel,
-                 need_long, need_root, need_speed, read_counts, scaled, scratch, started, target,
-                 test, trace, with_function)
+from lib import (GONE, blocks_lost, counting, exact, heap_sites, load_report, memtraced,
+                 need_kernel, need_long, need_root, need_speed, read_counts, scaled, scratch,
+                 started, target, test, trace, with_function)
 
 MIB = 1 << 20
 
@@ -22,7 +22,7 @@ def maps_bytes(pid):
         try:
             with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
                 found = dict(re.findall(r"^(map_id|memlock):\s*(\d+)$", file.read(), re.M))
-        except FileNotFoundError:
+        except GONE:
             continue
         if len(found) == 2:
             sizes[found["map_id"]] = int(found["memlock"])

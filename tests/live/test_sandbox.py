@@ -14,9 +14,9 @@ import termios
 from collections import Counter
 
 from cgroups import cgroup, move
-from lib import (Skip, attached, counting, eventually, exact, heap_sites, load_report, memtraced,
-                 need_root, process_state, read_counts, run_memtraced, same, scratch, send_line,
-                 started, target, test, total, with_function)
+from lib import (GONE, Skip, attached, counting, eventually, exact, heap_sites, load_report,
+                 memtraced, need_root, process_state, read_counts, run_memtraced, same, scratch,
+                 send_line, started, target, test, total, with_function)
 from test_attach import BLOCKS, THREADS, counted, one, since, started_target, work
 from test_host import tracing
 from test_jit import CALLS, jit_frames, made_code
@@ -25,7 +25,6 @@ from test_unwind import need_x86_64
 
 SYS_PIDFD_GETFD = 438
 OBJECT_ROWS = 0x41  # of probe/object_wire.h
-GONE = (FileNotFoundError, ProcessLookupError)  # what reading /proc raises of such a process
 
 
 def children(pid):

@@ -12,7 +12,8 @@ import signal
 import subprocess
 import time
 
-from lib import eventually, need_root, note, resident, scaled, scratch, started, target, test
+from lib import (GONE, eventually, need_root, note, resident, scaled, scratch, started, target,
+                 test)
 from test_service import service
 from test_service_requests import descriptors
 from test_watch import fake_cgroups, put
@@ -118,7 +119,7 @@ def sessions(pid):
     """Threads of sessions, also of those that begin, or have ended and are being let go."""
     n = 0
     for task in os.listdir(f"/proc/{pid}/task"):
-        with contextlib.suppress(FileNotFoundError), \
+        with contextlib.suppress(*GONE), \
                 open(f"/proc/{pid}/task/{task}/comm", encoding="ascii") as file:
             n += file.read() == "memtraced-trace\n"
     return n

@@ -125,7 +125,7 @@ def totals_and_generations_are_the_targets_own():
             held, blocks, new, n_new = process.lines.until("holds").split()
             window.shows(rf"^live .* \({held} B\) in {blocks} blocks, peak ")
             window.shows(rf"since the mark .*: .* \({new} B\) in {n_new} blocks still live")
-            window.shows(rf"^ *\S+ \S+ +{blocks} .*__wrap_malloc +wrap.c:\d+$")
+            window.shows(rf"^ *\S+ \S+ +{blocks} .*new_block +generations.c:\d+$")
         # What is freed of the last generation is no more: the next one frees ten of it.
         send_line(process)
         held, blocks, new, n_new = process.lines.until("holds").split()

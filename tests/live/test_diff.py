@@ -258,7 +258,7 @@ def what_cannot_be_compared_is_said():
         with open(other, "w", encoding="ascii") as file:
             file.write("text")
         refused(run_memtraced("diff", whole, events), 2, "events", "nothing in common")
-        refused(run_memtraced("diff", other, whole), 2, "other", "no recording")
+        refused(run_memtraced("diff", other, whole), 2, "other", "not a memtraced recording")
         refused(run_memtraced("diff", whole, folder + "/none"), 2, "none", "No such file")
         refused(run_memtraced("diff", whole), 1, "two files")
         refused(run_memtraced("diff", whole, whole, "-f", "massif"), 1, "massif", "diff")

@@ -147,4 +147,4 @@ def an_event_is_a_profile_of_how_often_it_happened():
 @test(need_root)
 def a_binary_format_is_refused_on_a_terminal():
     done = run(["script", "-qec", f"{lib.memtraced()} -f pprof -- /bin/true", "/dev/null"])
-    assert done.returncode != 0 and "nothing for a terminal" in done.stdout, done
+    assert done.returncode != 0 and "binary pprof output to a terminal" in done.stdout, done

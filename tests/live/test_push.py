@@ -465,7 +465,7 @@ def a_servers_certificate_is_checked():
 
 
 @test(need_root, each=["token_file = /no/such|/no/such: No such file or directory",
-                       "every = 0|'0' is no value of 'every'",
+                       "every = 0|invalid every '0'",
                        "user = me|[push one] has a 'user', but no 'token_file'"])
 def what_is_wrong_is_refused_at_the_start(case):
     line, words = case.split("|")

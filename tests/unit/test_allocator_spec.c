@@ -103,7 +103,7 @@ static void a_value_names_several_functions_and_the_file_that_they_are_in(void *
 static void what_is_wrong_is_said_with_its_place_and_what_comes_near(void **state)
 {
 	static const struct {
-		const char *text, *error; /* behind "'TEXT' is no value of '--allocator': " */
+		const char *text, *error; /* behind "invalid --allocator 'TEXT': " */
 	} cases[] = {
 		{ "", "at character 1: '' is no role: give one of malloc, calloc, realloc, free, "
 		      "inside, object" },
@@ -159,8 +159,8 @@ static void what_is_wrong_is_said_with_its_place_and_what_comes_near(void **stat
 		_cleanup_strbuf_ struct strbuf error = { 0 };
 		char expected[400];
 
-		snprintf(expected, sizeof(expected), "'%s' is no value of '--allocator': %s",
-			 cases[i].text, cases[i].error);
+		snprintf(expected, sizeof(expected), "invalid --allocator '%s': %s", cases[i].text,
+			 cases[i].error);
 		if (allocator_spec_parse(cases[i].text, &spec, &error) != -EINVAL)
 			fail_msg("is not refused: %s", cases[i].text);
 		assert_string_equal(strbuf_str(&error), expected);

@@ -40,7 +40,7 @@ static void an_event_is_a_tracepoint_or_the_entry_of_a_system_call(void **state)
 }
 
 #define FORMS                                                                                      \
-	"' is no value of '-e': give a system call such as getrandom, or CATEGORY:EVENT such as "  \
+	"': expected a system call such as getrandom, or CATEGORY:EVENT such as "                  \
 	"sched:sched_switch"
 
 static void wrong_texts_are_refused_with_what_to_give(void **state)
@@ -48,20 +48,19 @@ static void wrong_texts_are_refused_with_what_to_give(void **state)
 	static const struct {
 		const char *text, *error;
 	} cases[] = {
-		{ "", "'" FORMS },
-		{ ":", "':" FORMS },
-		{ "sched:", "'sched:" FORMS },
-		{ "a:b:c:d", "'a:b:c:d" FORMS },
-		{ "sched/sched_switch", "'sched/sched_switch" FORMS },
-		{ "..:id", "'..:id" FORMS },
-		{ "read,by=comm", "'read,by=comm" FORMS },
+		{ "", "invalid -e '" FORMS },
+		{ ":", "invalid -e ':" FORMS },
+		{ "sched:", "invalid -e 'sched:" FORMS },
+		{ "a:b:c:d", "invalid -e 'a:b:c:d" FORMS },
+		{ "sched/sched_switch", "invalid -e 'sched/sched_switch" FORMS },
+		{ "..:id", "invalid -e '..:id" FORMS },
+		{ "read,by=comm", "invalid -e 'read,by=comm" FORMS },
 		{ "kmem:mm_page_alloc:order",
-		  "'kmem:mm_page_alloc:order' is no value of '-e': give 'kmem:mm_page_alloc' for "
+		  "invalid -e 'kmem:mm_page_alloc:order': expected 'kmem:mm_page_alloc' for "
 		  "the stacks of the event, or '--hist kmem:mm_page_alloc:order' for a histogram "
 		  "of its field" },
-		{ "malloc",
-		  "'malloc' is no value of '-e': leave it out, allocations are traced without it "
-		  "(beside other jobs: --alloc)" },
+		{ "malloc", "invalid -e 'malloc': leave it out, allocations are traced without it "
+			    "(beside other jobs: --alloc)" },
 	};
 
 	(void)state;

@@ -106,8 +106,7 @@ static void buckets_and_key_stand_in_any_order(void **state)
 	}
 }
 
-#define HIST "' is no value of '--hist': "
-#define FORMS HIST "give SYSCALL, SYSCALL:ARGUMENT, SYSCALL:ns, CATEGORY:EVENT:FIELD or malloc"
+#define FORMS "': expected SYSCALL, SYSCALL:ARGUMENT, SYSCALL:ns, CATEGORY:EVENT:FIELD or malloc"
 #define NO_RANGE "' of '--hist' is no range: give lin=MIN-MAX/STEP, such as lin=0-4k/64"
 #define TOO_LARGE "' of '--hist' has a number that is too large"
 
@@ -116,25 +115,29 @@ static void wrong_texts_are_refused_with_what_to_give(void **state)
 	static const struct {
 		const char *text, *error;
 	} cases[] = {
-		{ "", "'" FORMS },
-		{ ",by=comm", "',by=comm" FORMS },
-		{ "read:", "'read:" FORMS },
-		{ ":read", "':read" FORMS },
-		{ "a:b:c:d", "'a:b:c:d" FORMS },
-		{ "re ad", "'re ad" FORMS },
-		{ "../../x:id:y", "'../../x:id:y" FORMS },
-		{ "a:..:y", "'a:..:y" FORMS },
-		{ "new", "'new" HIST "give malloc, from which operator new takes its memory" },
+		{ "", "invalid --hist '" FORMS },
+		{ ",by=comm", "invalid --hist ',by=comm" FORMS },
+		{ "read:", "invalid --hist 'read:" FORMS },
+		{ ":read", "invalid --hist ':read" FORMS },
+		{ "a:b:c:d", "invalid --hist 'a:b:c:d" FORMS },
+		{ "re ad", "invalid --hist 're ad" FORMS },
+		{ "../../x:id:y", "invalid --hist '../../x:id:y" FORMS },
+		{ "a:..:y", "invalid --hist 'a:..:y" FORMS },
+		{ "new", "invalid --hist 'new': expected malloc, from which operator new takes its "
+			 "memory" },
 		{ "sys_enter_read",
-		  "'sys_enter_read" HIST "give read for the result, or read:ARGUMENT" },
+		  "invalid --hist 'sys_enter_read': expected read for the result, or "
+		  "read:ARGUMENT" },
 		{ "sys_exit_read:count",
-		  "'sys_exit_read:count" HIST "the end of a system call has its result only; "
+		  "invalid --hist 'sys_exit_read:count': the end of a system call has its result "
+		  "only; "
 		  "give read, read:ARGUMENT or read:ns" },
 		{ "syscalls:sys_exit_read",
-		  "'syscalls:sys_exit_read" HIST
-		  "give a field behind it, such as syscalls:sys_exit_read:ret" },
-		{ "malloc:size", "'malloc:size" HIST "give malloc for the sizes that are asked "
-				 "for; nothing else of it is counted" },
+		  "invalid --hist 'syscalls:sys_exit_read': expected a field behind it, such as "
+		  "syscalls:sys_exit_read:ret" },
+		{ "malloc:size",
+		  "invalid --hist 'malloc:size': expected malloc for the sizes that are asked "
+		  "for; nothing else of it is counted" },
 		{ "read,", "'' in 'read,' is unknown: give lin=MIN-MAX/STEP, by=comm or by=pid "
 			   "behind the comma" },
 		{ "read,log", "'log' in 'read,log' is unknown: give lin=MIN-MAX/STEP, by=comm or "

@@ -87,7 +87,7 @@ static void what_nobody_reads_is_lost_and_counted(void **state)
 	capture_end(&c);
 	assert_int_equal(errors, EAGAIN);
 	assert_string_equal(capture_next(&c, buf, sizeof(buf)),
-			    "memtraced: 2 messages were lost: nobody read them\n");
+			    "memtraced: 2 messages were lost: they were not read\n");
 	assert_string_equal(capture_next(&c, buf, sizeof(buf)), "memtraced: three\n");
 	assert_string_equal(capture_next(&c, buf, sizeof(buf)), "");
 	close(c.read_fd);

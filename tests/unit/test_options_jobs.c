@@ -221,9 +221,9 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 					  "command: leave it out" },
 		{ "--uid=", "'--uid' needs a user's name or uid" },
 		{ "--uid=0 --uid=1", "'--uid' is given twice: give it once" },
-		{ "--comm=", "'' is no value of '--comm': give a name or a pattern such as "
+		{ "--comm=", "invalid --comm '': expected a name or a pattern such as "
 			     "'cc1*'" },
-		{ "--comm=[a", "'[a' is no value of '--comm': it leaves a bracket open or ends in "
+		{ "--comm=[a", "invalid --comm '[a': it leaves a bracket open or ends in "
 			       "a backslash" },
 		{ "-a --syscalls --env=A=1", "'--env' is for a command that memtraced starts: "
 					     "give one with -c or behind --" },
@@ -264,9 +264,9 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		{ "-p1 --off-cpu --each -f perf-script",
 		  "'--each' is about events of -e and --cpu: waits are summed" },
 		{ "-p1 --page-faults=0",
-		  "'0' is no value of '--page-faults': give 1 for each fault, or up to 1000000000 "
+		  "invalid --page-faults '0': expected 1 for each fault, or up to 1000000000 "
 		  "for one in so many" },
-		{ "-p1 --cpu=0", "'0' is no value of '--cpu': give 1 to 10000 samples a second" },
+		{ "-p1 --cpu=0", "invalid --cpu '0': expected 1 to 10000 samples a second" },
 		{ "-p1 --hist read,by=x", "'by=x' of '--hist' is unknown: give by=comm or by=pid" },
 		{ "report x --syscalls", "'--syscalls' has no meaning for 'report': leave it out" },
 		{ "report x -a", "'-a' has no meaning for 'report': leave it out" },

@@ -77,17 +77,17 @@ static void what_is_wrong_is_refused_with_the_reason(void **state)
 		{ { "-p1", "--num-callers=4" },
 		  "'--num-callers' is about leaks: give --leak-check=full too" },
 		{ { "-p1", "--leak-check=full", "--show-leak-kinds=definite,foo" },
-		  "'definite,foo' is no value of '--show-leak-kinds': give all, none, or some of "
+		  "invalid --show-leak-kinds 'definite,foo': expected all, none, or some of "
 		  "definite,indirect,possible,reachable" },
 		{ { "-p1", "--leak-check=full", "--show-leak-kinds=" },
-		  "'' is no value of '--show-leak-kinds': give all, none, or some of "
+		  "invalid --show-leak-kinds '': expected all, none, or some of "
 		  "definite,indirect,possible,reachable" },
 		{ { "-p1", "--leak-check=full", "--num-callers=0" },
-		  "'0' is no value of '--num-callers': give 1 to 511" },
+		  "invalid --num-callers '0': expected 1 to 511" },
 		{ { "-p1", "--leak-check=full", "--error-exitcode=256" },
-		  "'256' is no value of '--error-exitcode': give 1 to 255, or 0 for none" },
+		  "invalid --error-exitcode '256': expected 1 to 255, or 0 for none" },
 		{ { "-p1", "--leak-check=full", "--max-stop=0" },
-		  "'0' is no value of '--max-stop': give milliseconds, or a number with ms, s, m "
+		  "invalid --max-stop '0': expected milliseconds, or a number with ms, s, m "
 		  "or h behind it" },
 		{ { "-p1", "--leak-check=full", "--min-size=8" },
 		  "'--leak-check' needs all blocks: leave out '--min-size' and '--max-size'" },

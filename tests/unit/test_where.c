@@ -154,7 +154,7 @@ static void errors_name_their_column(void **state)
 		{ "size", "column 5: a comparison (= != < <= > >=) is missing" },
 		{ "size 4", "column 6: a comparison (= != < <= > >=) is missing before '4'" },
 		{ "size >", "column 7: a value is missing" },
-		{ "size > and", "column 8: 'and' is no value of 'size': give a number, or one "
+		{ "size > and", "column 8: invalid size 'and': expected a number, or one "
 				"with k, M, G or T behind it" },
 		{ "size > )", "column 8: a value is missing before ')'" },
 		{ "sizee > 1", "column 1: unknown field 'sizee'; did you mean 'size'?" },
@@ -167,13 +167,12 @@ static void errors_name_their_column(void **state)
 		{ "size > 99999999999999T", "column 8: '99999999999999T' is too large for 'size'" },
 		{ "file = \"x", "column 8: the quote has no end" },
 		{ "file >= x", "column 6: 'file' is compared by = and != alone" },
-		{ "class = heep",
-		  "column 9: 'heep' is no value of 'class': give one of heap, mmap" },
-		{ "newest > 1x", "column 10: '1x' is no value of 'newest': give seconds, or a "
+		{ "class = heep", "column 9: invalid class 'heep': expected one of heap, mmap" },
+		{ "newest > 1x", "column 10: invalid newest '1x': expected seconds, or a "
 				 "number with ms, s, m, h or d behind it" },
-		{ "temporary > 101", "column 13: '101' is no value of 'temporary': give a "
+		{ "temporary > 101", "column 13: invalid temporary '101': expected a "
 				     "percentage from 0 to 100" },
-		{ "temporary > -1", "column 13: '-1' is no value of 'temporary': give a "
+		{ "temporary > -1", "column 13: invalid temporary '-1': expected a "
 				    "percentage from 0 to 100" },
 	};
 

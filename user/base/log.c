@@ -80,7 +80,7 @@ static void put(const char *line, size_t len)
 	char text[80];
 
 	if (lost > 0 && has_room(0)) {
-		(void)snprintf(text, sizeof(text), "%s%u messages were lost: nobody read them\n",
+		(void)snprintf(text, sizeof(text), "%s%u messages were lost: they were not read\n",
 			       prefix, lost);
 		(void)put_line(text, strlen(text)); /* there is room for it */
 		lost = 0;

@@ -72,7 +72,7 @@ __attribute__((format(printf, 3, 4))) static int wrong(struct parser *p, const c
 	va_list ap;
 
 	strbuf_reset(p->error);
-	strbuf_addf(p->error, "'%s' is no value of '--allocator': at character %zu: ", p->spec.text,
+	strbuf_addf(p->error, "invalid --allocator '%s': at character %zu: ", p->spec.text,
 		    (size_t)(at - p->spec.text) + 1);
 	va_start(ap, fmt);
 	strbuf_vaddf(p->error, fmt, ap);

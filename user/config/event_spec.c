@@ -138,15 +138,14 @@ static int fill(struct event_spec *spec, char *parts[SPEC_MAX_PARTS], int n, str
 	if (n == 3)
 		return config_error(
 			error,
-			"'%s' is no value of '-e': give '%s:%s' for the stacks of the event, "
+			"invalid -e '%s': expected '%s:%s' for the stacks of the event, "
 			"or '--hist %s' for a histogram of its field",
 			spec->text, parts[0], parts[1], spec->text);
 	if (n == 1 && spec_is_allocator(parts[0]))
-		return config_error(
-			error,
-			"'%s' is no value of '-e': leave it out, allocations are traced "
-			"without it (beside other jobs: --alloc)",
-			spec->text);
+		return config_error(error,
+				    "invalid -e '%s': leave it out, allocations are traced "
+				    "without it (beside other jobs: --alloc)",
+				    spec->text);
 	if (n == 1)
 		return fill_syscall(spec, parts[0]);
 	spec->category = TAKE_PTR(parts[0]);
@@ -218,11 +217,10 @@ int event_spec_parse(const char *text, struct event_spec *ret_spec, struct strbu
 		return -ENOMEM;
 	n = spec_split(text, strlen(text), parts);
 	if (n == -EINVAL)
-		return config_error(
-			error,
-			"'%s' is no value of '-e': give a system call such as getrandom, or "
-			"CATEGORY:EVENT such as sched:sched_switch",
-			text);
+		return config_error(error,
+				    "invalid -e '%s': expected a system call such as getrandom, or "
+				    "CATEGORY:EVENT such as sched:sched_switch",
+				    text);
 	if (n < 0)
 		return n;
 	r = fill(&spec, parts, n, error);
@@ -253,14 +251,13 @@ static int fill_name(struct hist_spec *spec, const char *word, struct strbuf *er
 	const char *left = spec_behind(word, "sys_exit_");
 
 	if (strcmp(word, "new") == 0)
-		return config_error(
-			error,
-			"'%s' is no value of '--hist': give malloc, from which operator "
-			"new takes its memory",
-			spec->text);
+		return config_error(error,
+				    "invalid --hist '%s': expected malloc, from which operator "
+				    "new takes its memory",
+				    spec->text);
 	if (entered)
 		return config_error(error,
-				    "'%s' is no value of '--hist': give %s for the result, or "
+				    "invalid --hist '%s': expected %s for the result, or "
 				    "%s:ARGUMENT",
 				    spec->text, entered, entered);
 	spec->what = spec_is_allocator(word) ? HIST_ALLOC : HIST_SYSCALL_RESULT;
@@ -277,20 +274,19 @@ static int fill_pair(struct hist_spec *spec, const char *word, const char *what,
 
 	if (spec_is_allocator(word))
 		return config_error(error,
-				    "'%s' is no value of '--hist': give %s for the sizes that are "
+				    "invalid --hist '%s': expected %s for the sizes that are "
 				    "asked for; nothing else of it is counted",
 				    spec->text, word);
 	if (strcmp(word, "syscalls") == 0)
 		return config_error(error,
-				    "'%s' is no value of '--hist': give a field behind it, such as "
+				    "invalid --hist '%s': expected a field behind it, such as "
 				    "syscalls:sys_exit_read:ret",
 				    spec->text);
 	if (left && strcmp(what, "ret") != 0)
-		return config_error(
-			error,
-			"'%s' is no value of '--hist': the end of a system call has its "
-			"result only; give %s, %s:ARGUMENT or %s:ns",
-			spec->text, left, left, left);
+		return config_error(error,
+				    "invalid --hist '%s': the end of a system call has its "
+				    "result only; give %s, %s:ARGUMENT or %s:ns",
+				    spec->text, left, left, left);
 	spec->name = strdup(entered ? entered : left ? left : word);
 	if (!spec->name)
 		return -ENOMEM;
@@ -313,7 +309,7 @@ static int parse_what(struct hist_spec *spec, const char *text, size_t len, stru
 
 	if (n == -EINVAL)
 		return config_error(error,
-				    "'%s' is no value of '--hist': give SYSCALL, SYSCALL:ARGUMENT, "
+				    "invalid --hist '%s': expected SYSCALL, SYSCALL:ARGUMENT, "
 				    "SYSCALL:ns, CATEGORY:EVENT:FIELD or malloc",
 				    spec->text);
 	if (n < 0)

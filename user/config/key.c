@@ -122,7 +122,7 @@ static int refuse(const struct key *key, const char *value, bool out_of_range, s
 	add_expected(&expected, key, out_of_range);
 	if (strbuf_error(&expected) < 0)
 		return -ENOMEM;
-	return config_error(error, "'%s' is no value of '%s': give %s", value, key->name,
+	return config_error(error, "invalid %s '%s': expected %s", key->name, value,
 			    strbuf_str(&expected));
 }
 

@@ -80,7 +80,7 @@ static const char *add_next(struct compiler *c, const char *at)
 static int refuse(struct strbuf *error, int r, const char *pattern, const char *why)
 {
 	strbuf_reset(error);
-	strbuf_addf(error, "'%s' is no value of '--comm': %s", pattern, why);
+	strbuf_addf(error, "invalid --comm '%s': %s", pattern, why);
 	return strbuf_error(error) < 0 ? -ENOMEM : r;
 }
 
@@ -92,7 +92,8 @@ int name_globs_add(struct abi_names *names, const char *pattern, struct strbuf *
 	const char *at = pattern;
 
 	if (*pattern == '\0')
-		return refuse(error, -EINVAL, pattern, "give a name or a pattern such as 'cc1*'");
+		return refuse(error, -EINVAL, pattern,
+			      "expected a name or a pattern such as 'cc1*'");
 	while (at && *at != '\0') {
 		if (c.bit >= STATE_BITS - 1)
 			return refuse(error, -ENOSPC, pattern,

@@ -149,7 +149,7 @@ static const struct key options[] = {
 	  .help = "Show the stacks by which memory grows: one in N page faults; default: as "
 		  "many as cost little." },
 	{ jobs, "--mappings", KEY_FLAG, 0, FIELD(mappings),
-	  .help = "Show who maps what is still mapped, by mmap, mremap and brk; without "
+	  .help = "Show the code that maps what is still mapped, by mmap, mremap and brk; without "
 		  "probes." },
 	{ jobs, "--kernel", KEY_FLAG, OPTION_EVENT, FIELD(kernel_stacks),
 	  .help = "With events of all kinds: the frames within the kernel as well." },
@@ -159,7 +159,7 @@ static const struct key options[] = {
 	{ jobs, "--syscalls", KEY_FLAG, 0, FIELD(syscalls),
 	  .help = "Show the system calls, by call." },
 	{ jobs, "--stacks", KEY_FLAG, 0, FIELD(stacks),
-	  .help = "With --syscalls: who makes them." },
+	  .help = "With --syscalls: the stacks that make them." },
 	{ jobs, "--alloc", KEY_FLAG, 0, FIELD(alloc),
 	  .help = "Trace allocations beside these jobs, too." },
 	{ jobs, "--sample", KEY_SIZE, OPTION_ALLOC | OPTION_MAY, FIELD(sample_bytes), .least = 1,
@@ -230,7 +230,7 @@ static const struct key options[] = {
 
 	{ child, "--run-as", KEY_TEXT, OPTION_CHILD, FIELD(run_as),
 	  .expected = "a user's name or uid", .metavar = "USER",
-	  .help = "Start the command as this user (name or uid); default: who called sudo." },
+	  .help = "Start the command as this user (name or uid); default: the user of sudo." },
 	{ child, "--env", KEY_LIST, OPTION_CHILD, FIELD(env_set), .apply = option_env,
 	  .expected = "NAME=VALUE", .metavar = "NAME=VALUE",
 	  .help = "Set a variable in the command's environment. May be repeated." },

@@ -354,7 +354,7 @@ int option_threshold(void *object, const struct key *key, const char *value, str
 int option_time_unit(void *object, const struct key *key, const char *value, struct strbuf *error)
 {
 	if (strcmp(value, "i") == 0)
-		return config_error(error, "'i' is no value of '--time-unit' here, since "
+		return config_error(error, "invalid --time-unit 'i' here, since "
 					   "instructions are not counted: give ms or B");
 	return key_set(object, key, value, error);
 }
@@ -400,7 +400,7 @@ int option_unit(void *object, const struct key *key, const char *value, struct s
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 
 	if (!is_unit_name(value))
-		return config_error(error, "'%s' is no name of a unit", value);
+		return config_error(error, "invalid unit name '%s'", value);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (ends_in(value, others[i]))
 			return config_error(error, "'%s' runs no program: give a service", value);

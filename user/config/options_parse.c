@@ -241,7 +241,7 @@ static int parse_command(struct option_parser *p)
 	if (p->options->command)
 		return config_error(p->error, "'-c' and '--' both give a command: leave one out");
 	if (n == 0)
-		return config_error(p->error, "there is no command behind '--': give one");
+		return config_error(p->error, "no command behind '--'");
 	command = calloc(n + 1, sizeof(*command));
 	if (!command)
 		return -ENOMEM;

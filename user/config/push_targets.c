@@ -89,7 +89,7 @@ static int apply_url(void *object, const struct key *key, const char *value, str
 		return key_refuse(key, value, why);
 	if (value[strcspn(value, "?#@ \t\\")] || !is_plain(value) || len > TEXT_MOST)
 		return config_error(why,
-				    "'%s' is no value of 'url': give scheme, host, port and path, "
+				    "invalid url '%s': expected scheme, host, port and path, "
 				    "%d bytes at most; users and tokens have keys of their own",
 				    value, TEXT_MOST);
 	r = key_set(target, key, value, why);
@@ -124,7 +124,8 @@ static int apply_label(void *object, const struct key *key, const char *value, s
 	(void)key; /* sets its own field */
 	text += strspn(text, " \t");
 	if (len == 0 || strchr(DIGITS, *value) || strncmp(value, "__", 2) == 0 || *text != '=')
-		return config_error(why, "'%s' is no label: give one as in region=eu", value);
+		return config_error(why, "invalid label '%s': expected one such as region=eu",
+				    value);
 	text += 1 + strspn(text + 1, " \t");
 	if (*text == '\0' || !is_plain(text) || strlen(value) > TEXT_MOST)
 		return config_error(why, "the label '%.*s' has no value, or none that can be sent",
@@ -167,7 +168,8 @@ static int apply_header(void *object, const struct key *key, const char *value, 
 
 	(void)key; /* sets its own field */
 	if (len == 0 || value[len] != ':' || !is_plain(value) || strlen(value) > TEXT_MOST)
-		return config_error(why, "'%s' is no header: give one as in X-Scope-OrgID: team",
+		return config_error(why,
+				    "invalid header '%s': expected one such as X-Scope-OrgID: team",
 				    value);
 	if (is_ours(value, len))
 		return config_error(why,

@@ -160,9 +160,7 @@ static int apply_listen(void *object, const struct key *key, const char *value,
 		return config_error(error, "there are more than %d lines '%s'", MAX_LISTENS,
 				    key->name);
 	r = add_listen(config, value, &why);
-	return r == -EINVAL ?
-		       config_error(error, "'%s' is no value of '%s': %s", value, key->name, why) :
-		       r;
+	return r == -EINVAL ? config_error(error, "invalid %s '%s': %s", key->name, value, why) : r;
 }
 
 /* --- the other keys --------------------------------------------------------------------------- */
@@ -210,7 +208,7 @@ static int apply_allocator(void *object, const struct key *key, const char *valu
 	int r = allocator_spec_parse(value, &spec, &why);
 
 	if (r == -EINVAL)
-		return config_error(error, "'%s' is no value of '%s': %s", value, key->name,
+		return config_error(error, "invalid %s '%s': %s", key->name, value,
 				    strbuf_str(&why));
 	if (r < 0)
 		return r;

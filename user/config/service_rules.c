@@ -95,12 +95,13 @@ static int parse_value(struct service_rule *rule, const char *word, struct strbu
 	switch (rule->metric) {
 	case RULE_RSS_SLOPE:
 		if (!parse_slope(word, &rule->above))
-			return config_error(why, "'%s' is no growth: give one as in 1MiB/min",
-					    word);
+			return config_error(
+				why, "invalid growth '%s': expected one such as 1MiB/min", word);
 		return 0;
 	case RULE_CGROUP_PRESSURE:
 		if (!take_percent(word, &rule->above))
-			return config_error(why, "'%s' is no pressure: give one as in 20%%", word);
+			return config_error(why, "invalid pressure '%s': expected one such as 20%%",
+					    word);
 		return 0;
 	case RULE_CGROUP_MEMORY:
 		rule->of_max = take_percent(word, &rule->above);
@@ -111,7 +112,7 @@ static int parse_value(struct service_rule *rule, const char *word, struct strbu
 		break;
 	}
 	if (parse_size(word, &bytes) < 0)
-		return config_error(why, "'%s' is no size: give one as in 2GiB%s", word,
+		return config_error(why, "invalid size '%s': expected one such as 2GiB%s", word,
 				    rule->metric == RULE_CGROUP_MEMORY ? ", or '90% of max'" : "");
 	rule->above = (double)bytes;
 	return 0;
@@ -152,7 +153,7 @@ static int parse_for(struct service_rule *rule, const char **at, char word[WORD_
 		return r;
 	if (parse_duration(word, &rule->for_ns) < 0 || rule->for_ns < SECOND_NS ||
 	    rule->for_ns > DAY_NS)
-		return config_error(why, "'%s' is no time: give one from 1s to 1d", word);
+		return config_error(why, "invalid time '%s': expected one from 1s to 1d", word);
 	r = next_word(at, word, why);
 	if (r == 0 && *word)
 		return config_error(why, "'%s' is one word too many", word);

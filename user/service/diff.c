@@ -127,7 +127,7 @@ static int check_output(const struct option_output *output)
 		return -EINVAL;
 	}
 	if (format->binary && !output->path && isatty(STDOUT_FILENO)) {
-		log_error("%s is nothing for a terminal: give it a file with -o %s:PATH",
+		log_error("not writing binary %s output to a terminal; use -o %s:PATH",
 			  format->name, format->name);
 		return -EINVAL;
 	}

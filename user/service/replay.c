@@ -33,7 +33,7 @@ int recorded_run_read(FILE *file, const char *path, record_fn fn, void *userdata
 	int r = recording_open(file, &source);
 
 	if (r) {
-		log_error("%s is no recording of this or an earlier version of memtraced", path);
+		log_error("%s: not a memtraced recording, or one of a later version", path);
 		return r;
 	}
 	r = source_drain(source, fn, userdata);

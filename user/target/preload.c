@@ -122,7 +122,7 @@ const char *preload_why_not(enum preload preload)
 	case PRELOAD_STATIC:
 		return "it is linked statically";
 	case PRELOAD_RIGHTS:
-		return "its file gives rights to who executes it";
+		return "it is set-user-ID or has file capabilities";
 	case PRELOAD_SANITIZER:
 		return "a sanitizer is its allocator";
 	case PRELOAD_OWN_MALLOC:

@@ -47,7 +47,7 @@
 				"they took more than their share, estimates are as right as before and less exact" :
 				"there is room for more");
 		return begin + (kept || DEPTHS[change.depth] + ": ") + (change.at_ns === 0 ?
-			"no share of CPU time was earned yet to look closer" : change.exact_ppm === null ?
+			"the overhead budget does not cover exact counting yet" : change.exact_ppm === null ?
 			"tried, as nothing tells what it would cost" : (change.depth === "exact" ? "~" : "") +
 			report.count(change.calls_per_s) + " calls/s, of which all would take " +
 			(change.exact_ppm / 10000).toFixed(1) + "\u00a0% of the CPU time");

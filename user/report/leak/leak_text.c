@@ -539,7 +539,7 @@ void leak_fault_text(struct strbuf *out, pid_t pid, const struct leak_fault *fau
 	if (fault->stack)
 		leak_stack_lines(out, pid, fault->stack);
 	if (fault->stack && fault->stack->stack.truncated)
-		leak_say(out, pid, "  note: who has called it is not known");
+		leak_say(out, pid, "  note: its caller is not known");
 	fault_line(out, pid, " ", fault_words_address, fault->values);
 	if (fault->freed)
 		leak_stack_lines(out, pid, fault->freed);

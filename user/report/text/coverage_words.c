@@ -73,7 +73,7 @@ static void totals_words(const struct view *view, struct strbuf *line)
 	else if (view_is_sampled(model))
 		strbuf_adds(line, "none lost: totals are ESTIMATES, not exact");
 	else
-		strbuf_adds(line, "NOT EXACT: there were gaps that nobody could count");
+		strbuf_adds(line, "NOT EXACT: events were lost that could not be counted");
 }
 
 /* By a cause that totals do not bear; by those of no number it is view_lost_nothing. */

@@ -49,7 +49,7 @@ static void state_text(const struct model_process *image, struct strbuf *out)
 		strbuf_adds(out, "goes on at another depth");
 		break;
 	case RECORD_END_HIDDEN:
-		strbuf_adds(out, "goes on, no longer accessible to the user who asked");
+		strbuf_adds(out, "goes on, no longer accessible to the requesting user");
 		break;
 	}
 	if (image->oom)

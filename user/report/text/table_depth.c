@@ -92,7 +92,7 @@ static void one_change(struct table *t, const struct record_depth_change *change
 		    is_first ? "the start" : run_time(t, change->time_ns, time));
 	add_kept(&line, change, names[change->depth]);
 	if (is_first)
-		strbuf_adds(&line, "no share of CPU time was earned yet to look closer");
+		strbuf_adds(&line, "the overhead budget does not cover exact counting yet");
 	else if (change->predicted_ppm == UINT64_MAX)
 		strbuf_adds(&line, "tried, as nothing tells what it would cost");
 	else

@@ -36,7 +36,7 @@ static int check_format(const struct option_output *output)
 	const struct report_format *found = report_format_find(format);
 
 	if (found && found->binary && !output->path && isatty(STDOUT_FILENO)) {
-		log_error("%s is nothing for a terminal: give it a file with -o %s:PATH", format,
+		log_error("not writing binary %s output to a terminal; use -o %s:PATH", format,
 			  format);
 		return -EINVAL;
 	}

@@ -222,7 +222,7 @@ int session_trace_pid(struct session *s, pid_t pid)
 			  "with SIGTRAP",
 			  (int)pid, info.comm);
 	else if (r == -EACCES)
-		log_debug("process %d: the user who asked may not look at it", (int)pid);
+		log_debug("process %d: the requesting user may not look at it", (int)pid);
 	else if (r == -ESRCH)
 		log_error("process %d ended before it could be traced", (int)pid);
 	else if (r)

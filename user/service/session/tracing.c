@@ -200,9 +200,8 @@ static void log_load(int r, const struct strbuf *error)
 			  "without CAP_SYS_RESOURCE: try `ulimit -l unlimited` before",
 			  format_size((int64_t)locked.rlim_cur, size));
 	else if (r == -EPERM)
-		log_error(
-			"the kernel refused the BPF programs: root's rights (CAP_BPF, CAP_PERFMON) "
-			"are missing");
+		log_error("the kernel refused the BPF programs: missing capabilities: CAP_BPF, "
+			  "CAP_PERFMON");
 	else
 		log_error("loading the BPF programs: %s; MEMTRACED_DEBUG_BPF=1 shows the kernel's "
 			  "own words",

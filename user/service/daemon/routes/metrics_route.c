@@ -219,7 +219,7 @@ static void put_processes(const struct service_call *call, struct metrics_out *o
 	};
 	static const struct metrics_family count = {
 		"memtraced_processes", METRICS_GAUGE, "",
-		"Processes that whoever asks may see, kernel threads not among them."
+		"Processes that the requesting user may see, without kernel threads."
 	};
 	const struct process_rows *rows = &call->rows;
 

@@ -303,7 +303,7 @@ static void log_refused(struct rule *rule, const char *key, pid_t pid, int error
 		log_warning("rule %s: process %d: trace limit reached ([trace] max_traces)",
 			    rule->name, (int)pid);
 	else if (error == -EDQUOT)
-		log_warning("rule %s: process %d: what tracing may cost is used up ([trace] "
+		log_warning("rule %s: process %d: tracing budget exhausted ([trace] "
 			    "max_overhead)",
 			    rule->name, (int)pid);
 	else if (error == -ENOENT)

@@ -98,10 +98,14 @@ static void put_sweeps(const struct watch *watch, struct metrics_out *out)
 		"memtraced_watch_sweeps", METRICS_COUNTER, "",
 		"How often all processes and cgroups were looked at."
 	};
-	static const struct metrics_family watched = { "memtraced_watched", METRICS_GAUGE, "",
-						       "What was looked at the last time." };
-	static const struct metrics_family left_out = { "memtraced_watch_left_out", METRICS_GAUGE,
-							"", "What was not, as one too many." };
+	static const struct metrics_family watched = {
+		"memtraced_watched", METRICS_GAUGE, "",
+		"Processes and cgroups that were looked at the last time."
+	};
+	static const struct metrics_family left_out = {
+		"memtraced_watch_left_out", METRICS_GAUGE, "",
+		"Processes and cgroups skipped because the limit was reached."
+	};
 	struct watched_counts counts = watched_count(watch_data(watch));
 
 	metrics_out_family(out, &sweeps);

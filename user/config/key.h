@@ -77,7 +77,7 @@ static inline bool key_takes_value(const struct key *key)
 key_fn key_set;
 /* By its apply, or as above. */
 key_fn key_apply;
-/* "'x' is no value of '--top': give ..."; config_error's result. */
+/* "invalid --top 'x': expected ..."; config_error's result. */
 int key_refuse(const struct key *key, const char *value, struct strbuf *error);
 
 /* Sets what has a fallback. 0 or -ENOMEM. */

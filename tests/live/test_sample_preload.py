@@ -170,6 +170,6 @@ def a_service_gets_a_drop_in_and_loses_it():
         assert f"systemctl restart {unit}.service" in said.stdout, said.stdout
     assert not os.path.exists(folder)
     refused(run_memtraced("sample", "--unit", unit, "--remove"), 2, "is not there")
-    refused(run_memtraced("sample", "--unit=../up"), 1, "no name of a unit")
+    refused(run_memtraced("sample", "--unit=../up"), 1, "invalid unit name")
     refused(run_memtraced("sample", "--unit=a.timer"), 1, "give a service")
     refused(run_memtraced("sample"), 1, "--unit=NAME")

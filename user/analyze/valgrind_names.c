@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyze/valgrind_names.h"
 
+#include "base/glob.h"
 #include "base/strbuf.h"
 
 #include <ctype.h>
@@ -12,25 +13,7 @@
 
 bool supp_glob(const char *pattern, const char *string)
 {
-	const char *star = NULL, *again = NULL;
-
-	while (*string) {
-		if (*pattern == '*') {
-			star = pattern++;
-			again = string;
-		} else if (*pattern == '?' || *pattern == *string) {
-			pattern++;
-			string++;
-		} else if (star) {
-			pattern = star + 1;
-			string = ++again;
-		} else {
-			return false;
-		}
-	}
-	while (*pattern == '*')
-		pattern++;
-	return !*pattern;
+	return glob_match(pattern, string, strlen(string));
 }
 
 static size_t hex_digits(const char *s)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/where.h"
 
+#include "base/glob.h"
 #include "base/vec.h"
 #include "config/key.h"
 #include "config/near_name.h"
@@ -391,24 +392,7 @@ bool where_compare(const struct where_test *test, uint64_t value)
 	return false;
 }
 
-/* The last star is tried at ever later places: at most the product of both lengths. */
 bool where_matches(const struct where_test *test, const char *text)
 {
-	const char *pattern = test->text, *star = NULL, *from = NULL;
-
-	while (*text) {
-		if (*pattern == '*') {
-			star = ++pattern;
-			from = text;
-		} else if (*pattern == '?' || *pattern == *text) {
-			pattern++;
-			text++;
-		} else if (star) {
-			pattern = star;
-			text = ++from;
-		} else {
-			return false;
-		}
-	}
-	return pattern[strspn(pattern, "*")] == '\0';
+	return glob_match(test->text, text, strlen(text));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/wrappers.h"
 
+#include "base/glob.h"
 #include "symbol/function_name.h"
 
 #include <ctype.h>
@@ -242,29 +243,6 @@ static bool begins_with_any(const char *text, const char *const *prefixes, size_
 	return false;
 }
 
-static bool glob(const char *pattern, const char *text, const char *end)
-{
-	const char *star = NULL, *again = NULL;
-
-	while (text < end) {
-		if (*pattern == '*') {
-			star = pattern++;
-			again = text;
-		} else if (*pattern == '?' || *pattern == *text) {
-			pattern++;
-			text++;
-		} else if (star) {
-			pattern = star + 1;
-			text = ++again;
-		} else {
-			return false;
-		}
-	}
-	while (*pattern == '*')
-		pattern++;
-	return !*pattern;
-}
-
 static bool is_rust(const char *linkage)
 {
 	size_t len = linkage ? strlen(linkage) : 0;
@@ -328,7 +306,7 @@ static bool has_function(const char *function)
 
 	for (size_t i = 0; i < N_ELEMENTS(functions); i++)
 		if (functions[i][0] == *name.start &&
-		    glob(functions[i], name.start, name.start + name.len))
+		    glob_match(functions[i], name.start, name.len))
 			return true;
 	return false;
 }
@@ -337,7 +315,7 @@ bool wrappers_match(const char *pattern, const char *function)
 {
 	struct function_name name = name_of(function);
 
-	return glob(pattern, name.start, name.start + name.len);
+	return glob_match(pattern, name.start, name.len);
 }
 
 static bool has_object(const char *path)

@@ -4,9 +4,9 @@
 #include "base/interns.h"
 #include "base/saturate.h"
 #include "base/vec.h"
+#include "report/view/view.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,13 +67,6 @@ static void name_frame(const struct grouping *g, struct strbuf *name,
 		strbuf_adds(name, text ? text : "(not known)");
 }
 
-static void name_process(struct strbuf *name, const struct model_process *image)
-{
-	strbuf_adds(name, *image->comm ? image->comm : "unknown");
-	if (image->known)
-		strbuf_addf(name, " (pid %" PRIu32 ")", image->pid);
-}
-
 static int add_stack(struct grouping *g, const struct view_event *event, size_t index)
 {
 	const struct view_event_stack *stack = &event->stacks[index];
@@ -93,7 +86,7 @@ static int add_stack(struct grouping *g, const struct view_event *event, size_t 
 		return r;
 	strbuf_reset(&g->name);
 	if (g->by == GROUP_BY_PROCESS)
-		name_process(&g->name, stack->image);
+		view_process_name(stack->image, &g->name);
 	else
 		strbuf_adds(&g->name, "(no stack)");
 	return add(g, index, value, true);

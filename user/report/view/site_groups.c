@@ -84,9 +84,7 @@ void site_group_name(struct strbuf *name, const struct view_process *process,
 {
 	switch (opts->group_by) {
 	case GROUP_BY_PROCESS:
-		strbuf_adds(name, *process->image->comm ? process->image->comm : "unknown");
-		if (process->image->known)
-			strbuf_addf(name, " (pid %" PRIu32 ")", process->image->pid);
+		view_process_name(process->image, name);
 		break;
 	case GROUP_BY_CLASS:
 		strbuf_adds(name, site->class == VIEW_MMAP ? "mmap" : "heap");

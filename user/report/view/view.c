@@ -11,6 +11,7 @@
 #include "report/view/view_where.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 struct view {
@@ -319,6 +320,13 @@ uint64_t view_realtime_ns(const struct view *view)
 size_t view_n_processes(const struct view *view)
 {
 	return view->processes.len;
+}
+
+void view_process_name(const struct model_process *image, struct strbuf *out)
+{
+	strbuf_adds(out, *image->comm ? image->comm : "unknown");
+	if (image->known)
+		strbuf_addf(out, " (pid %" PRIu32 ")", image->pid);
 }
 
 size_t view_n_processes_left_out(const struct view *view)

@@ -84,6 +84,9 @@ bool view_job(const struct view *view, const struct view_event **ret_event);
  */
 enum view_class view_class_shown(const struct view *view);
 
+/* "dd (pid 4242)", as it came: not made safe for a terminal. */
+void view_process_name(const struct model_process *image, struct strbuf *out);
+
 /* Those that are no processes of the view, as --where is true of none of their sites. */
 size_t view_n_processes_left_out(const struct view *view);
 

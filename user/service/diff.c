@@ -160,10 +160,8 @@ static int write_file(const struct report_format *format, const struct diff *dif
 	r = output_file_new(path, uid == geteuid() ? (uid_t)-1 : uid, gid, format, &file);
 	if (r == 0)
 		r = format->write_diff(diff, output_file_stream(file));
-	if (r == -EIO && file)
-		r = output_file_error(file);
-	else if (r == 0)
-		r = output_file_commit(file);
+	if (file)
+		r = output_file_end(file, r);
 	if (r)
 		log_error("cannot write %s: %s", path, strerror(-r));
 	return r == -EPIPE ? -EIO : r;

@@ -88,7 +88,7 @@ int event_streams_finish(struct event_streams *streams)
 	int r = event_streams_flush(streams);
 
 	vec_foreach(&streams->targets, target) {
-		int r_file = target->file ? output_file_commit(target->file) : 0;
+		int r_file = target->file ? output_file_end(target->file, 0) : 0;
 
 		if (r == 0)
 			r = r_file;

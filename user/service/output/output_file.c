@@ -95,13 +95,6 @@ FILE *output_file_stream(struct output_file *file)
 	return file->packed ? file->packed : outfile_stream(file->file);
 }
 
-int output_file_error(struct output_file *file)
-{
-	int r = outfile_flush(file->file);
-
-	return r < 0 ? r : -EIO;
-}
-
 static int end_packing(struct output_file *file)
 {
 	FILE *packed = TAKE_PTR(file->packed);
@@ -109,9 +102,11 @@ static int end_packing(struct output_file *file)
 	return packed && fclose(packed) != 0 ? -EIO : 0;
 }
 
-int output_file_commit(struct output_file *file)
+int output_file_end(struct output_file *file, int r)
 {
-	return end_packing(file) < 0 ? output_file_error(file) : outfile_commit(file->file);
+	if (r == 0)
+		r = end_packing(file);
+	return r == 0 ? outfile_commit(file->file) : outfile_error(file->file, r);
 }
 
 void output_file_free(struct output_file *file)

@@ -22,11 +22,11 @@ int output_file_new(const char *path, uid_t uid, gid_t gid, const struct report_
 /* Belongs to the file. */
 FILE *output_file_stream(struct output_file *file);
 
-/* Why the stream did not take all, which writers call -EIO: negative errno of the first failure. */
-int output_file_error(struct output_file *file);
-
-/* As outfile_commit, to be called once. */
-int output_file_commit(struct output_file *file);
+/*
+ * Of what a writer returned: as outfile_commit where it is 0, else it, or where it is -EIO, as of a
+ * stream that did not take all, why. To be called once.
+ */
+int output_file_end(struct output_file *file, int r);
 
 /* What was not committed is removed. NULL is legal. */
 void output_file_free(struct output_file *file);

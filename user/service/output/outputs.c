@@ -308,10 +308,8 @@ static int write_file(const struct outputs *outputs, const struct view *view,
 		r = format->write_process(view, process, output_file_stream(file));
 	else if (r == 0)
 		r = format->write(view, output_file_stream(file));
-	if (r == -EIO && file)
-		r = output_file_error(file);
-	else if (r == 0)
-		r = output_file_commit(file);
+	if (file)
+		r = output_file_end(file, r);
 	if (r)
 		log_error("cannot write %s: %s", path ? path : output->path, strerror(-r));
 	return r == -EPIPE ? -EIO : r;

@@ -155,7 +155,7 @@ def a_page_says_since_when_what_was_counted_and_what_it_cost():
             shown = page.value("document.querySelector('.card[data-key=live_bytes]').innerText")
             text = page.value("document.body.innerText")
     assert len(said) == len(changes) >= 2, (said, changes)
-    assert said[0].startswith("depth: from the start on samples: no share"), said
+    assert said[0].startswith("depth: from the start on samples: the overhead budget "), said
     assert " on all calls: ~" in said[1], said
     assert "measured (the kernel's count" in cost and cost.endswith("asked for: 5.00\u00a0%"), cost
     # What went on at another depth is not held twice.
@@ -440,7 +440,7 @@ def a_recording_has_the_changes():
 
 @test(every_kernel=True)
 def what_it_cannot_go_with_is_refused():
-    refused(run_memtraced("--max-overhead=0%", "--", "true"), 1, "'--max-overhead'", "0.01%")
+    refused(run_memtraced("--max-overhead=0%", "--", "true"), 1, "invalid --max-overhead", "0.01%")
     refused(run_memtraced("--max-overhead=5%", "-a"), 1, "'--max-overhead'", "name some")
     refused(run_memtraced("--max-overhead=5%", "--leak-check=full", "--", "true"), 1,
             "'--leak-check'", "'--max-overhead'")

@@ -33,6 +33,7 @@ struct image {
 	uint64_t words[REGIONS][REGION_BYTES / 8];
 	uint64_t end; /* where the next chunk goes */
 	uint64_t flags;
+	size_t n_reads, most_reads; /* then nothing can be read; 0: no limit */
 	struct glibc_heap *heap;
 };
 
@@ -60,6 +61,8 @@ static ssize_t read_image(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct image *image = ctx;
 
+	if (++image->n_reads > image->most_reads && image->most_reads > 0)
+		return -ESRCH;
 	for (size_t i = 0; i < REGIONS; i++) {
 		uint64_t end = regions[i].start + REGION_BYTES;
 
@@ -323,6 +326,84 @@ static void a_thread_without_a_cache_that_is_understood_is_said(void **state)
 	glibc_heap_free(image->heap);
 }
 
+/* Killed while it is read: lists were whole when they were measured. */
+static void a_process_that_ends_meanwhile_is_not_sound(void **state)
+{
+	struct image *image = *state;
+	struct glibc_tcache *cache = begin(image);
+	uint64_t blocks[6];
+	size_t n_reads;
+
+	for (size_t i = 0; i < 6; i++)
+		blocks[i] = add_chunk(image, i % 2 ? 0x40 : 0x1800, true);
+	put_top(image);
+	/* Against the order of addresses, and farther apart than what is read ahead. */
+	cache->counts[2] = 2;
+	cache->entries[2] = blocks[5];
+	link_blocks(image, blocks[5], blocks[1], true);
+	link_blocks(image, blocks[1], 0, true);
+	at(image, ARENA)[GLIBC_ARENA_FASTBINS + 2] = blocks[3] - GLIBC_HEAD;
+	link_blocks(image, blocks[3], 0, true);
+	read_it(image);
+	assert_true(glibc_heap_is_sound(image->heap));
+	glibc_heap_free(image->heap);
+	n_reads = image->n_reads;
+	/* The first ones find the arena: without it there is no glibc. */
+	for (image->most_reads = 2; image->most_reads < n_reads; image->most_reads++) {
+		image->n_reads = 0;
+		read_it(image);
+		assert_false(glibc_heap_is_sound(image->heap));
+		glibc_heap_free(image->heap);
+	}
+}
+
+/* A second heap of an arena that names itself as the one before it. */
+static void heaps_in_a_circle_are_unread(void **state)
+{
+	struct image *image = *state;
+	const uint64_t arena = ARENA_HEAP + 0x30, bytes = 1ULL << 40;
+	const uint64_t first[] = { arena, 0, REGION_BYTES, REGION_BYTES };
+	const uint64_t second[] = { arena, MAPPED, GLIBC_PAGE, GLIBC_PAGE };
+
+	(void)begin(image);
+	put_top(image);
+	at(image, ARENA)[GLIBC_ARENA_NEXT] = arena;
+	memcpy(at(image, ARENA_HEAP), first, sizeof(first));
+	memcpy(at(image, MAPPED), second, sizeof(second));
+	put_arena(image, arena, ARENA, MAPPED + 0x800, bytes);
+	read_it(image);
+	assert_false(glibc_heap_is_sound(image->heap));
+	assert_in_range(image->heap->unread_bytes, bytes - REGIONS * GLIBC_PAGE, bytes);
+	glibc_heap_free(image->heap);
+}
+
+/* Two arenas that name each other, and not the main one. */
+static void arenas_in_a_circle_of_their_own_are_said(void **state)
+{
+	struct image *image = *state;
+	const uint64_t arenas[] = { ARENA_HEAP + 0x30, MAPPED + 0x30 };
+	static const uint64_t heaps[] = { ARENA_HEAP, MAPPED };
+
+	(void)begin(image);
+	put_top(image);
+	at(image, ARENA)[GLIBC_ARENA_NEXT] = arenas[0];
+	image->flags = GLIBC_NON_MAIN_ARENA;
+	for (size_t i = 0; i < 2; i++) {
+		const uint64_t info[] = { arenas[i], 0, REGION_BYTES, REGION_BYTES };
+
+		memcpy(at(image, heaps[i]), info, sizeof(info));
+		image->end = (arenas[i] + GLIBC_ARENA_WORDS * 8 + 15) & ~15ULL;
+		(void)add_chunk(image, 0x1230, true);
+		put_arena(image, arenas[i], arenas[1 - i], image->end, REGION_BYTES);
+		at(image, image->end)[1] = 0x1000 | GLIBC_PREV_INUSE;
+	}
+	read_it(image);
+	assert_false(glibc_heap_is_sound(image->heap));
+	assert_in_range(image->heap->n_arenas, 3, REGIONS + 1);
+	assert_int_equal(image->heap->n_blocks, 2);
+	glibc_heap_free(image->heap);
+}
+
 static int setup(void **state)
 {
 	*state = calloc(1, sizeof(struct image));
@@ -345,6 +426,9 @@ int main(void)
 		cmocka_unit_test(arenas_of_all_versions_are_walked),
 		cmocka_unit_test(mapped_blocks_count_only_when_their_sum_is_right),
 		cmocka_unit_test(a_thread_without_a_cache_that_is_understood_is_said),
+		cmocka_unit_test(a_process_that_ends_meanwhile_is_not_sound),
+		cmocka_unit_test(heaps_in_a_circle_are_unread),
+		cmocka_unit_test(arenas_in_a_circle_of_their_own_are_said),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -167,7 +167,21 @@ static int add_main_segment(struct glibc_walk *w, const struct glibc_arena *aren
 	return add_segment(w, (struct glibc_segment){ start, map->end, top, true });
 }
 
-/* The heaps of an arena, from the newest, in which its top is, to the one that holds itself. */
+/* Each heap lies in a place of its own, aligned as heaps are. */
+static uint64_t count_places(const struct glibc_source *source)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < source->n_maps; i++)
+		n += (source->maps[i].end - 1) / GLIBC_HEAP_SIZE -
+		     source->maps[i].start / GLIBC_HEAP_SIZE + 1;
+	return n;
+}
+
+/*
+ * The heaps of an arena, from the newest, in which its top is, to the one that holds itself. Damage
+ * may lead in a circle: there are no more of all arenas than have room.
+ */
 static int add_heap_segments(struct glibc_walk *w, const struct glibc_arena *arena)
 {
 	uint64_t top = arena->words[GLIBC_ARENA_TOP], at = top & ~(GLIBC_HEAP_SIZE - 1);
@@ -175,7 +189,8 @@ static int add_heap_segments(struct glibc_walk *w, const struct glibc_arena *are
 	struct glibc_heap_info heap;
 	int r = 0;
 
-	while (r == 0 && glibc_copy(w, at, &heap, sizeof(heap)) && glibc_is_heap(&heap, at) &&
+	while (r == 0 && w->segments.len <= w->most_heaps &&
+	       glibc_copy(w, at, &heap, sizeof(heap)) && glibc_is_heap(&heap, at) &&
 	       heap.arena == arena->addr && heap.size <= left) {
 		uint64_t info = heap.arena & (GLIBC_HEAP_SIZE - 1), first = at + info;
 
@@ -206,7 +221,8 @@ static int add_others(struct glibc_walk *w)
 	uint64_t first = w->arenas.data[0].addr, next = w->arenas.data[0].words[GLIBC_ARENA_NEXT];
 	int r = 0;
 
-	while (r == 0 && next != first && is_in_heap(next) && w->arenas.len < ARENAS_MAX) {
+	while (r == 0 && next != first && is_in_heap(next) && w->arenas.len < ARENAS_MAX &&
+	       w->arenas.len <= w->most_heaps) {
 		size_t before = w->arenas.len;
 
 		r = add_arena(w, next);
@@ -220,11 +236,31 @@ static int add_others(struct glibc_walk *w)
 	return r;
 }
 
+/* Ascending; of what overlaps the first one alone. */
+static void sort_segments(struct glibc_walk *w)
+{
+	uint64_t end = 0;
+	size_t kept = 0;
+
+	if (w->segments.len)
+		qsort(w->segments.data, w->segments.len, sizeof(w->segments.data[0]), by_start);
+	vec_foreach(&w->segments, segment) {
+		if (segment->start < end) {
+			w->heap->unread_bytes += segment->end - segment->start;
+			continue;
+		}
+		end = segment->end;
+		w->segments.data[kept++] = *segment;
+	}
+	w->segments.len = kept;
+}
+
 int glibc_find_arenas(struct glibc_walk *w)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < w->source->n_maps && r == 0; i++) {
+	w->most_heaps = count_places(w->source);
+	for (size_t i = 0; i < w->source->n_maps && r == 0 && !glibc_is_late(w); i++) {
 		const struct memory_map *map = &w->source->maps[i];
 
 		if (map->kind == MEMORY_FILE && map->end - map->start <= DATA_MAX)
@@ -235,8 +271,8 @@ int glibc_find_arenas(struct glibc_walk *w)
 	r = add_main_segment(w, &w->arenas.data[0]);
 	if (r == 0)
 		r = add_others(w);
-	if (r == 0 && w->segments.len)
-		qsort(w->segments.data, w->segments.len, sizeof(w->segments.data[0]), by_start);
+	if (r == 0)
+		sort_segments(w);
 	return r;
 }
 

@@ -61,6 +61,7 @@ static int32_t list_length(struct glibc_walk *w, const struct list *list, bool m
 	return n;
 }
 
+/* Of a list that was measured; bytes of its chunks, as far as it can still be read. */
 static uint64_t mark(struct glibc_walk *w, const struct list *list, bool mangled)
 {
 	uint64_t addr = list->head && list->of_chunks ? list->head + GLIBC_HEAD : list->head, n = 0;
@@ -68,6 +69,10 @@ static uint64_t mark(struct glibc_walk *w, const struct list *list, bool mangled
 
 	while (addr) {
 		addr = next_of(w, list, addr, mangled, &block);
+		if (!block) {
+			w->heap->broken_lists++; /* the deadline has come, or SIGKILL */
+			break;
+		}
 		block->size |= GLIBC_LISTED;
 		n++;
 	}

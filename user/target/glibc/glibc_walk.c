@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static bool is_late(struct glibc_walk *w)
+bool glibc_is_late(struct glibc_walk *w)
 {
 	uint64_t deadline = w->source->deadline_ns;
 
@@ -32,7 +32,7 @@ static bool fill_window(struct glibc_walk *w, uint64_t addr, size_t len)
 	size_t size = window_size(w, addr);
 	ssize_t got;
 
-	if (is_late(w))
+	if (glibc_is_late(w))
 		return false;
 	if (size < len)
 		size = len;

@@ -34,6 +34,7 @@ struct glibc_par {
 struct glibc_walk {
 	const struct glibc_source *source;
 	struct glibc_heap *heap;
+	uint64_t most_heaps; /* for which there is room in the mappings */
 	VEC(struct glibc_arena) arenas;
 	VEC(struct glibc_segment) segments;
 	bool extent_only;  /* blocks are not wanted */
@@ -49,6 +50,7 @@ struct glibc_walk {
 
 #define GLIBC_LISTED (1ULL << 63)
 
+bool glibc_is_late(struct glibc_walk *w);
 /* False: it cannot be read, or the deadline has come. */
 bool glibc_copy(struct glibc_walk *w, uint64_t addr, void *buf, size_t len);
 bool glibc_word(struct glibc_walk *w, uint64_t addr, uint64_t *ret_word);
@@ -56,7 +58,7 @@ const struct memory_map *glibc_map_at(const struct glibc_walk *w, uint64_t addr)
 /* NULL: none is there. */
 struct glibc_block *glibc_block_at(struct glibc_walk *w, uint64_t addr);
 
-/* Each: 0 or -ENOMEM. Segments come ascending by address. */
+/* Each: 0 or -ENOMEM. Segments come ascending by address, and none overlap. */
 int glibc_find_arenas(struct glibc_walk *w);
 int glibc_walk_chunks(struct glibc_walk *w);
 int glibc_mark_listed(struct glibc_walk *w);

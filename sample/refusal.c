@@ -17,7 +17,7 @@ extern void __tsan_init(void) __attribute__((weak));
 static const char *reason(void)
 {
 	if (getauxval(AT_SECURE))
-		return "it runs with more rights than its caller";
+		return "it runs with more privileges than its caller";
 	if (__asan_init || __hwasan_init)
 		return "AddressSanitizer is its allocator";
 	if (__lsan_init)

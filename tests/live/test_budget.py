@@ -40,8 +40,8 @@ def who_allocates_too_fast_is_not_traced_to_the_end():
     with scratch() as folder, fast() as process, \
             service(folder, trace="max_overhead = 1%") as served:
         said = ctl(served, "trace", str(process.pid), "--for=20s", "--format=json")
-        served.said.until(f"memtraced: process {process.pid} (leak): tracing ends early, what its "
-                          "traces may cost is used up ([trace] max_overhead): ", timeout=60)
+        served.said.until(f"memtraced: process {process.pid} (leak): tracing ends early, budget of "
+                          "its traces exhausted ([trace] max_overhead): ", timeout=60)
         report = json_of(served, folder, said.split()[-1])
         until_traced(served, 0)
         coverage, budget = report["coverage"], report["coverage"]["budget"]
@@ -55,7 +55,7 @@ def who_allocates_too_fast_is_not_traced_to_the_end():
         assert report["processes"][0]["alloc"]["allocs"] > 0, lib.brief(report["processes"])
         # Nobody pays any more, and nobody can have it go on at once.
         eventually(lambda: breakpoints(process.pid) == 0, "the probes are gone", timeout=20)
-        why = f"what tracing process {process.pid} may cost ([trace] max_overhead) is used up for"
+        why = f"tracing budget of process {process.pid} ([trace] max_overhead) exhausted for"
         refused(run_memtraced("ctl", f"--socket={served.path}", "trace", str(process.pid)), 2, why)
         assert why in served.text(f"/debug/pprof/heap?pid={process.pid}&seconds=1", status=503)
         assert served.metric("memtraced_traces_stopped_by_budget_total") == 1
@@ -127,10 +127,10 @@ def all_together_have_a_limit_too():
         for pid in pids:
             ctl(served, "trace", str(pid), "--for=30s", "--format=json")
         # Each may have 1 % of a CPU, and all of them 1 % of the host's.
-        while "what all traces together may cost is used up" not in served.said.next(timeout=60):
+        while "budget of all traces together exhausted" not in served.said.next(timeout=60):
             pass
         until_traced(served, 0)
         quiet = stack.enter_context(started([target("leak"), "0", "100000"]))
         quiet.lines.until("ready")
         refused(run_memtraced("ctl", f"--socket={served.path}", "trace", str(quiet.pid)), 2,
-                "what all traces together may cost ([trace] max_overhead) is used up")
+                "tracing budget of all traces ([trace] max_overhead) exhausted")

@@ -167,8 +167,8 @@ def rules_and_the_budget_are_shown_with_what_was_not_seen():
             started([target("leak"), "0", "0"], stdout=subprocess.DEVNULL) as process, \
             host_page(served, folder) as page:
         pid = process.pid
-        served.said.until(f"memtraced: process {pid} (leak): tracing ends early, what its traces "
-                          "may cost is used up", timeout=60)
+        served.said.until(f"memtraced: process {pid} (leak): tracing ends early, budget of its "
+                          "traces exhausted", timeout=60)
         eventually(lambda: data_of(served)["budget"]["stopped"] == 1, "it is counted")
         page.until("document.querySelector('#budget .bad:not([hidden])') !== null")
         costs = text_of(page, "#budget p")

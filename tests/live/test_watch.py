@@ -153,7 +153,7 @@ def pss_is_read_where_it_is_asked_for():
 def a_root_that_is_none_is_said_and_nothing_else_suffers():
     with scratch() as folder, \
             service(folder, trace=f"{WATCH}\ncgroup_root = {folder}") as served:
-        served.said.until(f"memtraced: [watch] cgroup_root {folder}: it is no root of cgroup v2")
+        served.said.until(f"memtraced: [watch] cgroup_root {folder}: not the root of cgroup v2")
         swept(served)
         assert served.metric("memtraced_watched", what="cgroups") == 0
         assert served.metric("memtraced_watched", what="processes") > 1

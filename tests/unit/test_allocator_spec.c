@@ -105,21 +105,22 @@ static void what_is_wrong_is_said_with_its_place_and_what_comes_near(void **stat
 	static const struct {
 		const char *text, *error; /* behind "invalid --allocator 'TEXT': " */
 	} cases[] = {
-		{ "", "at character 1: '' is no role: give one of malloc, calloc, realloc, free, "
-		      "inside, object" },
-		{ "mallok=f", "at character 1: 'mallok' is no role; did you mean 'malloc'?" },
+		{ "",
+		  "at character 1: unknown role '': expected one of malloc, calloc, realloc, free, "
+		  "inside, object" },
+		{ "mallok=f", "at character 1: unknown role 'mallok'; did you mean 'malloc'?" },
 		{ "malloc", "at character 7: a '=' is missing after 'malloc'" },
 		{ "malloc=", "at character 8: give the function's symbol, or its address with 0x" },
 		{ "malloc=f:",
-		  "at character 10: '' is no place or property here: give one of size, "
+		  "at character 10: unknown place or property here '': expected one of size, "
 		  "count, out, ret, throws" },
 		{ "malloc=f:sise@1",
-		  "at character 10: 'sise' is no place or property here; did you mean 'size'?" },
+		  "at character 10: unknown place or property here 'sise'; did you mean 'size'?" },
 		{ "malloc=f:ptr@1",
-		  "at character 10: 'ptr' is no place or property here: give one of "
+		  "at character 10: unknown place or property here 'ptr': expected one of "
 		  "size, count, out, ret, throws" },
 		{ "free=f:size@1",
-		  "at character 8: 'size' is no place or property here: give one of "
+		  "at character 8: unknown place or property here 'size': expected one of "
 		  "ptr" },
 		{ "inside=f:ptr@1", "at character 10: it takes no place or property here" },
 		{ "malloc=f:size", "at character 14: say in which argument: size@1 to size@5" },
@@ -134,15 +135,15 @@ static void what_is_wrong_is_said_with_its_place_and_what_comes_near(void **stat
 		  "at character 21: the block is either returned (ret) "
 		  "or put somewhere (out@N)" },
 		{ "malloc=f;",
-		  "at character 10: '' is no role: give one of malloc, calloc, realloc, "
+		  "at character 10: unknown role '': expected one of malloc, calloc, realloc, "
 		  "free, inside, object" },
 		{ "malloc=f free=g", "at character 9: this cannot follow here" },
-		{ "malloc=12", "at character 8: '12' is no symbol; addresses begin with 0x" },
-		{ "malloc=0x", "at character 8: '0x' is no address" },
-		{ "malloc=0x0", "at character 8: '0x0' is no address" },
-		{ "malloc=0x12g", "at character 8: '0x12g' is no address" },
+		{ "malloc=12", "at character 8: invalid symbol '12'; addresses begin with 0x" },
+		{ "malloc=0x", "at character 8: invalid address '0x'" },
+		{ "malloc=0x0", "at character 8: invalid address '0x0'" },
+		{ "malloc=0x12g", "at character 8: invalid address '0x12g'" },
 		{ "malloc=0x11112222333344445",
-		  "at character 8: '0x11112222333344445' is no address" },
+		  "at character 8: invalid address '0x11112222333344445'" },
 		{ "malloc=0x12",
 		  "at character 12: the address 0x12 needs 'object=FILE' beside it" },
 		{ "object=a", "at character 9: no function is named" },

@@ -107,7 +107,7 @@ static void buckets_and_key_stand_in_any_order(void **state)
 }
 
 #define FORMS "': expected SYSCALL, SYSCALL:ARGUMENT, SYSCALL:ns, CATEGORY:EVENT:FIELD or malloc"
-#define NO_RANGE "' of '--hist' is no range: give lin=MIN-MAX/STEP, such as lin=0-4k/64"
+#define NO_RANGE "' of '--hist': expected lin=MIN-MAX/STEP, such as lin=0-4k/64"
 #define TOO_LARGE "' of '--hist' has a number that is too large"
 
 static void wrong_texts_are_refused_with_what_to_give(void **state)
@@ -146,19 +146,19 @@ static void wrong_texts_are_refused_with_what_to_give(void **state)
 		{ "read,by=tid", "'by=tid' of '--hist' is unknown: give by=comm or by=pid" },
 		{ "read,lin=0-9/1,lin=0-9/1",
 		  "'read,lin=0-9/1,lin=0-9/1' has 'lin=' twice: give it once" },
-		{ "read,lin=", "'lin=" NO_RANGE },
-		{ "read,lin=5", "'lin=5" NO_RANGE },
-		{ "read,lin=-", "'lin=-" NO_RANGE },
-		{ "read,lin=0-9", "'lin=0-9" NO_RANGE },
-		{ "read,lin=0/9", "'lin=0/9" NO_RANGE },
-		{ "read,lin=0/9-1", "'lin=0/9-1" NO_RANGE },
-		{ "read,lin=0-/1", "'lin=0-/1" NO_RANGE },
-		{ "read,lin=--/1", "'lin=--/1" NO_RANGE },
-		{ "read,lin=0-9/", "'lin=0-9/" NO_RANGE },
-		{ "read,lin=0-9/-1", "'lin=0-9/-1" NO_RANGE },
-		{ "read,lin=0-9/1/1", "'lin=0-9/1/1" NO_RANGE },
-		{ "read,lin=0-9x/1", "'lin=0-9x/1" NO_RANGE },
-		{ "read,lin=0-8E/1", "'lin=0-8E/1" NO_RANGE },
+		{ "read,lin=", "invalid 'lin=" NO_RANGE },
+		{ "read,lin=5", "invalid 'lin=5" NO_RANGE },
+		{ "read,lin=-", "invalid 'lin=-" NO_RANGE },
+		{ "read,lin=0-9", "invalid 'lin=0-9" NO_RANGE },
+		{ "read,lin=0/9", "invalid 'lin=0/9" NO_RANGE },
+		{ "read,lin=0/9-1", "invalid 'lin=0/9-1" NO_RANGE },
+		{ "read,lin=0-/1", "invalid 'lin=0-/1" NO_RANGE },
+		{ "read,lin=--/1", "invalid 'lin=--/1" NO_RANGE },
+		{ "read,lin=0-9/", "invalid 'lin=0-9/" NO_RANGE },
+		{ "read,lin=0-9/-1", "invalid 'lin=0-9/-1" NO_RANGE },
+		{ "read,lin=0-9/1/1", "invalid 'lin=0-9/1/1" NO_RANGE },
+		{ "read,lin=0-9x/1", "invalid 'lin=0-9x/1" NO_RANGE },
+		{ "read,lin=0-8E/1", "invalid 'lin=0-8E/1" NO_RANGE },
 		{ "read,lin=0-8388608T/1", "'lin=0-8388608T/1" TOO_LARGE },
 		{ "read,lin=0-99999999999999999999/1", "'lin=0-99999999999999999999/1" TOO_LARGE },
 		{ "read,lin=9-9/1", "'lin=9-9/1' of '--hist' has no values: give a MAX above MIN "

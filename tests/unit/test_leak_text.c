@@ -389,7 +389,7 @@ static void what_is_known_of_a_heap_error_is_said(void **state)
 		{ { .kind = RECORD_REALLOC_ZERO },
 		  1,
 		  false,
-		  "==42== note: not all of the process was seen: this may be no error\n",
+		  "==42== note: not all of the process was seen: this may not be an error\n",
 		  "Address" },
 	};
 

@@ -77,8 +77,9 @@ static void what_is_wrong_is_refused_with_file_and_line(void **state)
 	static const struct {
 		const char *text, *error;
 	} cases[] = {
-		{ "[push]\nto = parca\n", "conf:2: [push] is no push: give it a name of letters" },
-		{ "[push a/b]\nto = parca\n", "conf:2: [push a/b] is no push" },
+		{ "[push]\nto = parca\n",
+		  "conf:2: invalid section [push]: expected a name of letters" },
+		{ "[push a/b]\nto = parca\n", "conf:2: invalid section [push a/b]" },
 		{ "[pushed a]\nto = parca\n", "conf:2: unknown key '[pushed a] to'" },
 		{ "[push a]\nurll = x\n",
 		  "conf:2: unknown key '[push] urll'; did you mean '[push] url'?" },

@@ -168,8 +168,8 @@ static void what_is_wrong_in_a_rule_is_said_with_its_line(void **state)
 	} cases[] = {
 		{ "[rule a]\ncomm = x\n[rule b]\nwhen = rss > 1\n",
 		  "conf:2: [rule a] has no 'when': give one, as in 'when = rss > 2GiB'" },
-		{ "[rule]\nwhen = rss > 1\n", "conf:2: [rule] is no rule: give it a name" },
-		{ "[rule a b]\nwhen = rss > 1\n", "conf:2: [rule a b] is no rule: give it" },
+		{ "[rule]\nwhen = rss > 1\n", "conf:2: invalid section [rule]: expected a name" },
+		{ "[rule a b]\nwhen = rss > 1\n", "conf:2: invalid section [rule a b]: expected" },
 		{ "[rule a]\nwhenn = rss > 1\n",
 		  "conf:2: unknown key '[rule] whenn'; did you mean '[rule] when'?" },
 		{ "[rule a]\nlisten = 1\n",

@@ -99,10 +99,10 @@ static int unknown_word(struct parser *p, const char *at, const char *word, cons
 	if (strbuf_error(&all) < 0)
 		return -ENOMEM;
 	if (best)
-		return wrong(p, at, "'%s' is no %s; did you mean '%s'?", word, what, best);
+		return wrong(p, at, "unknown %s '%s'; did you mean '%s'?", what, word, best);
 	if (!all.len)
 		return wrong(p, at, "it takes no %s", what);
-	return wrong(p, at, "'%s' is no %s: give one of %s", word, what, strbuf_str(&all));
+	return wrong(p, at, "unknown %s '%s': expected one of %s", what, word, strbuf_str(&all));
 }
 
 /* A copy of the characters of `set` that come now; they may be none. NULL: no memory. */
@@ -202,12 +202,13 @@ static int parse_address(struct parser *p, struct allocator_spec_function *f, co
 
 	if (strncmp(f->name, "0x", 2) != 0)
 		return f->name[0] >= '0' && f->name[0] <= '9' ?
-			       wrong(p, at, "'%s' is no symbol; addresses begin with 0x", f->name) :
+			       wrong(p, at, "invalid symbol '%s'; addresses begin with 0x",
+				     f->name) :
 			       0;
 	errno = 0;
 	f->address = strtoull(f->name, &end, 16);
 	if (errno || *end || end == f->name + 2 || !f->address)
-		return wrong(p, at, "'%s' is no address", f->name);
+		return wrong(p, at, "invalid address '%s'", f->name);
 	return 0;
 }
 

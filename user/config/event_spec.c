@@ -410,7 +410,7 @@ static int parse_linear(struct hist_spec *spec, const char *range, struct strbuf
 				    range);
 	if (r == -EINVAL)
 		return config_error(error,
-				    "'lin=%s' of '--hist' is no range: give lin=MIN-MAX/STEP, such "
+				    "invalid 'lin=%s' of '--hist': expected lin=MIN-MAX/STEP, such "
 				    "as lin=0-4k/64",
 				    range);
 	if (r < 0)

@@ -416,9 +416,9 @@ int key_section_name(const char *section, const char *kind, const char **ret_nam
 	if (*name == '\0' || name[strspn(name, letters)] || strlen(name) > KEY_SECTION_NAME_MOST)
 		return config_error(
 			why,
-			"[%s] is no %s: give it a name of letters, digits, '-', '_' and "
+			"invalid section [%s]: expected a name of letters, digits, '-', '_' and "
 			"'.', %d at most, as in [%s one]",
-			section, kind, KEY_SECTION_NAME_MOST, kind);
+			section, KEY_SECTION_NAME_MOST, kind);
 	*ret_name = name;
 	return 0;
 }

@@ -40,9 +40,9 @@ int option_pids(void *object, const struct key *key, const char *value, struct s
 
 		if (r < 0 || pid == 0 || pid > INT_MAX)
 			return config_error(error,
-					    "'%.*s' is no process id: '%s' takes numbers, "
+					    "invalid %s '%.*s': expected process ids, "
 					    "separated by commas",
-					    (int)(end - at), at, key->name);
+					    key->name, (int)(end - at), at);
 		r = add_pid(object, (pid_t)pid);
 		if (r < 0)
 			return r;
@@ -482,7 +482,7 @@ static const struct {
 			   "leave it out" },
 	{ "peak-inaccuracy", "the peak is exact: leave it out" },
 	{ "massif-out-file", "give -o massif:FILE" },
-	{ "pages-as-heap", "mappings are no part of massif's format here: leave it out" },
+	{ "pages-as-heap", "massif's format has no mappings here: leave it out" },
 };
 
 const char *option_refused(const char *name, size_t len)

@@ -130,7 +130,7 @@ static int check_sample_unit(const struct option_parser *p)
 {
 	const struct conflict conflicts[] = {
 		{ !p->options->sample_unit.unit,
-		  "'sample' needs to know whom: --unit=NAME; a command is sampled by "
+		  "'sample' needs --unit=NAME; a command is sampled by "
 		  "'--sample -c'",
 		  NULL },
 	};

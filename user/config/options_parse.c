@@ -197,8 +197,8 @@ static int parse_word_of_ctl(struct option_parser *p, const char *word)
 		return parse_verb(p, word);
 	if (ctl->verb == CTL_TRACE && ctl->pid == 0) {
 		if (parse_digits(word, word + strlen(word), &pid) < 0 || pid == 0 || pid > INT_MAX)
-			return config_error(p->error,
-					    "'%s' is no process id: 'ctl trace' takes one", word);
+			return config_error(p->error, "invalid process id '%s' of 'ctl trace'",
+					    word);
 		ctl->pid = (pid_t)pid;
 		return 0;
 	}

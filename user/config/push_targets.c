@@ -286,7 +286,7 @@ int push_targets_check(const struct push_targets *targets, unsigned int *ret_lin
 			return config_error(why, "[push %s] has no 'url'", target->name);
 		if (target->user && !target->token_file)
 			return config_error(why,
-					    "[push %s] has a 'user', but no 'token_file' with his "
+					    "[push %s] has a 'user', but no 'token_file' with its "
 					    "password",
 					    target->name);
 	}

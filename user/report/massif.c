@@ -252,7 +252,7 @@ static int put_header(const struct massif *massif)
 		    massif->options.threshold / 100, massif->options.threshold % 100,
 		    coverage_state_name(coverage_state_of(massif->view, process)));
 	if (process->totals.peak_error_bytes > 0)
-		strbuf_addf(&text, ", each site's share of the peak true to %" PRIu64 " bytes",
+		strbuf_addf(&text, ", each site's share of the peak accurate to %" PRIu64 " bytes",
 			    process->totals.peak_error_bytes);
 	if (others > 0)
 		strbuf_addf(&text, ", without %zu other image%s of this pid", others,

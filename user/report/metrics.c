@@ -124,7 +124,7 @@ static const struct process_metric process_metrics[] = {
 	  process_mmap,
 	  OF_ALL_RUNS },
 	{ { "memtraced_mmap_inaccessible_bytes", METRICS_GAUGE, "bytes",
-	    "Of these, bytes that may not be accessed (PROT_NONE), at the last look." },
+	    "Of these, bytes that may not be accessed (PROT_NONE), when last sampled." },
 	  process_inaccessible,
 	  OF_RESIDENT },
 	{ { "memtraced_process_exact", METRICS_GAUGE, "",
@@ -433,7 +433,7 @@ static void put_coverage(struct metrics_out *out, const struct view *view)
 {
 	static const struct metrics_family exact = {
 		"memtraced_exact", METRICS_GAUGE, "",
-		"1: nothing was lost, and totals are no estimates of samples."
+		"1: nothing was lost, and totals are counted, not estimated from samples."
 	};
 	static const struct metrics_family seen = {
 		"memtraced_seen_events", METRICS_COUNTER, "",

@@ -176,11 +176,11 @@ void report_format_unknown_diff(const char *name, struct strbuf *error)
 		if (formats[i].write_diff)
 			near_name_offer(&near, formats[i].name);
 	best = near_name_get(&near);
-	strbuf_addch(error, '\'');
-	escape_text(error, name);
 	strbuf_adds(error, report_format_find(name) || strcmp(name, "record") == 0 ?
-				   "' is no format of 'diff'; " :
-				   "' is no format; ");
+				   "'diff' does not write '" :
+				   "unknown format '");
+	escape_text(error, name);
+	strbuf_adds(error, "'; ");
 	if (best)
 		strbuf_addf(error, "did you mean '%s'? ", best);
 	strbuf_adds(error, "formats of 'diff' are:");

@@ -164,7 +164,7 @@ int report_confine(const struct options *options, FILE *const *files, size_t n)
 	if (r == 0)
 		r = confine(paths.data, paths.len, options->debuginfod);
 	if (r < 0)
-		log_error("cannot give up rights before reading a recording: %s", strerror(-r));
+		log_error("cannot drop privileges before reading a recording: %s", strerror(-r));
 	vec_done(&paths);
 	return r;
 }

@@ -324,7 +324,7 @@ static int put_command(struct track *track, struct replay_faults faults)
 	strbuf_addf(&text, ", totals %s; sizes of single blocks are means or less",
 		    coverage_state_name(coverage_state_of(track->view, track->process)));
 	if (track->process->totals.peak_error_bytes > 0)
-		strbuf_addf(&text, "; each site's share of the peak true to %" PRIu64 " bytes",
+		strbuf_addf(&text, "; each site's share of the peak accurate to %" PRIu64 " bytes",
 			    track->process->totals.peak_error_bytes);
 	if (others > 0)
 		strbuf_addf(&text, "; without %zu other image%s of this pid", others,

@@ -245,8 +245,8 @@
 			summary.textContent = (isKnown("live_bytes") ? "Drag over the timeline to choose a range: the table and " +
 				"the flame graph then show what sites gained in it." : "Allocations were not counted: it is what was " +
 				"resident. Drag over the timeline to choose a range.") + (without ? " Of " + report.count(without) +
-				" processes there is no timeline; they are not in the picture." : "") + (unseen ? " What was " +
-				"resident of " + report.count(unseen) + " processes, which ended before it was looked at, is not in it." :
+				" processes there is no timeline; they are not in the picture." : "") + (unseen ? " " +
+				report.count(unseen) + " processes ended before their resident memory was sampled, so it is not shown." :
 				"");
 			return;
 		}

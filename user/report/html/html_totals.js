@@ -20,7 +20,7 @@
 		return "stacks" + (coverage.unwinder ? " by " + coverage.unwinder : "") + ": " +
 			(coverage.stacks_truncated ? "NOT ALL COMPLETE: " : "") + report.count(coverage.stacks_complete) +
 			" complete, " + report.count(coverage.stacks_truncated) + " truncated" + causes(coverage.cut) +
-			(data.age_resolution_ns ? "; ages are true to " + report.duration(data.age_resolution_ns) : "");
+			(data.age_resolution_ns ? "; age resolution " + report.duration(data.age_resolution_ns) : "");
 	}
 
 	/* Shares are of a CPU's time, in millionths. */
@@ -261,9 +261,9 @@
 		addCards(into, alloc, process.exact, alloc.peak_bytes, (process.exact ? "" : "~") +
 			report.count(alloc.peak_bytes) + " bytes" + report.margin(alloc.estimate, "peak_bytes") + (process.timeline && process.timeline.peak_ns !== null ?
 			" at " + report.duration(process.timeline.peak_ns) : "") + (error ?
-			"; each site's share true to " + report.bytes(error) : ""), "");
+			"; each site's share accurate to " + report.bytes(error) : ""), "");
 		if (alloc.before_attach)
-			into.append(el("p", {}, "Of what is live, " + report.bytes(alloc.before_attach.usable_bytes) + " in " +
+			into.append(el("p", {}, "Of live memory, " + report.bytes(alloc.before_attach.usable_bytes) + " in " +
 				report.count(alloc.before_attach.live_blocks) + " blocks are from before the attach" +
 				(alloc.before_attach.unread_bytes ? "; " + report.bytes(alloc.before_attach.unread_bytes) +
 				" of the heap then could not be made out" : "") + "."));

@@ -508,7 +508,8 @@ void leak_error_text(struct strbuf *out, pid_t pid, const struct leak_error *err
 		strbuf_adds(out, " times so far\n");
 	}
 	if (!certain)
-		leak_say(out, pid, "note: not all of the process was seen: this may be no error");
+		leak_say(out, pid,
+			 "note: not all of the process was seen: this may not be an error");
 	leak_say(out, pid, "");
 	if (options->generate != LEAK_GENERATE_NO && leak_error_kind(error->values->kind, &kind))
 		suppression_generate(out, kind, REACH_DEFINITE, stack->names, stack->n_frames, 0);

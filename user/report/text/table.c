@@ -200,7 +200,7 @@ static void add_peak(struct strbuf *line, const struct record_totals *totals, bo
 	strbuf_addf(line, ", peak %s", table_size(totals->peak_bytes, exact, number));
 	table_margin(line, estimate, estimate->ci95_peak_bytes);
 	if (totals->peak_error_bytes > 0)
-		strbuf_addf(line, " (each site's share true to %s)",
+		strbuf_addf(line, " (each site's share accurate to %s)",
 			    table_size((int64_t)totals->peak_error_bytes, true, number));
 }
 

@@ -57,7 +57,7 @@ static void stacks(struct table *t, const struct record_coverage *coverage)
 	strbuf_addf(&line, ", %" PRIu64 " truncated", coverage->stacks_truncated);
 	coverage_causes(&line, coverage->cuts, coverage->n_cuts);
 	if (run && run->age_resolution_ns > 0 && view_has_allocations(t->view))
-		strbuf_addf(&line, "; ages are true to %s",
+		strbuf_addf(&line, "; age resolution %s",
 			    format_duration(run->age_resolution_ns, duration));
 	if (coverage->stacks_truncated)
 		table_warn(t, true);

@@ -74,7 +74,7 @@ static int parse_pid(const char *text, const char *end, struct http_query *query
 	uint64_t pid;
 
 	if (parse_digits(text, end, &pid) < 0 || pid == 0 || pid > INT_MAX) {
-		*ret_why = "that is no process id";
+		*ret_why = "expected a process id";
 		return -EINVAL;
 	}
 	if (query->pid) {

@@ -20,7 +20,7 @@
 
 static_assert(OPTIONS_MEMORY_LEAST == MAP_ROOM_LEAST, "options and programs agree");
 static_assert(OPTIONS_MAX_STACK == ABI_MAX_FRAMES, "options and programs agree");
-static_assert(LIVE_USAGE_PROCESSES == SERIES_PROCESSES, "who is sampled has a series");
+static_assert(LIVE_USAGE_PROCESSES == SERIES_PROCESSES, "a sampled process has a series");
 
 /*
  * A recording has the whole state this often, and soon after the beginning; a byte written is taken

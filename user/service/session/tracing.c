@@ -136,7 +136,7 @@ static int open_cgroup(const char *path)
 		return -EINVAL;
 	}
 	if (st.f_type != CGROUP2_SUPER_MAGIC) {
-		log_error("--cgroup %s: it is no folder of a cgroup v2 file system (usually "
+		log_error("--cgroup %s: not a folder of a cgroup v2 file system (usually "
 			  "/sys/fs/cgroup, or /sys/fs/cgroup/unified)",
 			  path);
 		return -EINVAL;

@@ -68,7 +68,7 @@ static int set_field(struct hist_bpf *skel, const struct job_context *context,
 	if (!field || (is_arg && field->offset < ARGS_OFFSET))
 		return unknown_field(context, spec, format, is_arg ? "argument" : "field");
 	if (field->kind != TP_FIELD_INT || field->value_size > 8) {
-		strbuf_addf(context->error, "--hist %s: '%s' is no number", spec->text,
+		strbuf_addf(context->error, "--hist %s: '%s' is not a number", spec->text,
 			    spec->field);
 		return -EINVAL;
 	}

@@ -27,7 +27,7 @@ static const struct {
 	[FEATURE_SAMPLING] = { "sampling", "--cpu, --off-cpu and --page-faults" },
 	[FEATURE_FIND_VMA] = { "find-vma", "-p has whole stacks from an exec on" },
 	[FEATURE_GRACE_PERIOD] = { "grace-period", "reports of what runs are of one moment" },
-	[FEATURE_DEATHS] = { "deaths", "who sends SIGKILL, and whom the OOM killer chooses" },
+	[FEATURE_DEATHS] = { "deaths", "the sender of SIGKILL, and what the OOM killer ends" },
 	[FEATURE_OOM_LIMIT] = { "oom-limit", "for which cgroup's limit the OOM killer acts" },
 };
 

@@ -112,7 +112,7 @@ static void probe_find_vma(struct features *f)
 	r = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_find_vma, NULL);
 	result(f, FEATURE_FIND_VMA, r > 0, "%s",
 	       r < 0 ? strerror(-r) :
-		       "no bpf_find_vma (Linux 5.17): stacks are cut until the exec was seen");
+		       "no bpf_find_vma (Linux 5.17): stacks are truncated until an exec is seen");
 	mark_unsure(f, FEATURE_FIND_VMA, r < 0 ? r : 0);
 }
 

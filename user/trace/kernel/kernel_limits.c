@@ -46,7 +46,7 @@ void kernel_limits(const struct kernel_found *found, struct strbuf *out)
 		{ found->syscalls_preempted,
 		  "every system call of the machine passes our programs" },
 		{ found->deaths_unseen,
-		  "who sends SIGKILL is not seen, nor whether the OOM killer does" },
+		  "the sender of SIGKILL is not seen, the OOM killer included" },
 	};
 	const char *between = "";
 

@@ -25,7 +25,7 @@
 
 	function costsText(budget) {
 		if (budget.call_ns === null)
-			return "What a call of an allocator costs could not be measured: nothing is held to a budget.";
+			return "The cost of an allocator call could not be measured: no budget applies.";
 		return "Probes take " + share(budget.host_ppm) + " of the host's CPUs (estimated: " + budget.call_ns +
 			" ns a call of an allocator), " +
 			(budget.max_ppm === null ? "without a limit" : "of which " + share(budget.max_ppm) + " are allowed") +
@@ -37,7 +37,7 @@
 			el("td", { class: "n" }, share(trace.used_ppm)),
 			el("td", { class: "n" }, share(trace.predicted_ppm)),
 			el("td", { class: trace.stopped ? "bad" : "" }, trace.stopped ?
-				"NOT TRACED any more: it has used up what it may cost" : "for another " + time(trace.left_ns)));
+				"NOT TRACED any longer: tracing budget exhausted" : "for another " + time(trace.left_ns)));
 	}
 
 	function ruleRow(rule) {

@@ -35,8 +35,8 @@ static void growth_metrics_put_processes(const struct host_growth *growth,
 {
 	static const struct metrics_family mapped = {
 		"memtraced_process_mapped_bytes", METRICS_GAUGE, "bytes",
-		"What the processes with most resident memory have mapped and not unmapped since "
-		"growth depth has known them, by mmap and brk."
+		"Bytes that the processes with most resident memory have mapped by mmap and brk "
+		"and not unmapped, since growth depth has known them."
 	};
 	struct region_totals totals;
 	char pid[16];
@@ -69,7 +69,7 @@ static void growth_metrics_put(const struct host_growth *growth, struct metrics_
 	};
 	static const struct metrics_family lost = {
 		"memtraced_growth_lost", METRICS_GAUGE, "",
-		"What was lost in that time, by cause, as in reports' coverage."
+		"Events lost in that time, by cause, as in reports' coverage."
 	};
 	static const struct metrics_family stacks = { "memtraced_growth_stacks", METRICS_GAUGE, "",
 						      "Stacks that are kept." };
@@ -245,7 +245,7 @@ static void put_traces(const struct service *service, struct metrics_out *out)
 						     "Traces on demand that were begun." };
 	static const struct metrics_family refused = {
 		"memtraced_traces_refused", METRICS_COUNTER, "",
-		"Traces that were asked for when as many ran as may."
+		"Traces refused because the limit was reached."
 	};
 	static const struct metrics_family pre_empted = {
 		"memtraced_traces_pre_empted", METRICS_COUNTER, "",
@@ -288,19 +288,20 @@ static void put_budget(const struct traces *traces, struct metrics_out *out)
 	};
 	static const struct metrics_family most = {
 		"memtraced_overhead_max_ppm", METRICS_GAUGE, "",
-		"What of that is allowed, and of one CPU for a process; 0: no limit."
+		"Limit of that share, and of one CPU for a process; 0: no limit."
 	};
 	static const struct metrics_family call = {
 		"memtraced_probe_call_seconds", METRICS_GAUGE, "seconds",
-		"What a call of an allocator takes that is traced, as it was measured at the start."
+		"Time that tracing adds to an allocator call, measured at the start."
 	};
 	static const struct metrics_family stopped = {
 		"memtraced_traces_stopped_by_budget", METRICS_COUNTER, "",
-		"Traces that ended early, as what they may cost was used up."
+		"Traces that ended early because the tracing budget was exhausted."
 	};
-	static const struct metrics_family refused = { "memtraced_traces_refused_by_budget",
-						       METRICS_COUNTER, "",
-						       "Traces that did not begin for that." };
+	static const struct metrics_family refused = {
+		"memtraced_traces_refused_by_budget", METRICS_COUNTER, "",
+		"Traces refused because the tracing budget was exhausted."
+	};
 	struct traces_budget budget = traces_budget(traces);
 
 	metrics_out_one(out, &share, (uint64_t)(budget.host * 1000000));
@@ -357,7 +358,7 @@ static void put_http(const struct service *service, struct metrics_out *out)
 						    "Connections that are open." };
 	static const struct metrics_family closed = {
 		"memtraced_http_closed_connections", METRICS_COUNTER, "",
-		"Connections that were closed since they were slow, or one too many of a user."
+		"Connections closed because they were slow or a user had too many."
 	};
 	static const struct metrics_family refused = {
 		"memtraced_http_tokens_refused", METRICS_COUNTER, "",

@@ -131,15 +131,14 @@ static void answer_no_budget(const struct service_call *call, struct http_answer
 	char wait[FORMAT_UNIT_LEN];
 
 	if (wait_ns)
-		http_answer_say(
-			answer, 503,
-			"what tracing process %d may cost ([trace] max_overhead) is used up "
-			"for the next %s",
-			(int)call->query.pid, format_duration(wait_ns, wait));
+		http_answer_say(answer, 503,
+				"tracing budget of process %d ([trace] max_overhead) exhausted "
+				"for the next %s",
+				(int)call->query.pid, format_duration(wait_ns, wait));
 	else
 		http_answer_say(answer, 503,
-				"what all traces together may cost ([trace] max_overhead) is used "
-				"up; memtraced ctl status says by which");
+				"tracing budget of all traces ([trace] max_overhead) exhausted; "
+				"memtraced ctl status shows what each uses");
 }
 
 void service_say_refused(const struct service_call *call, int error, struct http_answer *answer)
@@ -181,7 +180,7 @@ void service_say_refused(const struct service_call *call, int error, struct http
 		break;
 	case -EOPNOTSUPP:
 		http_answer_say(answer, 422,
-				"process %d is no 64-bit program, or this kernel "
+				"process %d is not a 64-bit program, or this kernel "
 				"cannot trace it",
 				pid);
 		break;

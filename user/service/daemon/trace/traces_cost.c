@@ -94,7 +94,7 @@ static void stop(struct traces *traces, struct trace *trace, const char *whose)
 {
 	trace_stop(trace);
 	traces->stopped++;
-	log_info("process %d (%s): tracing ends early, what %s may cost is used up ([trace] "
+	log_info("process %d (%s): tracing ends early, budget of %s exhausted ([trace] "
 		 "max_overhead): %.2f %% of a CPU over the time that was asked for, %.0f %% at "
 		 "last",
 		 (int)trace->pid, trace->info.comm, whose, budget_used(&trace->use) * 100,

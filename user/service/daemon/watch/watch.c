@@ -115,7 +115,7 @@ static void find_cgroups(struct watch *watch)
 		return;
 	watch->said_no_cgroups = true;
 	if (watch->config->cgroup_root)
-		log_warning("[watch] cgroup_root %s: it is no root of cgroup v2 or of v1's memory "
+		log_warning("[watch] cgroup_root %s: not the root of cgroup v2 or of v1's memory "
 			    "controller: cgroups are not watched",
 			    watch->config->cgroup_root);
 	else

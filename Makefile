@@ -280,7 +280,7 @@ check-kernels: all targets ## the live tests on other kernels (KERNELS=)
 	$(Q)scripts/run-tests $(RUN_KERNELS)
 
 .PHONY: lint
-lint: ## layers, sizes, licences, formatting, shell scripts
+lint: ## layers, sizes, licences, formatting, wording, shell scripts
 	$(Q)scripts/run-tests --together $(RUN_LINT)
 
 .PHONY: format
@@ -348,6 +348,7 @@ RUN_LINT = --status 'lint: layers' scripts/check-layers \
 	--status 'lint: sizes' scripts/check-sizes \
 	--status 'lint: licences' scripts/check-spdx \
 	--status 'lint: references' scripts/check-references \
+	--status 'lint: words' scripts/check-words \
 	--status 'lint: writers' scripts/check-writers \
 	--tap 'scripts/check-format $(CLANG_FORMAT)' \
 	--status 'lint: shell' 'shellcheck $(SHELL_SCRIPTS)'

@@ -133,7 +133,7 @@ def where_the_kernel_does_not_say_nothing_is_guessed():
         done = run_memtraced("-f", "table", "-o", f"json:{path}", "--", "sh", "-c", "kill -9 $$")
         assert done.returncode == 128 + signal.SIGKILL, done.stderr
         assert "SIGKILL sent" not in done.stdout, done.stdout
-        assert "nor whether the OOM killer does" in done.stdout, done.stdout
+        assert "the OOM killer included" in done.stdout, done.stdout
         with open(path, encoding="utf-8") as file:
             assert '"death":null' in file.read()
 

@@ -39,8 +39,7 @@ static void *make(size_t size, int flags)
 
 static size_t usable_size(void *block)
 {
-	static void *place;
-	size_t (*function)(void *) = next_find(&place, "malloc_usable_size");
+	size_t (*function)(void *) = next_find(NEXT_MALLOC_USABLE_SIZE);
 
 	return function ? function(block) : 0;
 }
@@ -64,8 +63,7 @@ static void *make_again(void *block, size_t size, int flags)
 SAMPLE_EXPORT void *mallocx(size_t size, int flags);
 SAMPLE_EXPORT void *mallocx(size_t size, int flags)
 {
-	static void *place;
-	void *(*function)(size_t, int) = next_find(&place, "mallocx");
+	void *(*function)(size_t, int) = next_find(NEXT_MALLOCX);
 	void *block;
 
 	if (!function)
@@ -79,8 +77,7 @@ SAMPLE_EXPORT void *mallocx(size_t size, int flags)
 SAMPLE_EXPORT void *rallocx(void *block, size_t size, int flags);
 SAMPLE_EXPORT void *rallocx(void *block, size_t size, int flags)
 {
-	static void *place;
-	void *(*function)(void *, size_t, int) = next_find(&place, "rallocx");
+	void *(*function)(void *, size_t, int) = next_find(NEXT_RALLOCX);
 	struct sampled_entry was;
 	bool sampled;
 	void *other;
@@ -100,8 +97,7 @@ SAMPLE_EXPORT void *rallocx(void *block, size_t size, int flags)
 SAMPLE_EXPORT size_t xallocx(void *block, size_t size, size_t extra, int flags);
 SAMPLE_EXPORT size_t xallocx(void *block, size_t size, size_t extra, int flags)
 {
-	static void *place;
-	size_t (*function)(void *, size_t, size_t, int) = next_find(&place, "xallocx");
+	size_t (*function)(void *, size_t, size_t, int) = next_find(NEXT_XALLOCX);
 	size_t real, got;
 
 	if (!function)
@@ -120,8 +116,7 @@ SAMPLE_EXPORT size_t xallocx(void *block, size_t size, size_t extra, int flags)
 SAMPLE_EXPORT void dallocx(void *block, int flags);
 SAMPLE_EXPORT void dallocx(void *block, int flags)
 {
-	static void *place;
-	void (*function)(void *, int) = next_find(&place, "dallocx");
+	void (*function)(void *, int) = next_find(NEXT_DALLOCX);
 
 	if (!function) {
 		free(block);
@@ -135,8 +130,7 @@ SAMPLE_EXPORT void dallocx(void *block, int flags)
 SAMPLE_EXPORT void sdallocx(void *block, size_t size, int flags);
 SAMPLE_EXPORT void sdallocx(void *block, size_t size, int flags)
 {
-	static void *place;
-	void (*function)(void *, size_t, int) = next_find(&place, "sdallocx");
+	void (*function)(void *, size_t, int) = next_find(NEXT_SDALLOCX);
 
 	if (!function) {
 		free(block);

@@ -112,9 +112,8 @@ static void *no_function(void)
 
 SAMPLE_EXPORT void *memalign(size_t alignment, size_t size)
 {
-	static void *place;
 	uint64_t mark = sample_mark();
-	void *(*function)(size_t, size_t) = next_find(&place, "memalign");
+	void *(*function)(size_t, size_t) = next_find(NEXT_MEMALIGN);
 	void *block = function ? function(alignment, size) : no_function();
 
 	sample_returned(block, size, mark);
@@ -123,9 +122,8 @@ SAMPLE_EXPORT void *memalign(size_t alignment, size_t size)
 
 SAMPLE_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
-	static void *place;
 	uint64_t mark = sample_mark();
-	void *(*function)(size_t, size_t) = next_find(&place, "aligned_alloc");
+	void *(*function)(size_t, size_t) = next_find(NEXT_ALIGNED_ALLOC);
 	void *block = function ? function(alignment, size) : no_function();
 
 	sample_returned(block, size, mark);
@@ -134,9 +132,8 @@ SAMPLE_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 
 SAMPLE_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t size)
 {
-	static void *place;
 	uint64_t mark = sample_mark();
-	int (*function)(void **, size_t, size_t) = next_find(&place, "posix_memalign");
+	int (*function)(void **, size_t, size_t) = next_find(NEXT_POSIX_MEMALIGN);
 	int r = function ? function(ret_block, alignment, size) : ENOMEM;
 
 	if (r == 0)
@@ -146,9 +143,8 @@ SAMPLE_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t size
 
 SAMPLE_EXPORT void *valloc(size_t size)
 {
-	static void *place;
 	uint64_t mark = sample_mark();
-	void *(*function)(size_t) = next_find(&place, "valloc");
+	void *(*function)(size_t) = next_find(NEXT_VALLOC);
 	void *block = function ? function(size) : no_function();
 
 	sample_returned(block, size, mark);
@@ -157,9 +153,8 @@ SAMPLE_EXPORT void *valloc(size_t size)
 
 SAMPLE_EXPORT void *pvalloc(size_t size)
 {
-	static void *place;
 	uint64_t mark = sample_mark();
-	void *(*function)(size_t) = next_find(&place, "pvalloc");
+	void *(*function)(size_t) = next_find(NEXT_PVALLOC);
 	void *block = function ? function(size) : no_function();
 
 	sample_returned(block, size, mark);

@@ -106,18 +106,54 @@ static void find_free(void *block)
 
 struct next_functions next = { find_malloc, find_calloc, find_realloc, find_free };
 
-void *next_find(void **place, const char *name)
+static const char *const names[NEXT_NAMES] = {
+	[NEXT_MEMALIGN] = "memalign",
+	[NEXT_ALIGNED_ALLOC] = "aligned_alloc",
+	[NEXT_POSIX_MEMALIGN] = "posix_memalign",
+	[NEXT_VALLOC] = "valloc",
+	[NEXT_PVALLOC] = "pvalloc",
+	[NEXT_MALLOC_USABLE_SIZE] = "malloc_usable_size",
+	[NEXT_MALLOCX] = "mallocx",
+	[NEXT_RALLOCX] = "rallocx",
+	[NEXT_XALLOCX] = "xallocx",
+	[NEXT_DALLOCX] = "dallocx",
+	[NEXT_SDALLOCX] = "sdallocx",
+};
+
+void next_clear_error(void)
 {
-	void *function = __atomic_load_n(place, __ATOMIC_RELAXED);
+	(void)dlerror();
+	(void)dlerror(); /* the text is freed by the call after the one that returns it */
+}
+
+static void *functions[NEXT_NAMES];
+static bool all_sought;
+
+static void *seek(enum next_name name)
+{
+	void *function = dlsym(RTLD_NEXT, names[name]);
 
 	if (function)
-		return function;
-	function = dlsym(RTLD_NEXT, name);
-	if (function)
-		__atomic_store_n(place, function, __ATOMIC_RELAXED);
+		__atomic_store_n(&functions[name], function, __ATOMIC_RELAXED);
 	else
-		(void)dlerror(); /* the program shall not find what we have asked for */
+		next_clear_error();
 	return function;
+}
+
+__attribute__((constructor)) static void seek_all(void)
+{
+	for (int name = 0; name < NEXT_NAMES; name++)
+		(void)next_find((enum next_name)name);
+	__atomic_store_n(&all_sought, true, __ATOMIC_RELEASE);
+}
+
+void *next_find(enum next_name name)
+{
+	/* In this order: what is not there then is not there at all. */
+	bool sought = __atomic_load_n(&all_sought, __ATOMIC_ACQUIRE);
+	void *function = __atomic_load_n(&functions[name], __ATOMIC_RELAXED);
+
+	return function || sought ? function : seek(name);
 }
 
 struct object_search {
@@ -156,6 +192,7 @@ bool next_is_of_malloc(const void *function)
 {
 	struct next_object its, mallocs;
 
+	next.free(NULL); /* where nothing has been called yet, this finds them */
 	return next_object_of(function, &its) &&
 	       next_object_of((const void *)next.malloc, &mallocs) && its.id == mallocs.id;
 }

@@ -21,8 +21,30 @@ struct next_functions {
 
 extern struct next_functions next __attribute__((visibility("hidden")));
 
-/* The next function of a name, or NULL. *place keeps it, and is NULL before the first call. */
-void *next_find(void **place, const char *name);
+/* What only some programs call. */
+enum next_name {
+	NEXT_MEMALIGN,
+	NEXT_ALIGNED_ALLOC,
+	NEXT_POSIX_MEMALIGN,
+	NEXT_VALLOC,
+	NEXT_PVALLOC,
+	NEXT_MALLOC_USABLE_SIZE,
+	NEXT_MALLOCX,
+	NEXT_RALLOCX,
+	NEXT_XALLOCX,
+	NEXT_DALLOCX,
+	NEXT_SDALLOCX,
+	NEXT_NAMES,
+};
+
+/*
+ * The next function of a name, or NULL. All are sought before main(), as dlsym() waits while another
+ * thread is in dlopen(), whose constructors may wait for this one.
+ */
+void *next_find(enum next_name name);
+
+/* Behind a look-up that has failed: the program shall not find, nor hold, what we have asked for. */
+void next_clear_error(void);
 
 struct next_object {
 	const void *id;	  /* no other object has it */

@@ -24,6 +24,8 @@ struct next_operator {
 	void *counts; /* the allocator's own, whose blocks count here */
 };
 
+#define LOAD(pointer) __atomic_load_n(&(pointer), __ATOMIC_RELAXED)
+
 /*
  * Who is loaded by dlopen() with its own run-time library, as extensions of a C program are, calls
  * ours all the same; RTLD_NEXT does not lead to that library, the caller's own needs do. It then
@@ -65,7 +67,7 @@ static void *function_behind(const char *name, const void *caller)
 	if (!function)
 		function = find_by_caller(name, caller);
 	if (!function)
-		(void)dlerror(); /* as in next_find() */
+		next_clear_error();
 	return function;
 }
 
@@ -98,8 +100,14 @@ static bool any_is_replaced(const void *caller)
 	return false;
 }
 
+/* Those found have one of the three. */
+static bool is_found(const struct next_operator *found)
+{
+	return LOAD(found->plain) || LOAD(found->passes) || LOAD(found->counts);
+}
+
 /* May be asked again and again: who has found it finds the same. */
-static void *find_operator(struct next_operator *found, const char *name, bool may_be_plain,
+static void *seek_operator(struct next_operator *found, const char *name, bool may_be_plain,
 			   const void *caller)
 {
 	void *function = function_behind(name, caller);
@@ -109,9 +117,26 @@ static void *find_operator(struct next_operator *found, const char *name, bool m
 		return NULL;
 	if (next_is_of_malloc(function))
 		place = &found->counts;
-	else if (may_be_plain && is_of_run_time_library(function) && !any_is_replaced(caller))
+	else if (may_be_plain && is_of_run_time_library(function))
 		place = &found->plain;
 	__atomic_store_n(place, function, __ATOMIC_RELAXED);
+	return function;
+}
+
+static void seek_others(const void *caller);
+
+/*
+ * With the first one all are sought: dlsym() waits while another thread is in dlopen(), whose
+ * constructors may wait for the thread that calls an operator.
+ */
+static void *find_operator(struct next_operator *found, const char *name, bool may_be_plain,
+			   const void *caller)
+{
+	void *function =
+		seek_operator(found, name, may_be_plain && !any_is_replaced(caller), caller);
+
+	if (function)
+		seek_others(caller);
 	return function;
 }
 
@@ -142,7 +167,6 @@ static SAMPLE_SELDOM void *is_sample(void *block, size_t size)
 
 struct nothrow;
 
-#define LOAD(pointer) __atomic_load_n(&(pointer), __ATOMIC_RELAXED)
 #define AND_CALLER(...) (__VA_ARGS__, const void *caller)
 #define WITH_CALLER(...) (__VA_ARGS__, __builtin_return_address(0))
 
@@ -281,3 +305,58 @@ DELETE_ALIGNED(_ZdlPvSt11align_val_tRKSt9nothrow_t,
 	       (void *block, size_t alignment, const struct nothrow *tag), (block, alignment, tag))
 DELETE_ALIGNED(_ZdaPvSt11align_val_tRKSt9nothrow_t,
 	       (void *block, size_t alignment, const struct nothrow *tag), (block, alignment, tag))
+
+#define OPERATOR(name, may_be_plain)                                                               \
+	{                                                                                          \
+		&name##_next, #name, may_be_plain                                                  \
+	}
+
+static const struct {
+	struct next_operator *found;
+	const char *name;
+	bool may_be_plain;
+} operators[] = {
+	OPERATOR(_Znwm, true),
+	OPERATOR(_Znam, true),
+	OPERATOR(_ZnwmRKSt9nothrow_t, true),
+	OPERATOR(_ZnamRKSt9nothrow_t, true),
+	OPERATOR(_ZnwmSt11align_val_t, false),
+	OPERATOR(_ZnamSt11align_val_t, false),
+	OPERATOR(_ZnwmSt11align_val_tRKSt9nothrow_t, false),
+	OPERATOR(_ZnamSt11align_val_tRKSt9nothrow_t, false),
+	OPERATOR(_ZdlPv, true),
+	OPERATOR(_ZdaPv, true),
+	OPERATOR(_ZdlPvm, true),
+	OPERATOR(_ZdaPvm, true),
+	OPERATOR(_ZdlPvRKSt9nothrow_t, true),
+	OPERATOR(_ZdaPvRKSt9nothrow_t, true),
+	OPERATOR(_ZdlPvSt11align_val_t, false),
+	OPERATOR(_ZdaPvSt11align_val_t, false),
+	OPERATOR(_ZdlPvmSt11align_val_t, false),
+	OPERATOR(_ZdaPvmSt11align_val_t, false),
+	OPERATOR(_ZdlPvSt11align_val_tRKSt9nothrow_t, false),
+	OPERATOR(_ZdaPvSt11align_val_tRKSt9nothrow_t, false),
+};
+
+static void seek_others(const void *caller)
+{
+	static bool all_sought;
+	bool is_replaced;
+
+	if (__atomic_exchange_n(&all_sought, true, __ATOMIC_RELAXED))
+		return;
+	is_replaced = any_is_replaced(caller);
+	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+		if (!is_found(operators[i].found))
+			(void)seek_operator(operators[i].found, operators[i].name,
+					    operators[i].may_be_plain && !is_replaced, caller);
+}
+
+/* Of a program with a run-time library: before any thread can be in dlopen(). */
+__attribute__((constructor)) static void seek_all(void)
+{
+	if (dlsym(RTLD_NEXT, operators[0].name))
+		seek_others(NULL);
+	else
+		next_clear_error();
+}

@@ -174,7 +174,8 @@ def an_interval_that_is_none_is_the_usual_one(interval):
 
 @test(need_root, usdt.need_tracefs, each=["threads 4 20000", "forks", "exceptions", "throwing",
                                           "bad_alloc", "ctors", "dl", "failures 5000",
-                                          "weak_jemalloc", "own_operators", "odd_moments"])
+                                          "weak_jemalloc", "own_operators", "odd_moments",
+                                          "ctor_thread", "ctor_thread-cc"])
 def programs_do_what_they_do_without_it(command):
     """At an interval at which there are many samples; the target checks itself."""
     program, *words = command.split()

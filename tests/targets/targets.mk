@@ -16,6 +16,7 @@ TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
 	libcounter.so libcounter-next.so libkiller.so libfast_clock.so libstepped_clock.so libplug_a.so libplug_b.so libtouch_a.so libtouch_b.so static static-stripped noheap bad_alloc exceptions own_operators throwing \
+	ctor_thread-cc libctor_thread.so \
 	nesting heap_errors unchecked crashes deaths \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so \
 	libframes_large.so libframes_rows.so libframes_many.so \
@@ -287,6 +288,16 @@ $(patsubst %,$(TARGETS_DIR)/%,bad_alloc exceptions own_operators throwing): $(TA
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(TARGET_CFLAGS) -std=gnu++17 -o $@ $< -pthread
+
+$(TARGETS_DIR)/ctor_thread-cc: tests/targets/ctor_thread.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) -o $@ $< -Wl,--no-as-needed -lstdc++ -ldl
+
+$(TARGETS_DIR)/libctor_thread.so: tests/targets/ctor_thread_plugin.cc
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(TARGET_CFLAGS) -std=gnu++17 -fPIC -shared -o $@ $< -pthread
 
 # As distributions build: optimised, without frame pointers.
 FRAMES_CFLAGS = -O2 -g -fno-builtin -fomit-frame-pointer $(WARNINGS) -D_GNU_SOURCE -I.

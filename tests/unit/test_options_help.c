@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The texts of --help. */
 #include "config/option_table.h"
-#include "config/words.h"
 #include "tests/unit/parse_words.h"
 
 #include <errno.h>
@@ -44,20 +43,6 @@ static bool has_row(const struct strbuf *help, const char *name)
 		    strchr(" =[\n", at[strlen(name)]))
 			return true;
 	return false;
-}
-
-/* The words of an example are parsed, NULL if they are refused. */
-static struct options *parse_line(const char *line)
-{
-	_cleanup_strbuf_ struct strbuf error = { 0 };
-	struct options *o = NULL;
-	char **words = NULL;
-
-	assert_int_equal(words_split(line, &words), 0);
-	if (parse((const char *const *)words + 1, &o, &error) != 0)
-		fail_msg("%s: %s", line, strbuf_str(&error));
-	words_free(words);
-	return o;
 }
 
 static void the_first_screen_is_one_of_80_by_24_with_six_examples_that_parse(void **state)

@@ -166,7 +166,7 @@ FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/%.c=%)
 # Tests that the build of the fuzz programs has once more, for its sanitizers.
 SANITIZED_TESTS := tests/replay/test_hostile_recording
 
-C_FILES = $(shell find user sample bpf tests bench -name '*.[ch]' -o -name '*.cc')
+C_FILES = $(shell find user sample bpf tests bench demo -name '*.[ch]' -o -name '*.cc')
 SHELL_SCRIPTS := scripts/check-arm64 scripts/check-models scripts/deps scripts/deps-bench scripts/deps-kernels scripts/deps-machine scripts/make-deb \
 	scripts/check-package scripts/check-skeletons scripts/demo scripts/check-spdx scripts/check-format scripts/find-tool \
 	tests/package/steps systemd/memtraced-generator .ci/run $(wildcard docs/memtraced.bash)
@@ -211,9 +211,9 @@ deps-kernels: ## fetch qemu and other kernels for check-kernels, into a cache ou
 ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .PHONY: demo
-demo: deps ## install, build, trace a real program and show its table (root)
-	$(Q)$(MAKE) $(ALL_CPUS) --no-print-directory all
-	$(Q)scripts/demo $(O)/memtraced
+demo: deps ## install, build, and find the leak of a program that runs (root)
+	$(Q)$(MAKE) $(ALL_CPUS) --no-print-directory all $(O)/demo/visitors
+	$(Q)scripts/demo $(O)
 
 # Other kernels are fetched meanwhile; what cannot be had is skipped, with the reason.
 .PHONY: check
@@ -509,6 +509,13 @@ $(O)/%_old.skel.h: $(O)/%_old.bpf.o $(O)/%.skel.h
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_old_bpf > $@
 	$(Q)scripts/check-skeletons $* $(O)/$*.skel.h $@
+
+# --- what make demo traces -----------------------------------------------------------------------
+
+$(O)/demo/visitors: demo/visitors.c
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CROSS_FLAGS) -O2 -g $(WARNINGS) -o $@ $<
 
 # --- what --sample preloads ----------------------------------------------------------------------
 

@@ -79,7 +79,7 @@ TARGET_OTHERS += $(SAMPLES) $(TARGETS_DIR)/libsampler.so $(TARGETS_DIR)/crowding
 	$(TARGETS_DIR)/waves-static
 
 .PHONY: targets
-targets: $(TARGET_PROGRAMS) $(TARGET_OTHERS) $(TARGET_FAMILIES) $(TARGET_POOLS)
+targets: $(O)/demo/visitors $(TARGET_PROGRAMS) $(TARGET_OTHERS) $(TARGET_FAMILIES) $(TARGET_POOLS)
 
 $(TARGET_FAMILIES): $(TARGETS_DIR)/families-%: tests/targets/families.c $(TARGET_HEADERS)
 	$(call say,TARGET,$@)

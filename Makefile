@@ -190,8 +190,8 @@ all: $(O)/memtraced $(O)/libmemtraced-sample.so ## the product, $(O)/memtraced
 .DEFAULT_GOAL := all
 
 .PHONY: deps
-deps: ## install what is missing to build and for the demo (Debian packages, root)
-	$(Q)scripts/deps --for build,demo
+deps: ## install what is missing to build (Debian packages, root)
+	$(Q)scripts/deps --for build
 	$(if $(CROSS_COMPILE),$(Q)scripts/deps $(CROSS_COMPILE:%-=gcc-%) $(CROSS_COMPILE:%-=g++-%))
 
 .PHONY: deps-test

@@ -24,7 +24,7 @@ class Packages(unittest.TestCase):
     def test_each_row_has_a_group_and_three_names(self):
         for row in rows():
             self.assertEqual(len(row), 4, row)
-            self.assertIn(row[0], ("build", "demo", "test", "clients"))
+            self.assertIn(row[0], ("build", "test", "clients"))
         names = [row[1] for row in rows()]
         self.assertEqual(sorted(names), sorted(set(names)))
 
@@ -32,7 +32,7 @@ class Packages(unittest.TestCase):
         control = read("debian", "control")
         listed = re.search(r"^Build-Depends:\n((?: .*\n)+)", control, re.M).group(1)
         needed = {re.match(r" ([a-z0-9.+-]+)", line).group(1) for line in listed.splitlines()}
-        known = {row[1] for row in rows() if row[0] in ("build", "demo", "test")}
+        known = {row[1] for row in rows() if row[0] in ("build", "test")}
         # scripts/make-deb installs these.
         self.assertEqual(needed - known, {"debhelper-compat", "systemd-dev"})
 

@@ -77,7 +77,7 @@ PACKAGES := libbpf libelf libdw liblzma libzstd zlib json-c libprotobuf-c capsto
 	libmicrohttpd inih libsystemd libseccomp libcap
 
 # Without them each file would fail, and for another reason. What installs them first goes on.
-NO_TOOLS_NEEDED := help lint format clean uninstall deb demo bench check check-clients deps deps-%
+NO_TOOLS_NEEDED := help lint format clean uninstall deb demo bench check check-clients check-distros deps deps-%
 ifeq ($(CROSS_COMPILE)$(filter-out 0,$(MAKELEVEL)),)
 ifneq ($(filter-out $(NO_TOOLS_NEEDED),$(or $(MAKECMDGOALS),all)),)
 MISSING := $(shell for tool in $(firstword $(CC)) $(firstword $(CXX)) $(CLANG) $(BPFTOOL) $(PROTOC_C) $(PKG_CONFIG); do \
@@ -169,7 +169,7 @@ SANITIZED_TESTS := tests/replay/test_hostile_recording
 C_FILES = $(shell find user sample bpf tests bench demo -name '*.[ch]' -o -name '*.cc')
 SHELL_SCRIPTS := scripts/check-arm64 scripts/check-models scripts/deps scripts/deps-bench scripts/deps-kernels scripts/deps-machine scripts/make-deb \
 	scripts/check-package scripts/check-skeletons scripts/demo scripts/check-spdx scripts/check-format scripts/find-tool \
-	tests/package/steps systemd/memtraced-generator .ci/run $(wildcard docs/memtraced.bash)
+	scripts/check-distros scripts/deps-distro tests/distros/steps tests/package/steps systemd/memtraced-generator .ci/run $(wildcard docs/memtraced.bash)
 
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-8s %s\n' '$(1)' '$(2)')
@@ -256,6 +256,10 @@ check-attacks: all targets ## attacks by hostile users and hostile targets, a pa
 check-package: targets ## the Debian package on a machine with systemd, in qemu; make check-long has it
 	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_PACKAGE)
 
+.PHONY: check-distros
+check-distros: ## build, tests and package in root file systems of Debian 12, 13 and testing (RELEASES= STEPS=; root)
+	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_DISTROS)
+
 # Programs of more kinds, whose stacks are looked at.
 PROGRAM_PACKAGES := clang default-jdk-headless erlang-base ffmpeg ghc nodejs ocaml-nox perl php-cli ruby sbcl
 
@@ -264,7 +268,7 @@ check-long: all targets fuzz-programs ## live tests at full size (100 kills), al
 	$(Q)scripts/deps-kernels || true # as in check
 	$(Q)scripts/deps --for test,clients && scripts/deps-viewers || true # a skip says so
 	$(Q)scripts/deps $(PROGRAM_PACKAGES) || true # the same
-	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE) $(RUN_PACKAGE) $(RUN_KERNELS_LONG) $(RUN_SUSPEND) \
+	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_LIVE) $(RUN_PACKAGE) $(RUN_DISTROS) $(RUN_KERNELS_LONG) $(RUN_SUSPEND) \
 		$(RUN_ARM64) $(RUN_FUZZ_LONG)
 
 # The product is built when its tools are there, so that a fresh machine can bench.
@@ -374,6 +378,7 @@ RUN_KERNELS = --tap '$(CHECK_KERNELS)'
 # Beside the live tests, which leave a core to it. On a slow machine the rest is skipped, and says so:
 # make check has its time, too.
 RUN_KERNELS_SOON = --beside '$(CHECK_KERNELS) --within 900 --jobs 1'
+RUN_DISTROS = --tap 'scripts/check-distros $(STEPS:%=--step %) $(VERSION) $(RELEASES)'
 RUN_PACKAGE = --tap 'scripts/check-package $(abspath $(O)) $(VERSION)'
 RUN_KERNELS_LONG = --tap '$(CHECK_KERNELS) --all'
 # No machine of arm64 that qemu has suspends to memory.

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -181,10 +182,13 @@ static void *sleep_long(void *arg)
 	return NULL;
 }
 
-static void *exec_exit(void *arg)
+/* By default one that exits with 4. */
+static void *exec_target(void *arg)
 {
-	(void)arg;
-	execl("/proc/self/exe", "target", "exit", "4", NULL);
+	bool is_given = strcmp(arg, "0") != 0;
+
+	execl("/proc/self/exe", "target", is_given ? (char *)arg : "exit", is_given ? NULL : "4",
+	      NULL);
 	_exit(110);
 }
 
@@ -192,10 +196,9 @@ static int target_thread_execs(const char *arg)
 {
 	pthread_t thread;
 
-	(void)arg;
 	for (int i = 0; i < 5; i++)
 		CHECK(pthread_create(&thread, NULL, sleep_long, NULL) == 0, 111);
-	CHECK(pthread_create(&thread, NULL, exec_exit, NULL) == 0, 112);
+	CHECK(pthread_create(&thread, NULL, exec_target, (void *)arg) == 0, 112);
 	sleep_ms(60000);
 	return 113;
 }

@@ -182,6 +182,24 @@ static void an_exec_by_another_thread_names_both_of_its_tids(void **state)
 	held_run_done(&run);
 }
 
+/* The exec ends the first thread, whose id the caller then has: it has not ended, nor has the rest.
+ */
+static void the_end_of_an_image_by_another_threads_exec_is_told_once_and_last(void **state)
+{
+	struct held_run run = { .exits = HOLD_EXITS_ALL };
+	const struct hold_event *exiting;
+
+	(void)state;
+	assert_int_equal(held_run_start(&run, "thread_execs", "threads"), 0);
+	assert_int_equal(held_run_finish(&run), 0);
+	assert_int_equal(held_run_status(&run), 0);
+	assert_int_equal(held_run_count(&run, HOLD_EXITING, true), 1);
+	exiting = &run.events.data[run.events.len - 2];
+	assert_int_equal(exiting->type, HOLD_EXITING);
+	assert_int_equal(exiting->tid, run.pid); /* by its exit, not by that of another thread */
+	held_run_done(&run);
+}
+
 static int take_all(const struct hold_event *event, void *userdata)
 {
 	(void)userdata;
@@ -441,6 +459,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_child_that_is_not_wanted_is_let_go_at_its_birth),
 		cmocka_unit_test(a_child_that_is_not_wanted_is_let_go_at_its_exec),
 		cmocka_unit_test(an_exec_by_another_thread_names_both_of_its_tids),
+		cmocka_unit_test(the_end_of_an_image_by_another_threads_exec_is_told_once_and_last),
 		cmocka_unit_test(a_mark_is_suppressed_only_when_the_callback_takes_it),
 		cmocka_unit_test(a_thread_stays_stopped_during_the_callback),
 		cmocka_unit_test(a_failing_callback_ends_the_dispatch_but_not_the_target),

@@ -305,8 +305,12 @@ static int on_exec(struct hold *hold, struct held_thread *thread)
 	 * (looks_like_a_spurious_pid). */
 	consume_stop(thread->tid);
 	(void)ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &old_tid);
-	/* The others have ended; the caller has the leader's tid now, and its own options. */
+	/*
+	 * The others have ended, and the leader, too; the caller has its tid now, and its own
+	 * options.
+	 */
 	hold_table_remove_threads(hold->table, process, thread);
+	thread->exiting = process->exiting = false;
 	if (process->parent == 0)
 		(void)request(PTRACE_SETOPTIONS, thread->tid, options_of(hold, true));
 	r = tell(hold, &(struct hold_event){ .type = HOLD_EXEC,

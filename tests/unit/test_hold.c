@@ -7,12 +7,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -450,6 +452,41 @@ static void ignored_sigchld_is_set_to_its_default(void **state)
 	assert_ptr_equal(action.sa_handler, SIG_DFL);
 }
 
+static void *begin_threads(void *arg)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	(void)pthread_attr_init(&attributes);
+	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	while (arg)
+		(void)pthread_create(&thread, &attributes, begin_threads, NULL);
+	return NULL;
+}
+
+/* What the kernel says of one that ends just then is what it says of one that may not be traced. */
+static void threads_that_end_meanwhile_are_no_refusal(void **state)
+{
+	pid_t pid = fork();
+	pthread_t thread;
+
+	(void)state;
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int i = 0; i < 2; i++)
+			(void)pthread_create(&thread, NULL, begin_threads, "");
+		(void)begin_threads("");
+	}
+	for (int i = 0; i < 300; i++) {
+		_cleanup_(hold_free_p) struct hold *hold = NULL;
+
+		assert_int_equal(hold_new(ignore, NULL, &hold), 0);
+		assert_int_equal(hold_seize_running(hold, pid), 0);
+	}
+	kill(pid, SIGKILL);
+	assert_int_equal(wait_bounded(pid), SIGKILL);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -469,6 +506,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(two_holds_do_not_see_each_others_stops),
 		cmocka_unit_test(a_child_of_others_is_not_reaped),
 		cmocka_unit_test(what_cannot_be_seized_is_refused),
+		cmocka_unit_test(threads_that_end_meanwhile_are_no_refusal),
 		cmocka_unit_test(ignored_sigchld_is_set_to_its_default),
 	};
 

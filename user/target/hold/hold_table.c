@@ -159,8 +159,8 @@ static int seize(pid_t tid, long options)
 	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)options) == 0)
 		return 0;
 	r = -errno;
-	/* The kernel says EPERM of zombies, too. */
-	if (r == -EPERM && process_info_read(tid, &info) == 0 && info.zombie)
+	/* The kernel says EPERM of zombies, too, of which a thread's is gone at once. */
+	if (r == -EPERM && (process_info_read(tid, &info) < 0 || info.zombie))
 		return -ESRCH;
 	return r;
 }

@@ -72,11 +72,14 @@ static int classify(struct leak_scan *scan, const struct memory *memory,
 
 static int run(struct leak_scan *scan, const struct leak_scan_opts *opts, const struct stop *stop)
 {
+	const uint64_t deadline_ns =
+		opts->max_stop_ns ? stop_began_ns(stop) + opts->max_stop_ns : 0;
 	const struct process_roots_opts roots_opts = { .unknown_blocks = opts->unknown_blocks,
 						       .exiting = opts->exiting,
 						       .with_kept = opts->with_kept,
 						       .worker = opts->worker,
-						       .areas = opts->areas };
+						       .areas = opts->areas,
+						       .deadline_ns = deadline_ns };
 	_cleanup_(process_roots_free_p) struct process_roots *roots = NULL;
 	_cleanup_(memory_free_p) struct memory *memory = NULL;
 	struct reach_opts reach_opts;
@@ -89,10 +92,9 @@ static int run(struct leak_scan *scan, const struct leak_scan_opts *opts, const 
 	leave_out_kept(scan, roots);
 	reach_opts_init(&reach_opts);
 	reach_opts.heuristics = opts->heuristics;
-	if (opts->max_stop_ns)
-		reach_opts.deadline_ns = stop_began_ns(stop) + opts->max_stop_ns;
+	reach_opts.deadline_ns = deadline_ns;
 	/* All blocks would be called lost. */
-	if (opts->max_stop_ns && clock_monotonic_ns() > reach_opts.deadline_ns)
+	if (deadline_ns && clock_monotonic_ns() > deadline_ns)
 		return -ETIME;
 	return classify(scan, memory, roots, &reach_opts);
 }

@@ -421,8 +421,9 @@ static int find_stacks(struct builder *b)
 
 static void find_brk(struct builder *b)
 {
-	const struct glibc_source source = glibc_source_of(b->memory);
+	struct glibc_source source = glibc_source_of(b->memory);
 
+	source.deadline_ns = b->opts->deadline_ns;
 	if (!glibc_brk_extent(&source, &b->brk_start, &b->brk_end))
 		b->brk_start = b->brk_end = 0;
 }

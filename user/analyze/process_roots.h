@@ -44,6 +44,7 @@ struct process_roots_opts {
 	 * blocks that were freed. NULL: none.
 	 */
 	const struct ranges *areas;
+	uint64_t deadline_ns; /* then glibc's heap is not followed any further; 0: none */
 };
 
 /* 0, -ENOMEM, or what reading the process failed with. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Each command line of memtraced in README, the guide and the man page is one that it takes: run
- * from the top of the tree. tests/live/test_documents.py runs them and compares their output.
+ * memtraced takes each of its command lines in README, the guide and the man page, and each part of
+ * its configuration in the guide. Run from the top of the tree. tests/live/test_documents.py runs
+ * the commands and compares their output.
  */
+#include "config/service_config.h"
 #include "tests/unit/parse_words.h"
 
-#include <ctype.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,6 +126,44 @@ static size_t check_documents(const char *pattern)
 	return n;
 }
 
+/* Sections of the service's configuration, which stand up to a blank line: how many paragraphs. */
+static size_t check_configuration(const char *path)
+{
+	_cleanup_strbuf_ struct strbuf error = { 0 }, text = { 0 };
+	FILE *file = fopen(path, "re");
+	char *line = NULL;
+	size_t size = 0, n = 0;
+
+	assert_non_null(file);
+	while (getline(&line, &size, file) >= 0) {
+		const struct service_config *config = NULL;
+
+		if (strncmp(line, "    [", 5) == 0 || (text.len && strncmp(line, "    ", 4) == 0)) {
+			if (strstr(line, " #") && line[4] != '#')
+				fail_msg("a comment that is part of the value: %s", line);
+			strbuf_adds(&text, line + 4);
+			continue;
+		}
+		if (text.len && strncmp(strbuf_str(&text), "[Service]", 9) != 0) {
+			if (service_config_parse(strbuf_str(&text), text.len, path, &config,
+						 &error) != 0)
+				fail_msg("%s\n%s", strbuf_str(&error), strbuf_str(&text));
+			service_config_unref(config);
+			n++;
+		}
+		strbuf_reset(&text);
+	}
+	free(line);
+	assert_int_equal(fclose(file), 0);
+	return n;
+}
+
+static void each_configuration_of_the_guide_is_taken(void **state)
+{
+	(void)state;
+	assert_in_range(check_configuration("docs/guide/service.md"), 5, 50);
+}
+
 static void each_command_of_the_readme_is_taken(void **state)
 {
 	(void)state;
@@ -149,6 +188,7 @@ int main(void)
 		cmocka_unit_test(each_command_of_the_readme_is_taken),
 		cmocka_unit_test(each_command_of_the_guide_is_taken),
 		cmocka_unit_test(each_command_of_the_man_page_is_taken),
+		cmocka_unit_test(each_configuration_of_the_guide_is_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

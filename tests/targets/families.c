@@ -155,7 +155,11 @@ static void by_delete(void *block, size_t size)
 		(void)size;                                                                        \
 		mi_##name(__VA_ARGS__);                                                            \
 	}
+#if MI_MALLOC_VERSION >= 30000
+#define HEAP mi_heap_main()
+#else
 #define HEAP mi_heap_get_default()
+#endif
 
 ALLOC_BY(mallocn, size, 1)
 ALLOC_BY(malloc_aligned, size, 64)

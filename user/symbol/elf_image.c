@@ -323,10 +323,15 @@ uint64_t elf_image_debug_bytes(const struct elf_image *image)
 static int unpack_section(struct elf_image *image, Elf_Scn *scn, GElf_Shdr *sh)
 {
 	_cleanup_free_ void *bytes = NULL;
-	Elf_Data *data = elf_getdata(scn, NULL);
 	uint64_t size = unpacked_bytes(scn, sh);
-	int r = data ? elf_zstd_unpack(image->elf, scn, &bytes) : -EBADMSG;
+	Elf_Data *data;
+	int r;
 
+	/* A libelf that knows zstd does it: its libdw reads elf_rawdata(), which stays packed below. */
+	if (elf_compress(scn, 0, 0) >= 0)
+		return 0;
+	data = elf_getdata(scn, NULL);
+	r = data ? elf_zstd_unpack(image->elf, scn, &bytes) : -EBADMSG;
 	if (r == 0)
 		r = vec_push(&image->unpacked, bytes);
 	if (r < 0)

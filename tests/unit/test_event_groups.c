@@ -63,6 +63,21 @@ static void stacks_are_summed_by_their_frames(void **state)
 	GROUPS(f, GROUP_BY_PROCESS, { "server (pid 10)", 10, 10 });
 }
 
+static void lines_of_a_function_are_told_apart(void **state)
+{
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+
+	two_stacks(f);
+	emit_symbol(s, "/opt/demo/server", 11, 0x1123,
+		    { "int serve<int>(int)", 1, "/src/serve.c", 40, false });
+	emit_symbol(s, "/opt/demo/server", 11, 0x1456,
+		    { "int serve<int>(int)", 9, "/src/serve.c", 12, false });
+	GROUPS(f, GROUP_BY_LINE, { "get_random", 7, 7 }, { "vfs_read", 3, 10 },
+	       { "serve<int>(int) (serve.c:12)", 0, 10 },
+	       { "serve<int>(int) (serve.c:40)", 0, 10 });
+}
+
 static void the_table_has_them_in_place_of_stacks(void **state)
 {
 	struct fixture *f = *state;
@@ -89,6 +104,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(stacks_are_summed_by_their_frames),
+		TEST(lines_of_a_function_are_told_apart),
 		TEST(the_table_has_them_in_place_of_stacks),
 	};
 

@@ -186,11 +186,11 @@ static void other_jobs_turn_allocations_off_unless_they_are_asked_for(void **sta
 
 static void stacks_of_events_can_be_grouped(void **state)
 {
-	static const char *const lines[] = { "-p1 --cpu --group-by=function",
-					     "-p1 --off-cpu --group-by=object",
-					     "-p1 -e read --group-by=process",
-					     "-p1 --cpu --alloc --group-by=size",
-					     "-p1 --hist read --group-by=site" };
+	static const char *const lines[] = {
+		"-p1 --cpu --group-by=function",     "-p1 --off-cpu --group-by=object",
+		"-p1 --page-faults --group-by=line", "-p1 -e read --group-by=process",
+		"-p1 --cpu --alloc --group-by=size", "-p1 --hist read --group-by=site"
+	};
 
 	(void)state;
 	for (size_t i = 0; i < N_ELEMENTS(lines); i++)
@@ -247,10 +247,10 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		{ "-p1 -e read --older-than=1", "'--older-than" NO_MEMORY },
 		{ "-p1 --cpu --group-by=size",
 		  "'--group-by' is about allocations, which other jobs turn off, or by function, "
-		  "file, object and process about stacks of events: leave it out" },
+		  "line, file, object and process about stacks of events: leave it out" },
 		{ "-p1 --syscalls --group-by=function",
 		  "'--group-by' is about allocations, which other jobs turn off, or by function, "
-		  "file, object and process about stacks of events: leave it out" },
+		  "line, file, object and process about stacks of events: leave it out" },
 		{ "-p1 -e read --sort=count", "'--sort" NO_MEMORY },
 		{ "-p1 -e read --max-blocks=1", "'--max-blocks" OFF },
 		{ "-p1 -e read --sample-interval=1", "'--sample-interval" NO_GROWTH },

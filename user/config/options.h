@@ -241,8 +241,8 @@ const char *options_near_subcommand(const char *word);
 /* Can stacks of events be summed by it? */
 static inline bool options_groups_stacks(enum group_by by)
 {
-	return by == GROUP_BY_FUNCTION || by == GROUP_BY_FILE || by == GROUP_BY_OBJECT ||
-	       by == GROUP_BY_PROCESS;
+	return by == GROUP_BY_FUNCTION || by == GROUP_BY_LINE || by == GROUP_BY_FILE ||
+	       by == GROUP_BY_OBJECT || by == GROUP_BY_PROCESS;
 }
 
 /* "function" */

@@ -228,7 +228,7 @@ static int check_jobs(const struct option_parser *p)
 		{ o->group_by != GROUP_BY_SITE && !options_trace_memory(o) &&
 			  (o->n_events == 0 || !options_groups_stacks(o->group_by)),
 		  "'--group-by' is about allocations, which other jobs turn off, or by function, "
-		  "file, object and process about stacks of events: leave it out",
+		  "line, file, object and process about stacks of events: leave it out",
 		  NULL },
 		{ of_alloc && !options_trace_allocations(o),
 		  "is about allocations, which other jobs turn off: leave it out, or give --alloc "

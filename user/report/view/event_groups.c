@@ -63,6 +63,8 @@ static void name_frame(const struct grouping *g, struct strbuf *name,
 
 	if (g->by == GROUP_BY_FUNCTION)
 		view_frame_short_name(frame, g->full, name);
+	else if (g->by == GROUP_BY_LINE)
+		view_frame_line_name(frame, g->full, name);
 	else
 		strbuf_adds(name, text ? text : "(not known)");
 }

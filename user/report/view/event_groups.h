@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The stacks of an event as a flat profile: summed by the function, file or object of their frames,
- * or by process (--group-by). Pure functions of the view. For tables.
+ * The stacks of an event as a flat profile: summed by the function, line, file or object of their
+ * frames, or by process (--group-by). Pure functions of the view. For tables.
  */
 #ifndef MEMTRACED_REPORT_VIEW_EVENT_GROUPS_H
 #define MEMTRACED_REPORT_VIEW_EVENT_GROUPS_H

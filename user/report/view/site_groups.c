@@ -7,21 +7,12 @@
 #include "base/saturate.h"
 #include "base/vec.h"
 #include "config/units.h"
-#include "report/text/text.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define UNKNOWN "(not known)"
-
-static void add_line(struct strbuf *name, const struct view_frame *frame, bool full)
-{
-	view_frame_short_name(frame, full, name);
-	if (frame->file)
-		strbuf_addf(name, " (%s:%" PRIu32 ")", text_base_name(frame->file), frame->line);
-}
 
 static void add_caller(struct strbuf *name, const struct view_site *site,
 		       const struct report_opts *opts)
@@ -34,7 +25,7 @@ static void add_caller(struct strbuf *name, const struct view_site *site,
 	else if (by == GROUP_BY_FUNCTION)
 		view_frame_short_name(&frame, opts->full_names, name);
 	else if (by == GROUP_BY_LINE)
-		add_line(name, &frame, opts->full_names);
+		view_frame_line_name(&frame, opts->full_names, name);
 	else if (by == GROUP_BY_FILE)
 		strbuf_adds(name, frame.file ? frame.file : UNKNOWN);
 	else

@@ -93,15 +93,17 @@ void view_frame_short_name(const struct view_frame *frame, bool full, struct str
 		function_name_short(frame->function, out);
 }
 
+void view_frame_line_name(const struct view_frame *frame, bool full, struct strbuf *out)
+{
+	view_frame_short_name(frame, full, out);
+	if (frame->file)
+		strbuf_addf(out, " (%s:%" PRIu32 ")", text_base_name(frame->file), frame->line);
+}
+
 void view_frame_words(const struct view_frame *frame, struct strbuf *out)
 {
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 
-	view_frame_short_name(frame, false, &name);
+	view_frame_line_name(frame, false, &name);
 	escape_text(out, strbuf_str(&name));
-	if (frame->file) {
-		strbuf_adds(out, " (");
-		escape_text(out, text_base_name(frame->file));
-		strbuf_addf(out, ":%" PRIu32 ")", frame->line);
-	}
 }

@@ -73,6 +73,9 @@ void view_frame_name(const struct view_frame *frame, struct strbuf *out);
 void view_frame_short_name(const struct view_frame *frame, bool full, struct strbuf *out);
 
 /* The frame in a sentence. Appends "leaks (deaths.c:23)", or what is known of that. */
+/* The same with file and line, where they are known: "leaks (deaths.c:23)". */
+void view_frame_line_name(const struct view_frame *frame, bool full, struct strbuf *out);
+
 void view_frame_words(const struct view_frame *frame, struct strbuf *out);
 
 #endif

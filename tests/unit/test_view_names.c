@@ -129,14 +129,13 @@ static void what_the_user_calls_a_wrapper_is_one(void **state)
  * get() calls zmalloc at one place, for `n_callers` functions; what it asks for differs, if
  * `differs`. One more site where get() calls another function, if `calls`.
  */
-static char *name_of_learnt(size_t n_callers, bool differs, bool calls, uint64_t offset)
+static const struct view *view_of_learnt(struct fixture *f, size_t n_callers, bool differs,
+					 bool calls, uint64_t offset)
 {
 	static char names[16][32];
-	char *name;
-	struct fixture f;
-	const struct script *s = &f.script;
+	const struct script *s = &f->script;
 
-	begin(&f);
+	begin(f);
 	emit_symbol(s, APP, 11, 0x1501, { "get", offset, "/src/get.c", 3, false });
 	for (size_t i = 0; i < n_callers; i++) {
 		uint64_t at = 0x2001 + 0x100 * i;
@@ -163,7 +162,14 @@ static char *name_of_learnt(size_t n_callers, bool differs, bool calls, uint64_t
 			  (struct record_site){ .fn = 1, .stack = 100, .allocs = 1, .bytes = 1 });
 	emit_coverage(s, true, 1, NULL, 0);
 	emit_cut_end(s);
-	name = words_of(fixture_view(&f, NULL), 0);
+	return fixture_view(f, NULL);
+}
+
+static char *name_of_learnt(size_t n_callers, bool differs, bool calls, uint64_t offset)
+{
+	struct fixture f;
+	char *name = words_of(view_of_learnt(&f, n_callers, differs, calls, offset), 0);
+
 	fixture_done(&f);
 	return name;
 }
@@ -190,6 +196,24 @@ static void what_passes_a_size_on_for_many_is_learnt(void **state)
 	}
 }
 
+static void what_one_run_has_learnt_holds_in_another(void **state)
+{
+	struct fixture f, g;
+	const struct view *many = view_of_learnt(&f, 8, true, false, 20);
+	const struct view *few = view_of_learnt(&g, 2, true, false, 20);
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_free_ char *of_many = words_of(many, 1), *of_few = words_of(few, 1);
+
+		assert_string_equal(of_many, "user1");
+		assert_string_equal(of_few, i == 0 ? "get (get.c:3)" : "user1");
+		assert_int_equal(view_share_names(f.view, g.view), 0);
+	}
+	fixture_done(&f);
+	fixture_done(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +223,7 @@ int main(void)
 		cmocka_unit_test(where_no_caller_is_known_it_is_the_allocator),
 		cmocka_unit_test(what_the_user_calls_a_wrapper_is_one),
 		cmocka_unit_test(what_passes_a_size_on_for_many_is_learnt),
+		cmocka_unit_test(what_one_run_has_learnt_holds_in_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

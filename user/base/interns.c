@@ -88,9 +88,21 @@ int interns_add_string(struct interns *interns, const char *s, size_t *ret_index
 	return interns_add(interns, s, strlen(s) + 1, ret_index);
 }
 
+bool interns_has(const struct interns *interns, const void *data, size_t len)
+{
+	const struct item key = { .len = len, .data = data };
+
+	return hashmap_find(interns->by_data, &key);
+}
+
 const void *interns_get(const struct interns *interns, size_t index)
 {
 	return interns->items.data[index]->copy;
+}
+
+size_t interns_length(const struct interns *interns, size_t index)
+{
+	return interns->items.data[index]->len;
 }
 
 size_t interns_count(const struct interns *interns)

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct interns;
@@ -26,8 +27,11 @@ int interns_add(struct interns *interns, const void *data, size_t len, size_t *r
 /* The same of a string with its end. */
 int interns_add_string(struct interns *interns, const char *s, size_t *ret_index);
 
+bool interns_has(const struct interns *interns, const void *data, size_t len);
+
 /* The bytes, aligned as by malloc; valid until the interns are freed. */
 const void *interns_get(const struct interns *interns, size_t index);
+size_t interns_length(const struct interns *interns, size_t index); /* of these bytes */
 size_t interns_count(const struct interns *interns);
 
 #endif

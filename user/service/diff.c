@@ -254,6 +254,8 @@ static int write_output(const struct options *options, const struct option_outpu
 	if (r == 0)
 		r = view_new(runs[DIFF_AFTER]->model, runs[DIFF_AFTER]->symbols, &everything,
 			     &after);
+	if (r == 0)
+		r = view_share_names(before, after);
 	for (unsigned int side = 0; side < DIFF_SIDES; side++)
 		compared[side] = (struct diff_run){ options->diff_files[side],
 						    side == DIFF_BEFORE ? before : after,

@@ -2,8 +2,6 @@
 #include "symbol/wrappers.h"
 
 #include "base/glob.h"
-#include "symbol/function_name.h"
-
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>
@@ -289,8 +287,7 @@ static bool is_rust_runtime(const char *name)
 	return begins_with_any(name, rust_scopes, N_ELEMENTS(rust_scopes));
 }
 
-/* Without what compilers append to the name of a copy or a part: "xmalloc.constprop.0". */
-static struct function_name name_of(const char *function)
+struct function_name wrappers_name(const char *function)
 {
 	struct function_name name = function_name_of(function);
 	const char *clone = memchr(name.start, '.', name.len);
@@ -302,7 +299,7 @@ static struct function_name name_of(const char *function)
 
 static bool has_function(const char *function)
 {
-	struct function_name name = name_of(function);
+	struct function_name name = wrappers_name(function);
 
 	for (size_t i = 0; i < N_ELEMENTS(functions); i++)
 		if (functions[i][0] == *name.start &&
@@ -313,7 +310,7 @@ static bool has_function(const char *function)
 
 bool wrappers_match(const char *pattern, const char *function)
 {
-	struct function_name name = name_of(function);
+	struct function_name name = wrappers_name(function);
 
 	return glob_match(pattern, name.start, name.len);
 }

@@ -6,6 +6,8 @@
 #ifndef MEMTRACED_SYMBOL_WRAPPERS_H
 #define MEMTRACED_SYMBOL_WRAPPERS_H
 
+#include "symbol/function_name.h"
+
 #include <stdbool.h>
 
 /*
@@ -15,9 +17,12 @@
 bool wrappers_have(const char *function, const char *linkage, const char *object);
 
 /*
- * Does the name match the pattern, with * and ? in it? Without return type and parameters, and
- * without what compilers append to the name of a copy.
+ * What names of wrappers are compared by: without return type and parameters, and without what
+ * compilers append to the name of a copy ("xmalloc.constprop.0"). Within `function`.
  */
+struct function_name wrappers_name(const char *function);
+
+/* Does that of the function match the pattern, with * and ? in it? */
 bool wrappers_match(const char *pattern, const char *function);
 
 #endif

@@ -25,6 +25,7 @@ struct view {
 	size_t n_processes_left_out; /* by --where */
 	struct view_counts counts;
 	struct view_syscalls syscalls;
+	struct view_names *names;
 };
 
 /* A process (not an image): its newest image, and where it stands among others. */
@@ -232,6 +233,26 @@ static void apply_where(struct view *view)
 	view->only_mappings = has_only_mappings(view);
 }
 
+static struct view_named named_of(struct view *view)
+{
+	return (struct view_named){ view->processes.data, view->processes.len, &view->counts };
+}
+
+static int name_sites(struct view *view)
+{
+	const struct view_named named = named_of(view);
+
+	return view_names_new(view->opts.wrappers, &named, &view->names);
+}
+
+int view_share_names(struct view *a, struct view *b)
+{
+	const struct view_named of_a = named_of(a), of_b = named_of(b);
+	int r = view_names_learn(a->names, b->names, &of_a);
+
+	return r < 0 ? r : view_names_learn(b->names, a->names, &of_b);
+}
+
 int view_new(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
 	     struct view **ret_view)
 {
@@ -257,8 +278,7 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 	if (r == 0)
 		r = symbols_settle(symbols);
 	if (r == 0)
-		r = view_names_set(view->opts.wrappers, view->processes.data, view->processes.len,
-				   &view->counts);
+		r = name_sites(view);
 	if (r == 0)
 		r = view_coverage_init(model, symbols, &view->coverage);
 	if (r < 0)
@@ -284,6 +304,7 @@ void view_free(struct view *view)
 	view_coverage_done(&view->coverage);
 	view_counts_done(&view->counts);
 	view_syscalls_done(&view->syscalls);
+	view_names_free(view->names);
 	free(view);
 }
 

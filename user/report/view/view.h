@@ -24,6 +24,11 @@ struct view;
  */
 int view_new(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
 	     struct view **ret_view);
+/*
+ * Names the sites of both alike: a wrapper that one of them has shown is one in the other. 0 or
+ * -ENOMEM.
+ */
+int view_share_names(struct view *a, struct view *b);
 /* NULL is legal. */
 void view_free(struct view *view);
 DEFINE_CLEANUP(struct view, view_free)

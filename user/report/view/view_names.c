@@ -2,6 +2,7 @@
 #include "report/view/view_names.h"
 
 #include "base/hashmap.h"
+#include "base/interns.h"
 #include "symbol/wrappers.h"
 
 #include <errno.h>
@@ -31,6 +32,8 @@ struct function {
 struct view_names {
 	char *const *patterns;
 	struct hashmap *functions;
+	struct interns *learnt;	  /* names (wrappers_name) of functions that were learnt here */
+	struct interns *wrappers; /* of those of other views, too; NULL: there are none */
 };
 
 static uint64_t hash_function(const void *item)
@@ -52,14 +55,18 @@ static const struct hashmap_ops function_ops = { hash_function, equal_functions,
 static bool is_wrapper(const struct view_names *names, const struct view_frame *frame)
 {
 	const struct model_object *mapped = frame->place->mapped;
+	struct function_name name;
 
 	if ((mapped && model_object_is_kernel(mapped)) ||
 	    wrappers_have(frame->function, frame->linkage, frame->place->object))
 		return true;
-	for (size_t i = 0; frame->function && names->patterns && names->patterns[i]; i++)
+	if (!frame->function)
+		return false;
+	for (size_t i = 0; names->patterns && names->patterns[i]; i++)
 		if (wrappers_match(names->patterns[i], frame->function))
 			return true;
-	return false;
+	name = wrappers_name(frame->function);
+	return names->wrappers && interns_has(names->wrappers, name.start, name.len);
 }
 
 /* A view has thousands of stacks, but their functions are few. */
@@ -160,12 +167,13 @@ static int mark_callers(struct view_names *names, const struct view_site *site)
 	return r;
 }
 
-static int each_site(struct view_names *names, const struct view_process *processes, size_t n,
+static int each_site(struct view_names *names, const struct view_named *named,
 		     int (*fn)(struct view_names *names, const struct view_site *site))
 {
+	const struct view_process *processes = named->processes;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < n; i++)
+	for (size_t i = 0; r == 0 && i < named->n_processes; i++)
 		for (size_t j = 0; r == 0 && j < processes[i].n_sites; j++)
 			if (processes[i].sites[j].class == VIEW_HEAP)
 				r = fn(names, &processes[i].sites[j]);
@@ -188,21 +196,28 @@ static bool any_like_a_wrapper(const struct view_names *names)
 	return false;
 }
 
-/* Those that have shown themselves; how many. The others have another round, without them. */
-static size_t end_round(struct view_names *names)
+/*
+ * Those that have shown themselves: how many, or -ENOMEM. The others have another round, without
+ * them.
+ */
+static int end_round(struct view_names *names)
 {
 	struct function *function;
-	size_t n = 0;
+	int n = 0, r = 0;
 
-	for (size_t pos = 0; (function = hashmap_next(names->functions, &pos));) {
+	for (size_t pos = 0; r >= 0 && (function = hashmap_next(names->functions, &pos));) {
 		if (is_like_a_wrapper(function)) {
+			struct function_name name = wrappers_name(function->name);
+			size_t index;
+
+			r = interns_add(names->learnt, name.start, name.len, &index);
 			function->is_wrapper = true;
 			n++;
 		}
 		function->is_unfit = function->has_call = false;
 		function->n_callers = function->n_sizes = 0;
 	}
-	return n;
+	return r < 0 ? r : n;
 }
 
 /*
@@ -210,19 +225,18 @@ static size_t end_round(struct view_names *names)
  * near its start and nothing else that allocates, is called by many functions, and its sizes
  * differ. 0 or -ENOMEM.
  */
-static int learn(struct view_names *names, const struct view_process *processes, size_t n)
+static int learn(struct view_names *names, const struct view_named *named)
 {
-	size_t n_learnt = 1;
-	int r = 0;
+	int n_learnt = 1, r = 0;
 
 	for (size_t i = 0; r == 0 && n_learnt > 0 && i < MOST_ROUNDS; i++) {
-		r = each_site(names, processes, n, learn_site);
+		r = each_site(names, named, learn_site);
 		if (r < 0 || !any_like_a_wrapper(names))
 			return r;
-		r = each_site(names, processes, n, mark_callers);
+		r = each_site(names, named, mark_callers);
 		n_learnt = end_round(names);
 	}
-	return r;
+	return n_learnt < 0 ? n_learnt : r;
 }
 
 /* Where all are wrappers it is the first behind the allocator, else the allocator itself. */
@@ -251,20 +265,80 @@ static int set_name(struct view_names *names, struct view_stack *stack)
 	return 0;
 }
 
-int view_names_set(char *const *patterns, struct view_process *processes, size_t n_processes,
-		   struct view_counts *counts)
+static int set_names(struct view_names *names, const struct view_named *named)
 {
-	struct view_names names = { .patterns = patterns };
-	int r = hashmap_new(&function_ops, &names.functions);
+	struct view_counts *counts = named->counts;
+	int r = 0;
 
-	if (r == 0)
-		r = learn(&names, processes, n_processes);
-	for (size_t i = 0; r == 0 && i < n_processes; i++)
-		for (size_t j = 0; r == 0 && j < processes[i].n_sites; j++)
-			r = set_name(&names, &processes[i].sites[j].stack);
+	for (size_t i = 0; r == 0 && i < named->n_processes; i++)
+		for (size_t j = 0; r == 0 && j < named->processes[i].n_sites; j++)
+			r = set_name(names, &named->processes[i].sites[j].stack);
 	for (size_t i = 0; r == 0 && i < counts->n_events; i++)
 		for (size_t j = 0; r == 0 && j < counts->events[i].n_stacks; j++)
-			r = set_name(&names, &counts->events[i].stacks[j].stack);
-	hashmap_free(names.functions);
+			r = set_name(names, &counts->events[i].stacks[j].stack);
 	return r;
+}
+
+int view_names_new(char *const *patterns, const struct view_named *named,
+		   struct view_names **ret_names)
+{
+	_cleanup_(view_names_free_p) struct view_names *names = calloc(1, sizeof(*names));
+	int r;
+
+	if (!names)
+		return -ENOMEM;
+	names->patterns = patterns;
+	r = hashmap_new(&function_ops, &names->functions);
+	if (r == 0)
+		r = interns_new(&names->learnt);
+	if (r == 0)
+		r = learn(names, named);
+	if (r == 0)
+		r = set_names(names, named);
+	if (r == 0)
+		*ret_names = TAKE_PTR(names);
+	return r;
+}
+
+void view_names_free(struct view_names *names)
+{
+	if (!names)
+		return;
+	hashmap_free(names->functions);
+	interns_free(names->learnt);
+	interns_free(names->wrappers);
+	free(names);
+}
+
+static int add_wrappers(struct view_names *names, const struct interns *learnt)
+{
+	size_t n = interns_count(learnt), index;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = interns_add(names->wrappers, interns_get(learnt, i), interns_length(learnt, i),
+				&index);
+	return r < 0 ? r : 0;
+}
+
+int view_names_learn(struct view_names *names, const struct view_names *other,
+		     const struct view_named *named)
+{
+	int r = 0;
+
+	if (interns_count(other->learnt) == 0)
+		return 0;
+	if (!names->wrappers)
+		r = interns_new(&names->wrappers);
+	if (r == 0)
+		r = add_wrappers(names, names->learnt);
+	if (r == 0)
+		r = add_wrappers(names, other->learnt);
+	if (r < 0)
+		return r;
+	/* What was found out of functions is void. */
+	hashmap_free(names->functions);
+	names->functions = NULL;
+	r = hashmap_new(&function_ops, &names->functions);
+	return r < 0 ? r : set_names(names, named);
 }

@@ -55,6 +55,22 @@ def a_trace_leaves_an_exact_report_when(end):
 
 
 @test(need_root)
+def a_wrapper_of_the_configuration_names_no_site():
+    with scratch() as folder, scratch() as counts, \
+            service(folder, trace="wrapper = new_bl*") as served, \
+            started_target(counts) as process:
+        pid = int(process.lines.until("ready"))
+        name = ctl(served, "trace", str(pid), "--for=10m", "--format=json").split()[-1]
+        work(process)
+        finish(process)
+        served.said.until(f"memtraced: process {pid} (attach): report {name}")
+        report = schema.loads(ctl(served, "reports", name))
+    sites = lib.with_function(lib.heap_sites(one(report, pid)), "new_blocks")
+    assert sites and all(site["frames"][site["name_frame"]]["function"] == "work"
+                         for site in sites), sites
+
+
+@test(need_root)
 def old_reports_make_room():
     with scratch() as folder, scratch() as counts, \
             started_target(counts) as process:

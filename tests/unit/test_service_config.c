@@ -64,6 +64,8 @@ static void keys_of_all_sections_are_taken(void **state)
 				   "memory_limit = 1G\n"
 				   "allocator = malloc=get:size@1;free=put:ptr@1\n"
 				   "allocator = object=x;malloc=f;free=g\n"
+				   "wrapper = pool_*\n"
+				   "wrapper = get\n"
 				   "max_overhead = 0.25%\n"
 				   "[watch]\n"
 				   "enabled = no\n"
@@ -106,6 +108,9 @@ static void keys_of_all_sections_are_taken(void **state)
 	assert_string_equal(config->allocators[0], "malloc=get:size@1;free=put:ptr@1");
 	assert_string_equal(config->allocators[1], "object=x;malloc=f;free=g");
 	assert_null(config->allocators[2]);
+	assert_string_equal(config->wrappers[0], "pool_*");
+	assert_string_equal(config->wrappers[1], "get");
+	assert_null(config->wrappers[2]);
 	assert_string_equal(config->target, "redis-*");
 	assert_int_equal(config->seconds_ns, 1500000000);
 	assert_int_equal(config->trace_memory, 1 << 30);

@@ -267,6 +267,8 @@ static const struct key keys[] = {
 	{ "trace", "memory_limit", KEY_SIZE, FIELD(trace_memory), RANGE(96 << 20, 1ULL << 40) },
 	{ "trace", "allocator", KEY_LIST, FIELD(allocators), .most = MAX_WORDS, .repeats = true,
 	  .apply = apply_allocator },
+	{ "trace", "wrapper", KEY_LIST, FIELD(wrappers), .most = SERVICE_MAX_WRAPPERS,
+	  .repeats = true, .expected = "the name of a function, with * and ?" },
 	{ "trace", "max_overhead", KEY_SHARE, FIELD(max_overhead), RANGE(1, 10000),
 	  .apply = apply_overhead, .fallback = "5%",
 	  .expected = "one from 0.01% to 100%, or no for no limit" },

@@ -28,6 +28,7 @@
 #define SERVICE_MOST_TRACED 32 /* patterns of [post_mortem] trace */
 #define SERVICE_STATE_PATH "/var/lib/memtraced"
 #define SERVICE_MAX_ALLOCATORS 64
+#define SERVICE_MAX_WRAPPERS 64
 
 /* "unix PATH", "127.0.0.1:19090", "[::1]:19090"; names are not looked up. */
 struct service_listen {
@@ -58,6 +59,7 @@ struct service_config {
 	uint64_t reserved_traces;    /* of max_traces: root and rules alone have them */
 	uint64_t trace_memory;	     /* bytes, as --memory-limit; 0: none */
 	char **allocators;	     /* as --allocator; NULL-terminated; NULL: none */
+	char **wrappers;	     /* as --wrapper; NULL-terminated; NULL: none */
 	uint64_t max_overhead;	     /* hundredths of a percent; 0: no limit */
 	bool watches;		     /* [watch] */
 	uint64_t watch_interval_ns;  /* at least: sweeps that cost much come more rarely */

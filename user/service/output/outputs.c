@@ -402,10 +402,12 @@ int outputs_show_as(struct outputs *outputs, const struct report_opts *opts,
 		    int (*fn)(const struct view *view, void *userdata), void *userdata)
 {
 	_cleanup_(view_free_p) struct view *view = NULL;
+	struct report_opts own = *opts;
 	int r = update_symbols(outputs);
 
+	own.wrappers = outputs->options->wrappers;
 	if (r == 0)
-		r = view_new(outputs->model, outputs->symbols, opts, &view);
+		r = view_new(outputs->model, outputs->symbols, &own, &view);
 	return r ? r : fn(view, userdata);
 }
 

@@ -135,9 +135,9 @@ static int make_options(const struct service_config *config, const struct trace_
 			bool standing, struct options **ret_options)
 {
 	_cleanup_strbuf_ struct strbuf error = {};
-	char *words[8 + 2 * SERVICE_MAX_ALLOCATORS + 2 * SERVICE_MOST_TRACED] = { "memtraced",
-										  "--quiet" };
-	char *const *allocators = config->allocators;
+	char *words[8 + 2 * SERVICE_MAX_ALLOCATORS + 2 * SERVICE_MAX_WRAPPERS +
+		    2 * SERVICE_MOST_TRACED] = { "memtraced", "--quiet" };
+	char *const *allocators = config->allocators, *const *wrappers = config->wrappers;
 	const bool sampled = ask->depth == HEAP_SAMPLED;
 	char pid[16], memory[48];
 	int n = 2, r;
@@ -145,6 +145,10 @@ static int make_options(const struct service_config *config, const struct trace_
 	for (; ask->kind == TRACE_HEAP && !sampled && allocators && *allocators; allocators++) {
 		words[n++] = "--allocator";
 		words[n++] = *allocators;
+	}
+	for (; ask->kind == TRACE_HEAP && wrappers && *wrappers; wrappers++) {
+		words[n++] = "--wrapper";
+		words[n++] = *wrappers;
 	}
 	(void)snprintf(pid, sizeof(pid), "%d", (int)ask->pid); /* fits */
 	(void)snprintf(memory, sizeof(memory), "--memory-limit=%" PRIu64,

@@ -10,7 +10,9 @@ import re
 
 from checker import main, try_traps
 
-LINE = re.compile(r"(?P<stack>\S+) (?P<count>[1-9]\d*)")
+# Readers split at the last blank, and take a number before the count for a second count.
+STACK = r"(?P<stack>(?:\S[^\n]* )?(?![\d.]+ )\S+)"
+LINE = re.compile(STACK + r" (?P<count>[1-9]\d*)")
 ROOT = re.compile(r".+-\d+")
 EACH_PEAK = "each_process_at_its_own_peak"  # a root above those of processes
 
@@ -56,7 +58,7 @@ def problems_of(data):
     return check(data)[0]
 
 
-GOOD = "server-42;main;malloc 4096\nserver-42;main;operator_new(unsigned_long) 64\n"
+GOOD = "my server-42;main;malloc 4096\nmy server-42;main;operator new(unsigned long) 64\n"
 
 TRAPS = [
     ("4096", "0", "positive count"),
@@ -65,10 +67,9 @@ TRAPS = [
     ("4096", "4096 64", "positive count"),
     (" 4096", "", "positive count"),
     ("4096", "4096 ", "positive count"),
-    ("main;malloc", "my main;malloc", "positive count"),
     ("main;malloc", ";malloc", "empty frame"),
     ("server-42;main;malloc", "server;main;malloc", "COMM-PID"),
-    ("malloc", "operator_new(unsigned_long)", "there before"),
+    ("malloc", "operator new(unsigned long)", "there before"),
     ("64\n", "64", "no end"),
     ("4096\n", "4096\n\n", "positive count"),
     ("main;", "m\x1bain;", "control"),

@@ -9,10 +9,10 @@ flamegraph.pl reads them.
 
 import re
 
-from check_folded import check_lines
+from check_folded import STACK, check_lines
 from checker import main, try_traps
 
-LINE = re.compile(r"(?P<stack>\S+) (?P<before>0|[1-9]\d*) (?P<after>0|[1-9]\d*)")
+LINE = re.compile(STACK + r" (?P<before>0|[1-9]\d*) (?P<after>0|[1-9]\d*)")
 
 
 def check(data):
@@ -24,7 +24,7 @@ def problems_of(data):
     return check(data)[0]
 
 
-GOOD = "server;main;malloc 4096 0\nserver;main;operator_new(unsigned_long) 64 128\n"
+GOOD = "server;main;malloc 4096 0\nserver;main;operator new(unsigned long) 64 128\n"
 
 TRAPS = [
     ("4096 0", "0 0", "two counts"),
@@ -34,7 +34,7 @@ TRAPS = [
     ("4096 0", "4096 0 1", "two counts"),
     ("4096 0", "4096 0 ", "two counts"),
     ("main;malloc", ";malloc", "empty frame"),
-    ("malloc", "operator_new(unsigned_long)", "there before"),
+    ("malloc", "operator new(unsigned long)", "there before"),
     ("128\n", "128", "no end"),
     ("main;", "m\x1bain;", "control"),
 ]

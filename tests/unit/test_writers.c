@@ -54,6 +54,30 @@ static void a_word_has_no_space_and_no_control(void **state)
 	}
 }
 
+static void collapsed_frames_keep_blanks_that_are_no_end_of_a_stack(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "operator new(unsigned long)", "operator new(unsigned long)" },
+		{ "f<1, 2>", "f<1, 2>" },
+		{ "a;b\tc d", "a:b_c d" },
+		{ "part 12", "part_12" },
+		{ "part 1 2.5", "part 1_2.5" },
+		{ "end ", "end_" },
+		{ " ", "_" },
+		{ "12", "12" },
+		{ "", "" },
+		{ "\x1b f", "\\x1b f" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_strbuf_ struct strbuf frame = { 0 };
+
+		text_folded(&frame, cases[i][0]);
+		assert_string_equal(strbuf_str(&frame), cases[i][1]);
+	}
+}
+
 static void text_in_xml_is_escaped_and_allowed(void **state)
 {
 	static const struct {
@@ -181,10 +205,10 @@ static void folded_names_cannot_be_taken_for_structure(void **state)
 		const char *comm, *path, *function, *expected;
 	} cases[] = {
 		{ "server", APP, "main", "server-42;main 64\n" },
-		{ "my app 1", APP, "f(int, char) 10", "my_app_1-42;f(int,_char)_10 64\n" },
+		{ "my app 1", APP, "f(int, char) 10", "my app_1-42;f(int, char)_10 64\n" },
 		{ "a;b", APP, "x;y\nz", "a:b-42;x:y_z 64\n" },
 		{ "server", "/lib/libfoo.so", NULL, "server-42;[libfoo.so] 64\n" },
-		{ "server", "/lib/my lib;1.so", NULL, "server-42;[my_lib:1.so] 64\n" },
+		{ "server", "/lib/my lib;1.so", NULL, "server-42;[my lib:1.so] 64\n" },
 		{ "server", "[vdso]", NULL, "server-42;[vdso] 64\n" },
 		{ "", APP, "", "unknown-42;[server] 64\n" },
 		{ "\x1b[2J", APP, "\x1b]0;title", "\\x1b[2J-42;\\x1b]0:title 64\n" },
@@ -590,6 +614,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_word_has_no_space_and_no_control),
+		cmocka_unit_test(collapsed_frames_keep_blanks_that_are_no_end_of_a_stack),
 		cmocka_unit_test(text_in_xml_is_escaped_and_allowed),
 		cmocka_unit_test(digits_are_grouped_by_thousands),
 		cmocka_unit_test(long_text_loses_its_middle),

@@ -23,21 +23,13 @@ struct folded {
 	struct strbuf text;
 };
 
-/* A separator would make two frames of one, a space a second column of it. */
-static void add_name(struct strbuf *out, const char *name)
-{
-	static const struct text_swap swaps[] = { { ';', ':' } };
-
-	text_word(out, name, swaps, 1);
-}
-
 static void add_frame(struct strbuf *out, const struct sample_frame *frame)
 {
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 
 	sample_frame_name(frame, &name);
 	strbuf_addch(out, ';');
-	add_name(out, strbuf_str(&name));
+	text_folded(out, strbuf_str(&name));
 	if (frame->is_kernel)
 		strbuf_adds(out, "_[k]");
 	if (strbuf_error(&name) < 0)
@@ -52,7 +44,7 @@ static int stack_text(struct folded *folded, const struct sample *sample)
 	strbuf_reset(&folded->text);
 	if (folded->peaks_differ)
 		strbuf_adds(&folded->text, "each_process_at_its_own_peak;");
-	add_name(&folded->text, *image->comm ? image->comm : "unknown");
+	text_folded(&folded->text, *image->comm ? image->comm : "unknown");
 	strbuf_addf(&folded->text, "-%" PRIu32, image->pid);
 	for (size_t i = folded->frames.list.len; i > 0; i--)
 		add_frame(&folded->text, &folded->frames.list.data[i - 1]);

@@ -244,14 +244,13 @@ struct fold {
 
 static int put_stack(const struct path_stack *stack, void *userdata)
 {
-	static const struct text_swap swaps[] = { { ';', ':' } };
 	struct fold *fold = userdata;
 
 	strbuf_reset(&fold->text);
 	for (size_t i = 0; i < stack->n; i++) {
 		if (i > 0)
 			strbuf_addch(&fold->text, ';');
-		text_word(&fold->text, stack->names[i], swaps, 1);
+		text_folded(&fold->text, stack->names[i]);
 	}
 	if (strbuf_error(&fold->text) < 0)
 		return strbuf_error(&fold->text);

@@ -68,13 +68,15 @@ static char swapped(char c, const struct text_swap *swaps, size_t n_swaps)
 	return is_space(c) ? '_' : c;
 }
 
-void text_word(struct strbuf *out, const char *s, const struct text_swap *swaps, size_t n_swaps)
+/* Blanks before `blanks_end` stay. */
+static void add_swapped(struct strbuf *out, const char *s, const char *blanks_end,
+			const struct text_swap *swaps, size_t n_swaps)
 {
 	size_t len = strlen(s), n;
 
 	for (; len > 0; s += n, len -= n) {
 		uint32_t code;
-		char c = swapped(*s, swaps, n_swaps);
+		char c = *s == ' ' && s < blanks_end ? ' ' : swapped(*s, swaps, n_swaps);
 
 		n = escape_decode(s, len, &code);
 		if (n == 1 && c != *s)
@@ -83,6 +85,21 @@ void text_word(struct strbuf *out, const char *s, const struct text_swap *swaps,
 			escape_bytes(out, s, n ? n : 1, "");
 		n = n ? n : 1;
 	}
+}
+
+void text_word(struct strbuf *out, const char *s, const struct text_swap *swaps, size_t n_swaps)
+{
+	add_swapped(out, s, s, swaps, n_swaps);
+}
+
+void text_folded(struct strbuf *out, const char *s)
+{
+	static const struct text_swap swaps[] = { { ';', ':' } };
+	const char *end = s + strlen(s);
+
+	while (end > s && strchr("0123456789.", end[-1]))
+		end--;
+	add_swapped(out, s, end > s ? end - 1 : s, swaps, 1);
 }
 
 size_t text_columns(const char *s)

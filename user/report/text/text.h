@@ -17,6 +17,12 @@ struct text_swap {
 };
 void text_word(struct strbuf *out, const char *s, const struct text_swap *swaps, size_t n_swaps);
 
+/*
+ * Escaped text as a frame of collapsed stacks, whose ';' becomes ':'. Blanks stay, but for one
+ * before the end or before digits there, which readers would take for the count.
+ */
+void text_folded(struct strbuf *out, const char *s);
+
 /* Escaped text as XML has it, in elements and in attributes. */
 void text_xml(struct strbuf *out, const char *s);
 

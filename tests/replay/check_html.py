@@ -94,7 +94,7 @@ def check_tables(data):
     if len({(nodes[at], nodes[at + 1]) for at in range(0, len(nodes), 2)}) != len(nodes) // 2:
         yield "a node is there twice"
     for number, frame in enumerate(frames):
-        if not all(-1 <= frame[at] < len(strings) for at in (0, 1, 3)):
+        if not all(-1 <= frame[at] < len(strings) for at in (0, 1, 3, 6)):
             yield f"frame {number} has a string that is not there"
     if len(set(strings)) != len(strings):
         yield "a string is there twice"
@@ -203,7 +203,7 @@ GOOD = """<!DOCTYPE html><html><head><meta http-equiv="Content-Security-Policy" 
 ["a",0,1,1,1,1,1,null,null,null,null,null,null,null,null,null,null,[1,5],1,1]],
 "timeline":{"peak_ns":null,"time_ns":[1,2],"rss":[3,4]}}],
 "events":[{"name":"e","count":3,"stacks":[[1,"x",3,0]]}],"nodes":[-1,0,0,1],
-"frames":[[0,-1,0,-1,0,0],[1,-1,0,-1,0,0]],"strings":["main","f"],
+"frames":[[0,-1,0,-1,0,0,-1],[1,-1,0,-1,0,0,-1]],"strings":["main","f"],
 "syscalls":[{"stack_id":1}],
 "tables":{"functions":[{}],"frames":[{"function":0}],"stacks":[[0,null],[0,0]]}}</script>
 <script>draw()</script></body></html>

@@ -6,6 +6,7 @@
  * its pid. Sites are the first ones only (--top), since each series costs its reader memory.
  */
 #include "report/metrics_out.h"
+#include "report/text/text.h"
 #include "report/view/view.h"
 #include "report/writers.h"
 
@@ -213,16 +214,20 @@ static void put_processes(struct metrics_out *out, const struct view *view)
 	}
 }
 
+/* Servers index labels, and people read them; `site` tells those apart whose names are alike. */
+#define FUNCTION_COLUMNS 200
+
 static void site_labels(struct metrics_out *out, const struct view_process *process,
 			const struct view_site *site)
 {
-	_cleanup_strbuf_ struct strbuf function = { 0 };
+	_cleanup_strbuf_ struct strbuf name = { 0 }, function = { 0 };
 	struct view_frame frame = { 0 };
 	bool is_named = view_stack_name(&site->stack, &frame) && !frame.place->alloc;
 	char id[20], line[12];
 
 	if (is_named)
-		view_frame_name(&frame, &function);
+		view_frame_short_name(&frame, false, &name);
+	text_fit_function(&function, strbuf_str(&name), FUNCTION_COLUMNS);
 	snprintf(id, sizeof(id), "%016" PRIx64, site->id);
 	process_labels(out, process->image);
 	metrics_out_label(out, "site", id);
@@ -231,8 +236,8 @@ static void site_labels(struct metrics_out *out, const struct view_process *proc
 	metrics_out_label(out, "file", is_named && frame.file ? frame.file : "");
 	snprintf(line, sizeof(line), "%" PRIu32, frame.line);
 	metrics_out_label(out, "line", is_named && frame.line ? line : "");
-	if (strbuf_error(&function) < 0)
-		metrics_out_fail(out, strbuf_error(&function));
+	if (strbuf_error(&name) < 0 || strbuf_error(&function) < 0)
+		metrics_out_fail(out, -ENOMEM);
 }
 
 static int64_t site_bytes(const struct view_site *site)

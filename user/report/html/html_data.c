@@ -348,10 +348,10 @@ int html_data_put(struct json_out *out, const struct view *view)
 	if (r < 0)
 		return r;
 	fputs(",\n", out->file);
-	html_stacks_put(stacks, out);
+	r = html_stacks_put(stacks, out);
 	/* The parts that JSON has as well refer to its tables. */
 	fputs(",\n\"tables\":{", out->file);
 	json_stacks_put(out);
 	fputs("}}", out->file);
-	return 0;
+	return r;
 }

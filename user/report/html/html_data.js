@@ -51,6 +51,7 @@ const report = (function () {
 		};
 		frame.name = frame.function || (object ? "[" + baseName(object).replace(/^\[|\]$/g, "") + "]" :
 			"[unknown]");
+		frame.short = string(row[6]) || frame.name;
 		frame.source = frame.file ? baseName(frame.file) + (frame.line ? ":" + frame.line : "") : "";
 		return frame;
 	});

@@ -38,7 +38,7 @@
 			const key = frame.name + line + (frame.kernel ? "\0" : "");
 			if (!known.has(key)) {
 				known.set(key, labels.length);
-				labels.push({ name: frame.name + line, kernel: frame.kernel, mark: frame.mark });
+				labels.push({ name: frame.name + line, short: frame.short + line, kernel: frame.kernel, mark: frame.mark });
 			}
 			return known.get(key);
 		});
@@ -63,6 +63,7 @@
 		const label = labelOf[frame], is = labels[label];
 		const child = childOf(parent, label, is.name, is.mark ? "mark" : is.kernel ? "kernel" : "");
 		child.isFrame = true;
+		child.short = is.short;
 		return child;
 	}
 
@@ -212,7 +213,7 @@
 			(node.depth === 0 ? " all" : ""), style: "left:" + left.toFixed(2) + "px;width:" +
 			Math.max(width - 1, 0.5).toFixed(2) + "px;top:" + node.depth * ROW + "px;--h:" + hue(node) });
 		if (width > 24)
-			frame.textContent = node.name;
+			frame.textContent = node.short || node.name;
 		frame.node = node;
 		elements.push(frame);
 		box.append(frame);

@@ -85,7 +85,7 @@
 	function matchingNodes(text) {
 		const wanted = text.toLowerCase(), found = new Uint8Array(nodes.count);
 		const inFrame = frames.map(function (frame) {
-			return (frame.name + "\0" + (frame.file || "") + "\0" + (frame.object || "")).toLowerCase()
+			return (frame.name + "\0" + frame.short + "\0" + (frame.file || "") + "\0" + (frame.object || "")).toLowerCase()
 				.includes(wanted);
 		});
 		for (let node = 0; node < nodes.count; node++) {
@@ -194,9 +194,9 @@
 		});
 		const where = el("td", { class: "where" });
 		if (first)
-			where.append(el("b", {}, first.name), " ", el("span", { class: "source" }, first.source));
+			where.append(el("b", { title: first.name }, first.short), " ", el("span", { class: "source" }, first.source));
 		if (second)
-			where.append(el("small", {}, "\u2190 " + second.name));
+			where.append(el("small", { title: second.name }, "\u2190 " + second.short));
 		row.append(where);
 		row.site = site;
 		return row;

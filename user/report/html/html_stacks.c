@@ -2,6 +2,7 @@
 #include "report/html/html_stacks.h"
 
 #include "base/interns.h"
+#include "symbol/function_name.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -119,9 +120,28 @@ int html_stacks_add(struct html_stacks *stacks, const struct view_stack *stack, 
 	return r;
 }
 
-void html_stacks_put(const struct html_stacks *stacks, struct json_out *out)
+/* The function's short name, among the strings; NONE: it is the function. */
+static int add_short_name(struct html_stacks *stacks, const struct frame_key *frame,
+			  uint32_t *ret_number)
+{
+	_cleanup_strbuf_ struct strbuf name = { 0 };
+	const char *function;
+
+	*ret_number = NONE;
+	if (frame->function == NONE || (frame->flags & FRAME_MARK))
+		return 0;
+	function = interns_get(stacks->strings, frame->function);
+	function_name_short(function, &name);
+	if (strbuf_error(&name) < 0 || strcmp(strbuf_str(&name), function) == 0)
+		return strbuf_error(&name);
+	return add_string(stacks, strbuf_str(&name), ret_number);
+}
+
+int html_stacks_put(struct html_stacks *stacks, struct json_out *out)
 {
 	FILE *file = out->file;
+	uint32_t short_name;
+	int r = 0;
 
 	fputs("\"nodes\":[", file);
 	for (size_t i = 0; i < interns_count(stacks->nodes); i++) {
@@ -131,14 +151,15 @@ void html_stacks_put(const struct html_stacks *stacks, struct json_out *out)
 			node->frame);
 	}
 	fputs("],\n\"frames\":[", file);
-	for (size_t i = 0; i < interns_count(stacks->frames); i++) {
+	for (size_t i = 0; r == 0 && i < interns_count(stacks->frames); i++) {
 		const struct frame_key *frame = interns_get(stacks->frames, i);
 
+		r = add_short_name(stacks, frame, &short_name);
 		fprintf(file,
 			"%s[%" PRId64 ",%" PRId64 ",%" PRIu32 ",%" PRId64 ",%" PRIu64 ",%" PRIu32
-			"]",
+			",%" PRId64 "]",
 			i ? "," : "", number(frame->function), number(frame->file), frame->line,
-			number(frame->object), frame->offset, frame->flags);
+			number(frame->object), frame->offset, frame->flags, number(short_name));
 	}
 	fputs("],\n\"strings\":[", file);
 	for (size_t i = 0; i < interns_count(stacks->strings); i++) {
@@ -147,4 +168,5 @@ void html_stacks_put(const struct html_stacks *stacks, struct json_out *out)
 		json_out_put(out, json_out_new_string(out, interns_get(stacks->strings, i)));
 	}
 	fputc(']', file);
+	return r;
 }

@@ -24,8 +24,9 @@ int html_stacks_add(struct html_stacks *stacks, const struct view_stack *stack, 
 
 /*
  * Writes the members "nodes" (caller, frame, caller, frame, ...; each after its caller), "frames"
- * ([function, file, line, object, offset, flags]; -1 for what is not known) and "strings".
+ * ([function, file, line, object, offset, flags, short name]; -1 for what is not known, or is the
+ * function) and "strings". 0 or -ENOMEM.
  */
-void html_stacks_put(const struct html_stacks *stacks, struct json_out *out);
+int html_stacks_put(struct html_stacks *stacks, struct json_out *out);
 
 #endif

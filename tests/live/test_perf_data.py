@@ -73,6 +73,11 @@ def perf_shows_what_we_report():
             ours = total(with_function(sites, function), key)
             assert theirs == ours, (event, function, theirs, ours)
     assert sum(period for its, period, _ in samples if its == "memtraced-Temporary") == 300
+    # a site's own cost is at the function that it is named by
+    for function in ("leak_one", "work_one"):
+        theirs = sum(period for its, period, stack in samples
+                     if its == "memtraced-Allocs" and stack[0] == function)
+        assert theirs == total(with_function(heap_sites(process), function), "allocs"), theirs
     # the stacks end where programs begin, and perf found our files by their build IDs
     assert all(stack[-1] in ("_start", "_dl_start") for _, _, stack in samples), samples
     assert f" {target('leak')}\n" in ids, ids

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Profiles as pprof shows them: its totals are ours, and the target's own."""
 
+import contextlib
 import os
 import re
 import sys
+import threading
 
 import clients
 import lib
-from lib import (heap_sites, load_report, need_long, need_program, need_root, run, run_memtraced,
-                 scratch, started, target, test, total, with_function)
+from lib import (free_port, heap_sites, load_report, need_long, need_program, need_root, run,
+                 run_memtraced, scratch, started, target, test, total, with_function)
+from test_programs import Redis, redis_command
 
 TYPES = {"alloc_objects": "allocs", "alloc_space": "bytes", "inuse_objects": "live_blocks",
          "inuse_space": "live_bytes"}
@@ -24,9 +27,9 @@ def need_source():
         raise lib.Skip("golang-github-google-pprof-dev is not installed")
 
 
-def shown(pprof, profile, sample_type, *options):
-    """What -top says: the sum of the samples that pass, and of each function what it and what it
-    calls have."""
+def top(pprof, profile, sample_type, *options):
+    """What -top says: the sum of the samples that pass, and of each function what it has itself,
+    and what it and what it calls have."""
     env = dict(os.environ, PPROF_TMPDIR=os.path.dirname(profile), HOME=os.path.dirname(profile))
     done = run([*pprof, "-top", f"-sample_index={sample_type}", "-unit=B", "-nodecount=100000",
                 "-nodefraction=0", *options, profile], env=env)
@@ -34,9 +37,15 @@ def shown(pprof, profile, sample_type, *options):
     accounted = re.search(r"^Showing nodes accounting for (\d+)B?, \S+% of \d+B? total$",
                           done.stdout, re.M)
     assert accounted, done.stdout
-    rows = re.findall(r"^ *\S+ +\S+ +\S+ +(\d+)B? +\S+%  ?(.+?)(?: \((?:partial-)?inline\))?$",
-                      done.stdout, re.M)
-    return int(accounted.group(1)), {name: int(cumulated) for cumulated, name in rows}
+    rows = re.findall(r"^ *(\d+)B? +\S+ +\S+ +(\d+)B? +\S+%  ?(.+?)"
+                      r"(?: \((?:partial-)?inline\))?$", done.stdout, re.M)
+    return int(accounted.group(1)), {name: (int(own), int(all_)) for own, all_, name in rows}
+
+
+def shown(*args):
+    """The sum, and of each function what it and what it calls have."""
+    sum_, rows = top(*args)
+    return sum_, {name: all_ for name, (_, all_) in rows.items()}
 
 
 def traced(folder, *command):
@@ -99,6 +108,51 @@ def a_recording_has_the_names_of_the_symbol_table():
         live, recorded = mangled_names(profile), mangled_names(again)
     assert any(name.startswith("_Z") for name in live.values()), live
     assert recorded == live, (recorded, live)
+
+
+@contextlib.contextmanager
+def of_operators(_folder):
+    yield [target("operators"), "2000"]
+
+
+@contextlib.contextmanager
+def of_redis(folder):
+    need_program("redis-server", "redis-cli")()
+    redis = Redis(free_port())
+
+    def use():
+        redis.wait()
+        redis.load(300, 100)
+        redis.ask("shutdown", "nosave")
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    yield redis_command(redis.port, folder)
+    thread.join()
+
+
+RUNTIME = ("libc.", "ld-", "libstdc++", "libgcc_s", "libjemalloc")
+
+
+@test(need_root, need_program("go"), each={"C++": of_operators, "redis-server": of_redis},
+      timeout=90)
+def go_shows_sites_by_the_functions_that_we_name_them_by(program):
+    """But where a stack has runtimes' functions alone."""
+    functions = {"C++": of_operators, "redis-server": of_redis}
+    with scratch() as folder, functions[program](folder) as command:
+        profile, report = traced(folder, "--", *command)
+        sum_, rows = top(GO, profile, "alloc_space")
+    ours, of_runtimes = {}, set()
+    for site in (site for process in report["processes"] for site in heap_sites(process)):
+        frame = site["frames"][site["name_frame"]]
+        name = frame["function"] or f"[{os.path.basename(frame['object'])}]"
+        ours[name] = ours.get(name, 0) + site["bytes"]
+        if os.path.basename(frame["object"] or "").startswith(RUNTIME):
+            of_runtimes.add(name)
+    theirs = {name: own for name, (own, _) in rows.items() if own > 0}
+    assert sum(theirs.values()) == sum_ == sum(ours.values()), (sum_, theirs, ours)
+    named = {name: size for name, size in ours.items() if name not in of_runtimes and size > 0}
+    assert len(named) > 1 and named == {name: theirs.get(name) for name in named}, (named, theirs)
 
 
 @test(need_root, need_program("go"))

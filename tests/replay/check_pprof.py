@@ -9,6 +9,7 @@ rules among it.
 """
 
 import copy
+import re
 
 import checker
 import pprof_wire
@@ -48,7 +49,7 @@ def indexes(profile):
     for function in profile["function"]:
         yield from (function["name"], function["system_name"], function["filename"])
     yield from profile["comment"]
-    yield profile["default_sample_type"]
+    yield from (profile["drop_frames"], profile["default_sample_type"])
 
 
 def check_types(profile):
@@ -123,11 +124,24 @@ def check_samples(profile):
                 yield f"sample {index}: a label that is no string and no number"
 
 
+def matched(name):
+    """What pprof matches of a function's name: not its parameters."""
+    return re.match(r"\.?((?:operator\(\)|\(anonymous namespace\)|[^(])*)", name, re.S).group(1)
+
+
+def check_drop_frames(profile):
+    strings = profile["string_table"]
+    names = [matched(strings[function["name"]]) for function in profile["function"]]
+    for part in re.findall(r"(?:\\.|[^|])+", strings[profile["drop_frames"]], re.S):
+        if not any(re.fullmatch(part, name) for name in names):
+            yield f"drops what is no function: {part}"
+
+
 def check_profile(profile):
     problems = list(check_strings(profile))
     if any(not 0 <= index < len(profile["string_table"]) for index in indexes(profile)):
         return problems + ["no such string"]
-    for part in (check_types, check_ids, check_mappings, check_samples):
+    for part in (check_types, check_ids, check_mappings, check_samples, check_drop_frames):
         problems += part(profile)
     return problems
 
@@ -175,6 +189,8 @@ def text_lines(profile):
     if profile["period"] > 1:
         of = profile["period_type"]
         yield f"period {profile['period']} {strings[of['type']]}/{strings[of['unit']]}"
+    if profile["drop_frames"]:
+        yield f"drop_frames {strings[profile['drop_frames']]}"
     for comment in profile["comment"]:
         yield f"comment {strings[comment]}"
     for mapping in profile["mapping"]:
@@ -208,7 +224,8 @@ def good():
         "string_table": strings,
         "sample_type": [{"type": number[name], "unit": number[unit]} for name, unit in HEAP],
         "period_type": {"type": number["space"], "unit": number["bytes"]}, "period": 1,
-        "time_nanos": 1, "duration_nanos": 0, "comment": [number["space"]],
+        "time_nanos": 1, "duration_nanos": 0, "drop_frames": number["malloc"],
+        "comment": [number["space"]],
         "default_sample_type": number["inuse_space"],
         "mapping": [{"id": 1, "memory_start": 4096, "memory_limit": 8192, "file_offset": 0,
                      "filename": number["/opt/server"], "build_id": number["ab01"], **flags}],
@@ -232,6 +249,7 @@ TRAPS = [
     (("sample_type", 0, "type"), 2, "Go's order"),
     (("default_sample_type",), 0, "default"),
     (("duration_nanos",), 5, "Parca"),
+    (("drop_frames",), 9, "no function"),
     (("period",), 0, "period"),
     (("mapping", 0, "id"), 2, "mapping ids"),
     (("function", 1, "id"), 3, "function ids"),

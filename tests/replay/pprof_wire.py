@@ -24,6 +24,7 @@ FUNCTION = {1: ("id", int, False), 2: ("name", int, False), 3: ("system_name", i
 PROFILE = {1: ("sample_type", VALUE_TYPE, True), 2: ("sample", SAMPLE, True),
            3: ("mapping", MAPPING, True), 4: ("location", LOCATION, True),
            5: ("function", FUNCTION, True), 6: ("string_table", bytes, True),
+           7: ("drop_frames", int, False),
            9: ("time_nanos", int, False), 10: ("duration_nanos", int, False),
            11: ("period_type", VALUE_TYPE, False), 12: ("period", int, False),
            13: ("comment", int, True), 14: ("default_sample_type", int, False)}

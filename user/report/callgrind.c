@@ -70,6 +70,8 @@ static int push_frame(struct graph *graph, const struct sample_frame *frame)
 static int add_stack(const struct sample *sample, void *userdata)
 {
 	struct graph *graph = userdata;
+	/* As in valgrind's own files of allocations: their callers have the costs of allocators. */
+	size_t innermost = sample->site ? sample_frames_name_index(sample->stack) : 0;
 	uint64_t costs[SAMPLE_COSTS];
 	int r;
 
@@ -79,7 +81,7 @@ static int add_stack(const struct sample *sample, void *userdata)
 	r = push_process(graph, sample->image);
 	if (r == 0)
 		r = sample_frames_fill(&graph->frames, sample->stack);
-	for (size_t i = graph->frames.list.len; r == 0 && i > 0; i--)
+	for (size_t i = graph->frames.list.len; r == 0 && i > innermost; i--)
 		r = push_frame(graph, &graph->frames.list.data[i - 1]);
 	return r < 0 ? r : call_graph_end(graph->calls);
 }

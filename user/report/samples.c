@@ -222,6 +222,11 @@ int sample_frames_fill(struct sample_frames *frames, const struct view_stack *st
 	return r;
 }
 
+size_t sample_frames_name_index(const struct view_stack *stack)
+{
+	return view_stack_name_index(stack) + stack->kernel_lost;
+}
+
 size_t sample_frames_of_place(const struct sample_frames *frames, size_t index)
 {
 	const struct sample_frame *first = &frames->list.data[index];

@@ -91,6 +91,8 @@ struct sample_frames {
 /* The frames of the stack instead of those that were there. 0 or -ENOMEM. */
 int sample_frames_fill(struct sample_frames *frames, const struct view_stack *stack);
 void sample_frames_done(struct sample_frames *frames);
+/* Of what fills them: the frame that the stack is named by (view_stack_name). */
+size_t sample_frames_name_index(const struct view_stack *stack);
 /* How many from `index` on are one place: a function with those that are inlined there. */
 size_t sample_frames_of_place(const struct sample_frames *frames, size_t index);
 

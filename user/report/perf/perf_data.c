@@ -188,14 +188,18 @@ static int put_mappings(struct perf_data *data, const struct view_stack *stack)
 	return r;
 }
 
-/* Addresses, innermost first, behind words that say whose they are; a call's is its last byte. */
-static int fill_chain(struct perf_data *data, const struct view_stack *stack)
+/*
+ * Addresses, innermost first, behind words that say whose they are; a call's is its last byte. Of a
+ * site the first is the function that names it: readers show what a sample costs there.
+ */
+static int fill_chain(struct perf_data *data, const struct sample *sample)
 {
+	const struct view_stack *stack = sample->stack;
 	uint64_t context = 0;
 	int r = 0;
 
 	data->chain.len = 0;
-	for (size_t i = 0; r == 0 && i < stack->n_places; i++) {
+	for (size_t i = sample->site ? stack->name.place : 0; r == 0 && i < stack->n_places; i++) {
 		const struct view_place *place = stack->places[i];
 		bool is_kernel = place->mapped && model_object_is_kernel(place->mapped);
 		uint64_t whose =
@@ -254,7 +258,7 @@ static int add_sample(const struct sample *sample, void *userdata)
 		return 0;
 	if (data->maps)
 		return put_mappings(data, sample->stack);
-	r = fill_chain(data, sample->stack);
+	r = fill_chain(data, sample);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		if (costs[i] > 0)
 			put_sample(data, i + 1, costs[i]);

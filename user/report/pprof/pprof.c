@@ -8,6 +8,7 @@
 #include "base/saturate.h"
 #include "report/diff/diff.h"
 #include "report/packed_out.h"
+#include "report/pprof/drop_frames.h"
 #include "report/pprof/pprof_tables.h"
 #include "report/profile_part.h"
 #include "report/samples.h"
@@ -31,6 +32,7 @@
 struct profile {
 	const struct view *view;
 	struct pprof_tables *tables;
+	struct drop_frames *drop_frames;
 	const struct profile_part *part; /* what alone is in it; NULL: all of the view */
 	size_t n_samples;
 	size_t n_types;	 /* of an event: values of each sample */
@@ -356,7 +358,26 @@ static int put_sample(const struct sample *from, void *userdata)
 	part.n_sample = 1;
 	part.sample = &pointer;
 	pprof_tables_put(profile->tables, &part);
-	return 0;
+	return from->site ? drop_frames_keep(profile->drop_frames, from->stack) : 0;
+}
+
+static int drop(const struct sample *sample, void *userdata)
+{
+	struct profile *profile = userdata;
+
+	return sample->site ? drop_frames_drop(profile->drop_frames, sample->stack) : 0;
+}
+
+/* When all samples are written: the profile shows sites by the functions that we name them by. */
+static void put_drop_frames(struct profile *profile)
+{
+	const char *pattern = drop_frames_pattern(profile->drop_frames);
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+
+	if (!pattern)
+		return;
+	part.drop_frames = add_string(profile->tables, pattern);
+	pprof_tables_put(profile->tables, &part);
 }
 
 static const struct mapping *main_mapping(const struct view *view)
@@ -388,6 +409,9 @@ static int put_profile(struct profile *profile, const void *of)
 	r = put_comments(profile);
 	if (r == 0)
 		r = samples_of_classes(profile->view, put_sample, profile);
+	if (r == 0)
+		r = samples_of_classes(profile->view, drop, profile);
+	put_drop_frames(profile);
 	return r < 0 ? r : pprof_tables_end(profile->tables);
 }
 
@@ -401,6 +425,9 @@ static int put_part(struct profile *profile, const void *of)
 	r = put_comments(profile);
 	if (r == 0)
 		r = profile_part_each(profile->view, part, put_sample, profile);
+	if (r == 0)
+		r = profile_part_each(profile->view, part, drop, profile);
+	put_drop_frames(profile);
 	return r < 0 ? r : pprof_tables_end(profile->tables);
 }
 
@@ -409,12 +436,16 @@ static int write_profile(struct profile *profile, FILE *file,
 			 int (*put)(struct profile *profile, const void *of), const void *of)
 {
 	_cleanup_(pprof_tables_free_p) struct pprof_tables *tables = NULL;
+	_cleanup_(drop_frames_free_p) struct drop_frames *drop_frames = NULL;
 	_cleanup_(gzip_out_free_p) struct gzip_out *out = NULL;
 	int r = gzip_out_new(file, &out);
 
 	if (r == 0)
 		r = pprof_tables_new(out, &tables);
+	if (r == 0)
+		r = drop_frames_new(&drop_frames);
 	profile->tables = tables;
+	profile->drop_frames = drop_frames;
 	if (r == 0)
 		r = put(profile, of);
 	if (r < 0)
@@ -439,7 +470,7 @@ int pprof_write_part(const struct view *view, const struct profile_part *part, F
 	return r < 0 ? r : profile.n_samples > 0;
 }
 
-static int put_members(struct profile *profile, const struct diff *diff)
+static int each_member(struct profile *profile, const struct diff *diff, sample_fn fn)
 {
 	int r = 0;
 
@@ -452,7 +483,7 @@ static int put_members(struct profile *profile, const struct diff *diff)
 		};
 
 		profile->is_base = member->side == DIFF_BEFORE;
-		r = put_sample(&sample, profile);
+		r = fn(&sample, profile);
 	}
 	return r;
 }
@@ -474,7 +505,10 @@ static int put_diff(struct profile *profile, const void *of)
 	if (r == 0)
 		r = put_comments(profile);
 	if (r == 0)
-		r = put_members(profile, diff);
+		r = each_member(profile, diff, put_sample);
+	if (r == 0)
+		r = each_member(profile, diff, drop);
+	put_drop_frames(profile);
 	return r < 0 ? r : pprof_tables_end(profile->tables);
 }
 

@@ -247,6 +247,7 @@ static int set_name(struct view_names *names, struct view_stack *stack)
 	bool has_caller = false;
 
 	stack->name = (struct view_frame_at){ 0 };
+	stack->only_wrappers = false;
 	for (; view_frames_next(&it, &frame); at = it) {
 		struct function *function;
 		int r;
@@ -262,6 +263,7 @@ static int set_name(struct view_names *names, struct view_stack *stack)
 			return 0;
 		has_caller = true;
 	}
+	stack->only_wrappers = true;
 	return 0;
 }
 

@@ -32,6 +32,7 @@ struct view_stack {
 	struct view_frame_at name; /* view_stack_name */
 	size_t n_places;
 	const struct view_place **places; /* innermost first; equal ones are often one */
+	bool only_wrappers;		  /* no frame is outside allocators and wrappers */
 	bool truncated;			  /* it goes on beyond the last place */
 	bool lost;	  /* of the process's frames none is known, but for an allocator */
 	bool kernel_lost; /* the kernel's frames, which would come first, are not known */
@@ -72,10 +73,10 @@ void view_frame_name(const struct view_frame *frame, struct strbuf *out);
 /* The same for people, unless they want it full: function_name_short(). */
 void view_frame_short_name(const struct view_frame *frame, bool full, struct strbuf *out);
 
-/* The frame in a sentence. Appends "leaks (deaths.c:23)", or what is known of that. */
 /* The same with file and line, where they are known: "leaks (deaths.c:23)". */
 void view_frame_line_name(const struct view_frame *frame, bool full, struct strbuf *out);
 
+/* The frame in a sentence. Appends "leaks (deaths.c:23)", or what is known of that. */
 void view_frame_words(const struct view_frame *frame, struct strbuf *out);
 
 #endif

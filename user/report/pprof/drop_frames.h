@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The functions that pprof shall leave out (drop_frames of a profile), so that what is left of a
+ * stack ends in the frame that its site is named by (view_stack_name). pprof goes from a stack's
+ * root inwards and drops the first function that matches, with all that it calls: so no function
+ * may match that is a caller in another stack of the profile. Used by pprof.c alone.
+ */
+#ifndef MEMTRACED_REPORT_PPROF_DROP_FRAMES_H
+#define MEMTRACED_REPORT_PPROF_DROP_FRAMES_H
+
+#include "report/view/view_stack.h"
+
+struct drop_frames;
+
+/* 0 or -ENOMEM. */
+int drop_frames_new(struct drop_frames **ret_frames);
+/* NULL is legal. */
+void drop_frames_free(struct drop_frames *frames);
+DEFINE_CLEANUP(struct drop_frames, drop_frames_free)
+
+/* First for each stack of the profile: the frames that stay. 0 or -ENOMEM. */
+int drop_frames_keep(struct drop_frames *frames, const struct view_stack *stack);
+
+/* Then again for each: the frame that is dropped with all that it calls. 0 or -ENOMEM. */
+int drop_frames_drop(struct drop_frames *frames, const struct view_stack *stack);
+
+/* The regular expression, in RE2's syntax; NULL: nothing is dropped. */
+const char *drop_frames_pattern(const struct drop_frames *frames);
+
+/* Appends the part of a name that pprof matches: it leaves out parameters. */
+void drop_frames_matched(const char *name, struct strbuf *out);
+
+#endif

@@ -94,6 +94,26 @@ def their_frees_take_them_out(path):
         assert alloc["peak_bytes"] == truth["bytes"] + new, (alloc, truth)
 
 
+def frees_of_points(report):
+    timeline = the_one(report)["timeline"]
+    return [point["frees"] for point in timeline["points"]] if timeline else []
+
+
+@test(need_root)
+def a_timeline_has_their_frees_and_no_others():
+    with older(2000, 1) as (process, truth):
+        with attached([process.pid], *EXISTING) as session:
+            report = session.next_report()
+            while len(frees_of_points(report)) < 3:
+                report = session.next_report()
+            assert not any(frees_of_points(report)), frees_of_points(report)
+            left = phase(process, "free")
+            report = session.finish()
+        frees = frees_of_points(report)
+        assert frees == sorted(frees), frees
+        assert frees[-1] == truth["blocks"] - left["blocks"], (frees, truth, left)
+
+
 @test(need_root)
 def threads_that_allocate_all_the_time_are_counted_or_it_is_said():
     """In the end they have freed what they had: what is left must be what was there before."""

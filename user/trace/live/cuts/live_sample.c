@@ -48,7 +48,8 @@ static int emit_process(struct live *live, struct live_process *process,
 		missed_frees += sites[i].counts.missed_frees;
 	}
 	/* Of a forked child the blocks that it inherited and freed are below 0 here. */
-	sample->frees = sample->allocs - sample->live_blocks - missed_frees;
+	sample->frees = sample->allocs + (int64_t)process->before.blocks - sample->live_blocks -
+			missed_frees;
 	live_usage_read(live->usage, process->pid, &process->usage.clock, sample);
 	return live_emit(live, &record);
 }

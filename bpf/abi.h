@@ -255,6 +255,9 @@ struct abi_proc {
 	};
 };
 
+/* Of a mapped object's start. Gone: the process's forked children may still have it. */
+enum abi_code_start { ABI_CODE_START_GONE, ABI_CODE_START_MAPPED };
+
 /* An epoch of code that is told of by its pages: no number is used twice. */
 #define ABI_WATCHED_EPOCH(number) (1U << 31 | (number))
 

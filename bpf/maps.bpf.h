@@ -168,11 +168,14 @@ struct {
 	__type(value, __u8);
 } inner_frees SEC(".maps") __weak;
 
-/* Start addresses of mapped shared objects, as ABI_BLOCK_KEY: see code_epoch. */
+/*
+ * Start addresses of mapped shared objects, as ABI_BLOCK_KEY, with enum abi_code_start: see
+ * code_epoch.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
+	__uint(max_entries, 131072);
 	__type(key, __u64);
 	__type(value, __u8);
 } code_starts SEC(".maps") __weak;

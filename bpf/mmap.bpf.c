@@ -142,10 +142,10 @@ static __attribute__((noinline)) void code_mapped(struct abi_proc *proc, __u32 s
 	__u64 start = ABI_BLOCK_KEY(slot, addr);
 	__u64 base = ABI_BLOCK_KEY(slot, proc->last_file_map);
 	struct abi_file *file;
-	__u8 one = 1;
+	__u8 mapped = ABI_CODE_START_MAPPED;
 
-	bpf_map_update_elem(&code_starts, &start, &one, BPF_ANY);
-	bpf_map_update_elem(&code_starts, &base, &one, BPF_ANY);
+	bpf_map_update_elem(&code_starts, &start, &mapped, BPF_ANY);
+	bpf_map_update_elem(&code_starts, &base, &mapped, BPF_ANY);
 	if (!file_identity(call->fd, &key)) {
 		proc_lost(proc, ABI_LOST_FILE);
 		return;
@@ -370,11 +370,41 @@ static __always_inline void code_unmapped(struct abi_proc *proc, __u32 slot, __u
 		event_send(proc, &ev, ABI_EV_CODE_GONE, slot);
 }
 
+/*
+ * Does code begin there that the process maps? What it has by a fork begins in an ancestor, which
+ * may have unmapped its own meanwhile: so entries are marked rather than deleted. An ancestor's
+ * newer code makes an epoch too many, which does no harm.
+ */
+static __attribute__((noinline)) int code_starts_at(__u32 slot, __u64 addr)
+{
+	__u64 key = ABI_BLOCK_KEY(slot, addr);
+	__u8 *own = bpf_map_lookup_elem(&code_starts, &key), *found = own;
+	__u8 gone = ABI_CODE_START_GONE;
+	struct abi_proc *proc = proc_by_slot(slot);
+	bool is_alone = proc && proc->parent == ABI_NO_SLOT && !proc->sharers;
+	int i;
+
+	for (i = 0; i < MAX_ANCESTORS && !found; i++) {
+		if (!proc || proc->parent == ABI_NO_SLOT)
+			return 0;
+		key = ABI_BLOCK_KEY(proc->parent, addr);
+		found = bpf_map_lookup_elem(&code_starts, &key);
+		proc = proc_by_slot(proc->parent);
+	}
+	if (!found || (own && *own == ABI_CODE_START_GONE))
+		return 0;
+	key = ABI_BLOCK_KEY(slot, addr);
+	if (is_alone)
+		bpf_map_delete_elem(&code_starts, &key);
+	else
+		bpf_map_update_elem(&code_starts, &key, &gone, BPF_ANY);
+	return 1;
+}
+
 static __always_inline int enter_munmap(struct trace_event_raw_sys_enter *ctx)
 {
 	struct abi_ev_map ev = {};
 	struct abi_proc *proc;
-	__u64 start;
 	__u32 slot;
 
 	proc = traced_proc(&slot);
@@ -382,8 +412,7 @@ static __always_inline int enter_munmap(struct trace_event_raw_sys_enter *ctx)
 		return 0;
 	ev.addr = ctx->args[0];
 	ev.len = ctx->args[1];
-	start = ABI_BLOCK_KEY(slot, ev.addr);
-	if (!bpf_map_delete_elem(&code_starts, &start))
+	if (code_starts_at(slot, ev.addr))
 		code_unmapped(proc, slot, ev.addr, ev.len);
 	if (knob_regions)
 		event_send(proc, &ev, ABI_EV_MUNMAP, slot);

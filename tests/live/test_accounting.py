@@ -4,9 +4,10 @@
 import functools
 import os
 
-from lib import (ATTACH_PATHS, EXACT_KEYS, SERIAL_KEYS, attach_option, called_by, exact, heap_sites,
-                 load_report, need_long, need_root, run_memtraced, same, same_calls, same_images,
-                 scaled, scratch, target, test, total, trace, with_function)
+from lib import (ATTACH_PATHS, EXACT_KEYS, SERIAL_KEYS, attach_option, attached, called_by, exact,
+                 heap_sites, load_report, need_long, need_root, run_memtraced, same, same_calls,
+                 same_images, scaled, scratch, send_line, started, target, test, total, trace,
+                 with_function)
 
 EACH_PATH = sorted(ATTACH_PATHS)
 
@@ -284,16 +285,42 @@ def of_thousands_of_stacks_each_has_its_own_block():
         assert (site["live_blocks"], site["live_bytes"]) == (1, 16 + way), (way, site)
 
 
-@test(need_root)
-def an_unloaded_library_keeps_its_sites_apart_from_the_next_at_its_address():
-    run = trace([target("dl"), "30"])
-    same_images(run)
-    same_address = int(run.stdout.split("same")[1].split()[0])
-    assert same_address > 0, "the two libraries were never at the same address"
-    process = run.only_process()
+def leaks_are_told_apart(process, said, rounds):
+    """Of tests/targets/dl.c, by what it has said."""
+    assert int(said) > 0, "the two libraries were never at the same address"
     for name, size in (("a", 1111), ("b", 2222)):
         leaks = [site for site in process["sites"] if site["live_bytes"] and any(
             os.path.basename(frame["object"] or "") == f"libplug_{name}.so" and
             frame["function"] == f"leak_from_{name}" for frame in site["frames"])]
-        assert total(leaks, "live_bytes") == 30 * size, (name, leaks)
-        assert total(leaks, "live_blocks") == 30, (name, leaks)
+        assert total(leaks, "live_bytes") == rounds * size, (name, leaks)
+        assert total(leaks, "live_blocks") == rounds, (name, leaks)
+
+
+@test(need_root)
+def an_unloaded_library_keeps_its_sites_apart_from_the_next_at_its_address():
+    run = trace([target("dl"), "30"])
+    same_images(run)
+    leaks_are_told_apart(run.only_process(), run.stdout.split("same")[1].split()[0], 30)
+
+
+@test(need_root)
+def so_does_one_that_a_child_has_from_its_parent():
+    run = trace([target("dl"), "3", "fork"])
+    same_images(run)
+    child, = [process for process in run.report["processes"] if process["alloc"]["bytes"] > 9000]
+    leaks_are_told_apart(child, run.stdout.split("same")[1].split()[0], 3)
+
+
+@test(need_root)
+def so_does_one_that_was_loaded_before_the_attach():
+    with started([target("dl"), "1", "attach"]) as process:
+        process.lines.until("ready")
+        with attached([process.pid]) as session:
+            send_line(process)
+            process.lines.until("ready")
+            # The file of the second can be looked at while it is there.
+            session.later_report()
+            send_line(process)
+            said = process.lines.until("same")
+            report = session.finish()
+    leaks_are_told_apart(report["processes"][0], said, 1)

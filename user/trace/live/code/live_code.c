@@ -2,8 +2,10 @@
 #include "trace/live/code/live_code.h"
 
 #include "base/page.h"
+#include "memtraced.skel.h"
 #include "target/proc_maps.h"
 #include "target/process.h"
+#include "trace/kernel/urgent.h"
 #include "trace/live/code/unopened_files.h"
 #include "trace/live/slots/live_slots.h"
 #include "trace/live/slots/shared_state.h"
@@ -103,6 +105,29 @@ int live_read_maps(const struct live *live, const struct live_process *process,
 	return 0;
 }
 
+static bool is_same_file(const struct proc_map *a, const struct proc_map *b)
+{
+	return a->ino == b->ino && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+/*
+ * The programs are told where the file's mappings begin, as they tell themselves of later ones: its
+ * unmapping begins there. Without room its stacks may be taken for those of what comes there.
+ */
+static void note_start(const struct live *live, const struct live_process *process,
+		       const struct proc_maps *maps, size_t i)
+{
+	const int fd = bpf_map__fd(live->programs->skel->maps.code_starts);
+	const uint8_t mapped = ABI_CODE_START_MAPPED;
+	uint64_t key;
+
+	while (i > 0 && maps->maps[i - 1].end == maps->maps[i].start &&
+	       is_same_file(&maps->maps[i - 1], &maps->maps[i]))
+		i--;
+	key = ABI_BLOCK_KEY(process->slot.n, maps->maps[i].start);
+	(void)urgent_update(fd, &key, &mapped);
+}
+
 int live_add_maps(struct live *live, struct live_process *process, uint64_t time_ns,
 		  bool *ret_missing)
 {
@@ -124,6 +149,8 @@ int live_add_maps(struct live *live, struct live_process *process, uint64_t time
 	for (size_t i = 0; i < maps.n_maps; i++) {
 		if (!maps.maps[i].exec)
 			continue;
+		if (maps.maps[i].ino)
+			note_start(live, process, &maps, i);
 		objects_ask_ahead(live->objects, process->pid, &maps, i);
 		r = live_code_add(live, process, &maps.maps[i], &origin, &object);
 		if (r)

@@ -357,6 +357,7 @@ enum abi_loss {
 	ABI_LOST_STACK_ROOM,	   /* stacks: ABI_STACK_OTHER stands for them */
 	ABI_LOST_BLOCK_ROOM,	   /* blocks */
 	ABI_LOST_UNKNOWN_ALLOCATION, /* of a block that is freed: no probe has seen it */
+	ABI_LOST_OUTLIVED,	     /* a call in the memory of a process that has ended */
 	ABI_LOSSES,
 	/* in the same map: events seen, for the status line, */
 	ABI_EVENTS = ABI_LOSSES,

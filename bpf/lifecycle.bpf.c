@@ -209,17 +209,13 @@ static __always_inline int image_replaced(struct task_struct *task, __u32 pid, _
 	if (!old)
 		return 0;
 	/* A vfork child leaves its parent's address space, which goes on. */
-	if (old->pid != pid) {
-		if (!knob_follow || !keeps)
-			return image_none(pid);
+	if (old->pid != pid)
 		flags = ABI_PROCESS_SHARES_MM;
-	} else {
+	else
 		proc_end(old);
-	}
-	if (!keeps || !image_new(pid, wanted, &slot)) {
-		/* The old one's end is to be known all the same. */
-		if (!flags)
-			process_event(ABI_EV_EXEC, ABI_NO_SLOT, old_slot, pid, 0, 0, task);
+	if (!keeps || (flags && !knob_follow) || !image_new(pid, wanted, &slot)) {
+		/* The old one's end, or that it was left, is to be known all the same. */
+		process_event(ABI_EV_EXEC, ABI_NO_SLOT, old_slot, pid, flags, 0, task);
 		return image_none(pid);
 	}
 	flags |= image_code(slot);

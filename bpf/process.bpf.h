@@ -27,6 +27,13 @@ static __always_inline __u32 current_tgid(void)
 	return bpf_get_current_pid_tgid() >> 32;
 }
 
+/* A child in the memory of a process goes on when that has ended: its calls are in no books. */
+static __always_inline void count_outlived(const struct abi_proc *proc)
+{
+	if (proc->state == ABI_PROC_ENDED && proc->pid != current_tgid())
+		count_loss(ABI_LOST_OUTLIVED);
+}
+
 /*
  * The current process if a probe with this owner counts for it, else NULL. A process is counted
  * either by its own filtered links or by the shared ones, never by both (abi_proc.owner), and only
@@ -40,7 +47,13 @@ static __always_inline struct abi_proc *counted_proc(__u32 owner, __u32 *ret_slo
 	if (slot == ABI_NO_SLOT)
 		return NULL;
 	proc = proc_by_slot(slot);
-	if (!proc || proc->state != ABI_PROC_ACTIVE || proc->owner != owner || !access_holds(slot))
+	if (!proc)
+		return NULL;
+	if (proc->state != ABI_PROC_ACTIVE || proc->owner != owner) {
+		count_outlived(proc);
+		return NULL;
+	}
+	if (!access_holds(slot))
 		return NULL;
 	*ret_slot = slot;
 	return proc;

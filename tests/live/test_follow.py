@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Processes that fork, exec and spawn: each its own process in the report, nothing missed."""
 
-from lib import (ATTACH_PATHS, SERIAL_KEYS, attach_option, attached, exact, need_root, same,
-                 same_images, scaled, send_line, started, target, test, trace)
+import os
+
+from lib import (ATTACH_PATHS, SERIAL_KEYS, attach_option, attached, exact, load_report, need_long,
+                 need_root, run_memtraced, same, same_images, scaled, scratch, send_line, started,
+                 target, test, trace)
 
 EACH_PATH = sorted(ATTACH_PATHS)
 # The perf path pays seconds for each process that it attaches to: its tests are smaller.
@@ -147,6 +150,41 @@ def a_child_in_its_parents_memory_that_links_cannot_see_is_a_loss(how_follow):
     lost = report["coverage"]["lost"]["child-in-shared-memory"]
     # The first one has the links shared, which see those that come later.
     assert lost == 3 or (follow == "--verbose" and lost > 0), report["coverage"]
+
+
+def traced(*command):
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        done = run_memtraced("-o", f"json:{path}", "--", *command, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return load_report(path)
+
+
+@test(need_root)
+def calls_in_the_memory_of_a_process_that_has_ended_are_a_loss():
+    report = traced("sh", "-c", '"$0" outlive 200; sleep 1', target("children"))
+    assert report["coverage"]["lost"] == {"child-in-shared-memory": 5}, report["coverage"]
+    assert not report["coverage"]["exact"]
+
+
+# Twelve programs have the links shared, with which slots are used again. The children allocate when
+# the slots of their parents have rested, and the programs that come then would have them.
+OUTLIVED = """
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do "$1" leaf; done
+for i in 1 2 3 4 5 6 7 8; do "$1" outlive 2500; done
+sleep 1; "$1" leaf; sleep 0.3
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 3 & done
+wait
+"""
+
+
+@test(need_root, need_long, timeout=120)
+def nor_are_they_counted_for_another_process():
+    report = traced("sh", "-c", OUTLIVED, "sh", target("children"))
+    wrong = [(process["comm"], site["bytes"]) for process in report["processes"]
+             for site in process["sites"] if (site["allocs"], site["bytes"]) == (5, 5 * 55)]
+    assert not wrong, wrong
+    assert report["coverage"]["lost"] == {"child-in-shared-memory": 40}, report["coverage"]
 
 
 @test(need_root)

@@ -5,6 +5,9 @@
  * the heap before its exec it does to the parent's. The program that is started is this one with
  * "leaf". Prints "child PID" for each. With a third argument it prints "ready PID" and waits for a
  * line before, and prints "done" and waits after.
+ *
+ * children outlive MS: a child of clone(CLONE_VM) goes on when the parent has ended: it allocates
+ * so many milliseconds later.
  */
 #include "tests/targets/target.h"
 
@@ -74,6 +77,32 @@ static pid_t by_clone(void)
 	return clone(in_shared_memory, stack + sizeof(stack), CLONE_VM | SIGCHLD, block);
 }
 
+struct outlive {
+	pid_t parent;
+	uint64_t ms;
+};
+
+static int outlives(void *data)
+{
+	const struct outlive *outlive = data;
+
+	while (getppid() == outlive->parent)
+		usleep(1000);
+	usleep(outlive->ms * 1000);
+	keep(5, 55);
+	_exit(0);
+}
+
+static void outlive(uint64_t ms)
+{
+	static char stack[CHILD_STACK] __attribute__((aligned(16)));
+	static struct outlive data;
+
+	data = (struct outlive){ getpid(), ms };
+	CHECK(clone(outlives, stack + sizeof(stack), CLONE_VM | SIGCHLD, &data) > 0);
+	_exit(0);
+}
+
 static const struct {
 	const char *name;
 	pid_t (*start)(void);
@@ -112,6 +141,8 @@ int main(int argc, char **argv)
 		keep(11, 110);
 		return 0;
 	}
+	if (strcmp(argv[1], "outlive") == 0)
+		outlive(argument(argc, argv, 2, 1));
 	if (argc > 3) {
 		tell("ready %d\n", getpid());
 		wait_for_line();

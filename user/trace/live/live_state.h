@@ -138,6 +138,8 @@ struct live_process {
 	bool exe_known;	   /* the executable was probed, if need be, when it began */
 	bool unwanted;	   /* only followed, as what it forks is */
 	bool alone;	   /* its executable has no allocator, and has none loaded */
+	/* Children that run in its memory, which may go on when it has ended: live_follow.c. */
+	uint32_t n_in_memory;
 	enum record_depth depth;
 	bool ended;
 	bool settled; /* ended, and its last values handed over */

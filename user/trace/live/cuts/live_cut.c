@@ -55,6 +55,7 @@ static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_STACK_ROOM] = RECORD_CAUSE_STACK_ROOM,
 	[ABI_LOST_BLOCK_ROOM] = "process-blocks-full",
 	[ABI_LOST_UNKNOWN_ALLOCATION] = "allocation-unknown",
+	[ABI_LOST_OUTLIVED] = "child-in-shared-memory", /* added to LOSS_SHARED_MEMORY */
 	[LOSS_ATTACHED_LATE] = "attached-late",
 	[LOSS_MAPPING] = "mapping-unknown",
 	[LOSS_STATE] = "process-unknown",
@@ -358,6 +359,8 @@ static int emit_coverage(struct live *live)
 	if (r)
 		return r;
 	memcpy(counts + ABI_LOSSES, live->slots.losses, sizeof(live->slots.losses));
+	counts[LOSS_SHARED_MEMORY] += counts[ABI_LOST_OUTLIVED];
+	counts[ABI_LOST_OUTLIVED] = 0;
 	counts[LOSS_UNWIND_TABLES] = live->tables ? unwind_tables_refused(live->tables) : 0;
 	counts[LOSS_FILE_UNREAD] = objects_unread(live->objects);
 	counts[LOSS_FILE_UNOPENED] = objects_unopened(live->objects);

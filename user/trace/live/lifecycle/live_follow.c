@@ -239,6 +239,7 @@ static int on_forked(struct live *live, const struct abi_ev_process *ev)
 	}
 	if (!(ev->flags & ABI_PROCESS_SHARES_MM))
 		return on_child(live, ev, parent);
+	parent->n_in_memory++;
 	/*
 	 * A child in its parent's address space. Filtered links know thread groups, not address
 	 * spaces, and do not see it: shared links take over. Where it does not wait for them, or
@@ -259,6 +260,13 @@ static int on_forked(struct live *live, const struct abi_ev_process *ev)
 		return 0;
 	live_leave_own(live, parent);
 	return 0;
+}
+
+/* A child that ran in the process's memory has ended, or executes a program. */
+static void leave_memory(struct live_process *process)
+{
+	if (process && process->n_in_memory)
+		process->n_in_memory--;
 }
 
 /*
@@ -286,6 +294,8 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 	bool replaced = old && !(ev->flags & ABI_PROCESS_SHARES_MM);
 	int r;
 
+	if (ev->flags & ABI_PROCESS_SHARES_MM)
+		leave_memory(old);
 	if (replaced)
 		live_rss_peak_end(&old->rss_peak, ev);
 	r = replaced ? live_end_image(live, old, RECORD_END_EXEC, 0, ev->head.time_ns) : 0;
@@ -316,8 +326,10 @@ static int on_exited(struct live *live, const struct abi_ev_process *ev)
 	struct live_process *process = live_process_at(live, event_slot(&ev->head));
 	int status = ev->exit_code, r;
 
-	if (ev->flags & ABI_PROCESS_SHARES_MM)
+	if (ev->flags & ABI_PROCESS_SHARES_MM) {
+		leave_memory(process);
 		return 0;
+	}
 	if (!process) {
 		live_count_loss(live, NULL, LOSS_STATE);
 		return 0;

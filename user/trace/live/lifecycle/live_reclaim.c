@@ -45,7 +45,8 @@ int live_process_discard(struct live *live, struct live_process *process)
 /* Has everything that it counted been handed over? */
 static bool is_over(const struct live *live, const struct live_process *process)
 {
-	if (!process->ended)
+	/* The programs know children in its memory by its slot. */
+	if (!process->ended || process->n_in_memory)
 		return false;
 	if (live->opts.allocations && !process->settled)
 		return false;

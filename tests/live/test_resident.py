@@ -4,6 +4,7 @@ programs of the distribution, of whose memory at most 2 % may be unknown."""
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -167,6 +168,24 @@ def blocks_from_before_the_attach_are_unknown():
         process.lines.until("ready")
         with attached([process.pid], "--no-rss") as session:
             assert session.finish()["processes"][0]["rss"] is None
+
+
+@test(need_root)
+def so_are_those_from_before_a_rule_has_found_the_process():
+    name = f"held-{os.getpid()}"
+    with scratch() as folder:
+        program, path = os.path.join(folder, name), os.path.join(folder, "report.json")
+        shutil.copy(target("resident"), program)
+        with started([program]) as process:
+            process.lines.until("ready")
+            send_line(process)
+            size = int(process.lines.until("blocks"))
+            done = run_memtraced("-q", "--comm", name, "-d", "0.5", "-o", f"json:{path}")
+            assert done.returncode == 0, done.stderr
+        found, = [p for p in load_report(path)["processes"] if p["pid"] == process.pid]
+    rss = found["rss"]
+    assert rss["heap_live"] == 0 and rss["heap_free"] is None, rss
+    assert rss["unknown_heap"] >= size, rss
 
 
 @test(need_root, need_program("redis-server", "redis-cli"), timeout=120)

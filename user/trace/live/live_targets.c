@@ -170,7 +170,7 @@ static bool is_own(const struct live *live, const struct process_info *info)
 /* 0 or negative errno; *ret_added: it was there and is counted from now on. */
 static int add_found(struct live *live, pid_t pid, bool *ret_added)
 {
-	const struct image_origin origin = { .root = is_root_by_rule(live) };
+	const struct image_origin origin = { .root = is_root_by_rule(live), .older_blocks = true };
 	struct live_process *process;
 	struct process_info info;
 	int r;

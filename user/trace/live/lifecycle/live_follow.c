@@ -351,10 +351,10 @@ static int on_exited(struct live *live, const struct abi_ev_process *ev)
 			      ev->head.time_ns);
 }
 
-/* A process of the host or cgroup did something for the first time. */
+/* A process of the host or cgroup, which has run before, did something for the first time. */
 static int on_seen(struct live *live, const struct abi_ev_process *ev)
 {
-	const struct image_origin origin = { .comm = ev->comm };
+	const struct image_origin origin = { .older_blocks = true, .comm = ev->comm };
 	struct live_process *process;
 	int r = live_process_new(live, event_slot(&ev->head), ev->pid, &origin, &process);
 

@@ -226,12 +226,16 @@ static __always_inline int image_replaced(struct task_struct *task, __u32 pid, _
 	return 0;
 }
 
-static __always_inline int executed(struct task_struct *task)
+/* old_tid: the thread that executes had it; it has its leader's from now on. */
+static __always_inline int executed(struct task_struct *task, __u32 old_tid)
 {
 	__u32 pid = BPF_CORE_READ(task, tgid), old_slot = slot_of_pid(pid), slot;
 
-	if (old_slot != ABI_NO_SLOT)
+	if (old_slot != ABI_NO_SLOT) {
+		/* The end of the new image's thread may not be seen, and is not of this number. */
+		thread_drop(old_tid);
 		return image_replaced(task, pid, old_slot, is_wanted());
+	}
 	if (is_newly_wanted() && image_new(pid, true, &slot))
 		process_event(ABI_EV_EXEC, slot, ABI_NO_SLOT, pid,
 			      image_code(slot) | executable_flags(task), 0, task);
@@ -241,14 +245,13 @@ static __always_inline int executed(struct task_struct *task)
 SEC("raw_tracepoint")
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
-	return executed((void *)ctx->args[0]);
+	return executed((void *)ctx->args[0], ctx->args[1]);
 }
 
 SEC("tracepoint")
-int on_exec_perf(void *ctx)
+int on_exec_perf(struct trace_event_raw_sched_process_exec *ctx)
 {
-	(void)ctx; /* sched:sched_process_exec is of the current task */
-	return executed((void *)bpf_get_current_task());
+	return executed((void *)bpf_get_current_task(), ctx->old_pid);
 }
 
 static __always_inline int exited(struct task_struct *task)
@@ -257,8 +260,12 @@ static __always_inline int exited(struct task_struct *task)
 	__u32 slot = slot_of_pid(pid), code;
 	struct abi_proc *proc;
 
-	if (slot == ABI_NO_SLOT)
+	if (slot == ABI_NO_SLOT) {
+		/* What may not be looked at any more has no slot, but its threads are known. */
+		if (knob_access.limited)
+			thread_drop(tid);
 		return 0;
+	}
 	if (knob_regions)
 		thread_ends_calls(slot);
 	thread_drop(tid);

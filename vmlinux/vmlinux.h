@@ -330,6 +330,11 @@ struct trace_event_raw_task_newtask {
 	unsigned long clone_flags;
 };
 
+struct trace_event_raw_sched_process_exec {
+	struct trace_entry ent;
+	int old_pid;
+};
+
 struct trace_event_raw_sched_switch {
 	struct trace_entry ent;
 	int prev_pid;

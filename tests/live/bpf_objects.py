@@ -66,3 +66,25 @@ def bpf_orphans():
     # ones that were made and closed beside a loop that lists maps).
     held |= {("map", item["id"]) for item in listed["map"] if item["type"] == "prog_array"}
     return {(kind, item["id"]) for kind, items in listed.items() for item in items} - held
+
+
+def held_maps(pid, *names):
+    """The entries of a process's maps of these names."""
+    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    ids = set()
+    for info in glob.glob(f"/proc/{pid}/fdinfo/*"):
+        with contextlib.suppress(*GONE), open(info, encoding="ascii", errors="replace") as file:
+            ids |= {int(number) for number in re.findall(r"^map_id:\s*(\d+)$", file.read(), re.M)}
+    entries = []
+    for item in bpf_list("map"):
+        if item["id"] in ids and item.get("name") in names:
+            done = run(["bpftool", "-j", "map", "dump", "id", str(item["id"])],
+                       env=dict(os.environ, PATH=path))
+            entries += json.loads(done.stdout)
+    return entries
+
+
+def known_threads(pid):
+    """How many threads memtraced's programs keep the state of (bpf/thread.bpf.h)."""
+    return sum(entry["formatted"]["value"].get("tid", 1) != 0
+               for entry in held_maps(pid, "thread_places", "threads"))

@@ -11,6 +11,7 @@ import signal
 import subprocess
 
 import schema
+from bpf_objects import known_threads
 from cgroups import cgroup, move
 from lib import (EXACT_KEYS, PATIENCE, Lines, Skip, brief, counting, eventually, load_report,
                  memtraced, need_program, need_root, read_counts, resident, run, run_memtraced,
@@ -219,6 +220,19 @@ def names_of_what_a_command_starts(how):
     if how == "-c":  # held, so that nothing runs before it is probed
         assert report["coverage"]["exact"], report["coverage"]
         check_counts(report, {pid: found[-1:] for pid, found in counts.items() if pid in wanted})
+
+
+@test(need_root, need_program("bash", "bpftool"), timeout=120)
+def threads_that_execute_what_is_not_counted_are_forgotten():
+    with scratch() as folder:
+        bash = os.path.join(folder, "wanted-bash")
+        shutil.copy("/bin/bash", bash)
+        with tracing("--comm=wanted-bash") as wide:
+            done = run([bash, "-c", "for i in {1..40}; do /bin/true; done; :"])
+            assert done.returncode == 0, done.stderr
+            known = known_threads(wide.process.pid)
+            assert any(process["alloc"]["allocs"] for process in wide.finish()["processes"])
+    assert known < 5, f"{known} threads are kept"
 
 
 # --- containers and other odd places -------------------------------------------------------------

@@ -38,12 +38,12 @@ enum next_name {
 };
 
 /*
- * The next function of a name, or NULL. All are sought before main(), as dlsym() waits while another
- * thread is in dlopen(), whose constructors may wait for this one.
+ * The next function of a name, or NULL. All are sought before main(), as dlsym() waits while
+ * another thread is in dlopen(), whose constructors may wait for this one.
  */
 void *next_find(enum next_name name);
 
-/* Behind a look-up that has failed: the program shall not find, nor hold, what we have asked for. */
+/* Behind a look-up that has failed: the program shall not find what we have asked for. */
 void next_clear_error(void);
 
 struct next_object {

@@ -165,6 +165,10 @@ static void names_match_in_every_way_of_writing(void **state)
 		{ "app[0000000000000001]::run",
 		  { NULL, "app[317d481089b8c8fe]::run", 0, 0, 0 },
 		  true },
+		/* more digits than 64 bits have: a name */
+		{ "_RNvCs0123456789ab_3app3run",
+		  { "_RNvCs4fqI2P2rA04_3app3run", "app::run", 0, 0, 0 },
+		  false },
 		{ "_RNvCsOTHER_3app3run",
 		  { "_RNvCs4fqI2P2rA04_3app3run", "app::run", 0, 0, 0 },
 		  true },

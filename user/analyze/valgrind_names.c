@@ -10,6 +10,7 @@
 
 #define HASH_DIGITS 16U	      /* rustc's, in legacy names */
 #define MIN_DISAMBIGUATOR 12U /* digits: shorter ones are more likely an array's length */
+#define MAX_BASE62 11U	      /* digits of the same in a v0 name: 64 bits */
 
 bool supp_glob(const char *pattern, const char *string)
 {
@@ -25,11 +26,12 @@ static size_t hex_digits(const char *s)
 	return n;
 }
 
+/* Up to one more than there can be: a name may have a "Cs" every two bytes. */
 static size_t base62_digits(const char *s)
 {
 	size_t n = 0;
 
-	while (isalnum((unsigned char)s[n]))
+	while (n <= MAX_BASE62 && isalnum((unsigned char)s[n]))
 		n++;
 	return n;
 }
@@ -62,7 +64,7 @@ static size_t unstable_part(const char *name, const char *at, size_t *ret_keep)
 	}
 	if (!strncmp(name, "_R", 2) && !strncmp(at, "Cs", 2)) {
 		digits = base62_digits(at + 2);
-		if (at[2 + digits] == '_') {
+		if (digits <= MAX_BASE62 && at[2 + digits] == '_') {
 			*ret_keep = 2;
 			return digits;
 		}

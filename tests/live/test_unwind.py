@@ -138,7 +138,7 @@ def calls_through(report, function):
 def static_programs(program):
     report, _ = trace_frames(program, "plain", "thread", "fork", "signal")
     check_stacks(report, {1001: 1, 1002: 1, 1003: 3, 1004: 1, 1008: 1})
-    # libgcc allocates in there from gcc 13 on. It is in crtbeginT.o, which has no call frame information.
+    # From gcc 13 on libgcc allocates in there, and crtbeginT.o has no call frame information.
     check_coverage(report, guided=calls_through(report, "frame_dummy"))
 
 

@@ -327,7 +327,7 @@ static int unpack_section(struct elf_image *image, Elf_Scn *scn, GElf_Shdr *sh)
 	Elf_Data *data;
 	int r;
 
-	/* A libelf that knows zstd does it: its libdw reads elf_rawdata(), which stays packed below. */
+	/* A libelf that knows zstd does it: its libdw reads elf_rawdata(), packed below. */
 	if (elf_compress(scn, 0, 0) >= 0)
 		return 0;
 	data = elf_getdata(scn, NULL);

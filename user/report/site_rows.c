@@ -2,6 +2,7 @@
 #include "report/site_rows.h"
 
 #include "base/clock.h"
+#include "base/interns.h"
 #include "base/saturate.h"
 #include "base/vec.h"
 #include "config/units.h"
@@ -10,59 +11,29 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
-/* Names are cut when they are shown; those of templates can have kilobytes. */
-#define NAME_COLUMNS 200
-/* Of its function, so that there is room for the line of its source. */
-#define FUNCTION_COLUMNS 48
+/* Frames of stacks; functions of templates can have kilobytes. */
+#define STACK_COLUMNS 200
 #define MARGIN_COLUMNS 11
+#define PID_COLUMNS 9
+/* What names of sites need to be read. */
+#define LEAST_NAME 22
+
+enum kind { BYTES, COUNT, VERDICT, SHARE };
 
 static const struct {
 	const char *name;
 	int columns;
-	bool is_count;
+	enum kind kind;
 } columns_of[SITE_COLUMNS] = {
-	[SITE_LIVE] = { "LIVE", 11, false },   [SITE_BLOCKS] = { "BLOCKS", 8, true },
-	[SITE_YOUNG] = { "NEW", 11, false },   [SITE_RATE] = { "/S", 8, true },
-	[SITE_ALLOCS] = { "ALLOCS", 8, true }, [SITE_PEAK] = { "PEAK", 11, false },
+	[SITE_LIVE] = { "LIVE", 11, BYTES },	       [SITE_BLOCKS] = { "BLOCKS", 9, COUNT },
+	[SITE_YOUNG] = { "NEW", 11, BYTES },	       [SITE_RATE] = { "/S", 9, COUNT },
+	[SITE_ALLOCS] = { "ALLOCS", 9, COUNT },	       [SITE_PEAK] = { "PEAK", 11, BYTES },
+	[SITE_VERDICT] = { "VERDICT", 9, VERDICT },    [SITE_GROWN] = { "GROWN", 11, BYTES },
+	[SITE_TEMPORARY] = { "TEMPORARY", 11, COUNT }, [SITE_SHARE] = { "SHARE", 8, SHARE },
 };
-
-/* The function in at most so many columns, unless its full name is asked for. */
-static void frame_text(const struct view_frame *frame, bool full, size_t columns,
-		       struct strbuf *out)
-{
-	const struct view_place *place = frame->place;
-
-	if (frame->function) {
-		_cleanup_strbuf_ struct strbuf name = { 0 };
-
-		view_frame_short_name(frame, full, &name);
-		if (full)
-			escape_text(out, strbuf_str(&name));
-		else
-			text_fit_function(out, strbuf_str(&name), columns);
-		if (strbuf_error(&name) < 0)
-			out->error = strbuf_error(&name);
-	} else if (place->object) {
-		escape_text(out, place->object);
-		strbuf_addf(out, "+0x%" PRIx64, place->offset);
-	} else {
-		strbuf_addf(out, "0x%" PRIx64, place->addr);
-	}
-	if (frame->file) {
-		strbuf_adds(out, "  ");
-		escape_text(out, text_base_name(frame->file));
-		if (frame->line)
-			strbuf_addf(out, ":%" PRIu32, frame->line);
-	} else if (frame->function && place->object) {
-		strbuf_adds(out, "  (");
-		escape_text(out, text_base_name(place->object));
-		strbuf_addch(out, ')');
-	}
-	if (frame->is_inline)
-		strbuf_adds(out, " [inlined]");
-}
 
 static bool has(const char *text, const char *word)
 {
@@ -94,22 +65,6 @@ static bool matches(const struct view_site *site, const char *filter)
 		    has(frame.place->object, filter))
 			return true;
 	return false;
-}
-
-static char *name_of(const struct view_site *site, bool full)
-{
-	_cleanup_strbuf_ struct strbuf name = { 0 }, whole = { 0 };
-	struct view_frame frame;
-	bool found = view_stack_name(&site->stack, &frame);
-
-	if (found)
-		frame_text(&frame, full, FUNCTION_COLUMNS, &whole);
-	text_fit(&name, found ? strbuf_str(&whole) : "(no stack)", NAME_COLUMNS);
-	if (site->class == VIEW_MMAP)
-		strbuf_adds(&name, " [mmap]");
-	if (strbuf_error(&whole) < 0 || strbuf_error(&name) < 0)
-		return NULL;
-	return strdup(strbuf_str(&name));
 }
 
 static int compare_keys(const struct site_row *a, const struct site_row *b)
@@ -159,13 +114,18 @@ static int find_rates(struct site_rows *rows, const struct site_rows *before)
 
 typedef VEC(struct site_row) row_vec;
 
-static int add_row(row_vec *rows, const struct view_process *process, const struct view_site *site,
-		   bool full)
+static int64_t verdict_of(const struct view_site *site)
 {
-	struct site_row row = {
+	return site->has_growth ? (int64_t)site->growth.verdict + 1 : 0;
+}
+
+static struct site_row row_of(const struct view_process *process, const struct view_site *site)
+{
+	return (struct site_row){
 		.image = process->image->slot,
 		.id = site->id,
 		.pid = process->image->pid,
+		.n_pids = 1,
 		.exact = process->exact,
 		.allocs = site->allocs,
 		.estimate = site->estimate,
@@ -173,23 +133,72 @@ static int add_row(row_vec *rows, const struct view_process *process, const stru
 			    [SITE_BLOCKS] = site->live_blocks,
 			    [SITE_YOUNG] = site->young_bytes,
 			    [SITE_ALLOCS] = (int64_t)site->allocs,
-			    [SITE_PEAK] = site->peak_bytes },
+			    [SITE_PEAK] = site->peak_bytes,
+			    [SITE_VERDICT] = verdict_of(site),
+			    [SITE_GROWN] = site->growth_bytes,
+			    [SITE_TEMPORARY] = (int64_t)view_site_temporary(site) },
 	};
-	int r = vec_reserve(rows, rows->len + 1);
+}
 
-	if (r < 0)
-		return r;
-	row.name = name_of(site, full);
-	if (!row.name)
+/* `key` (may be NULL) is what names of the same function and line have in common. 0 or -ENOMEM. */
+static int name_site(const struct view_site *site, bool full, bool with_class,
+		     struct site_row *ret_row, struct strbuf *key)
+{
+	_cleanup_strbuf_ struct strbuf name = { 0 }, where = { 0 }, clean = { 0 };
+	struct view_frame frame;
+
+	if (view_stack_name(&site->stack, &frame)) {
+		table_frame_name(&frame, full, &name);
+		table_frame_where(&frame, true, &where);
+	} else {
+		strbuf_adds(&name, "(no stack)");
+	}
+	if (with_class && site->class == VIEW_MMAP)
+		strbuf_addf(&where, "%s[mmap]", where.len > 0 ? " " : "");
+	if (key)
+		strbuf_addf(key, "%s\n%s", strbuf_str(&name), strbuf_str(&where));
+	escape_text(&clean, strbuf_str(&where));
+	if (strbuf_error(&name) < 0 || strbuf_error(&where) < 0 || strbuf_error(&clean) < 0)
 		return -ENOMEM;
-	rows->data[rows->len++] = row;
-	return 0;
+	ret_row->name = strdup(strbuf_str(&name));
+	ret_row->where = strdup(strbuf_str(&clean));
+	return ret_row->name && ret_row->where ? 0 : -ENOMEM;
+}
+
+static void row_done(struct site_row *row)
+{
+	free(row->name);
+	free(row->where);
+}
+
+static int add_row(row_vec *rows, const struct view_process *process, const struct view_site *site,
+		   bool full)
+{
+	struct site_row row = row_of(process, site);
+	int r = name_site(site, full, true, &row, NULL);
+
+	if (r == 0)
+		r = vec_push(rows, row);
+	if (r < 0)
+		row_done(&row);
+	return r;
+}
+
+static void finish(struct site_rows *rows, row_vec *made, const struct view *view)
+{
+	rows->rows = made->data;
+	rows->n_rows = made->len;
+	rows->now_ns = view_now_ns(view);
+	rows->full_names = view_opts(view)->full_names;
+	rows->has_estimates = view_has_estimates(view_model(view));
+	for (size_t i = 0; i < rows->n_rows; i++)
+		rows->has_verdicts |= rows->rows[i].values[SITE_VERDICT] > 0;
 }
 
 int site_rows_make(const struct view *view, const char *filter, const struct site_rows *before,
 		   struct site_rows *ret_rows)
 {
-	struct site_rows made = { .now_ns = view_now_ns(view) };
+	struct site_rows made = { 0 };
 	row_vec rows = { 0 };
 	int r = 0;
 
@@ -202,9 +211,7 @@ int site_rows_make(const struct view *view, const char *filter, const struct sit
 				r = add_row(&rows, process, &process->sites[k],
 					    view_opts(view)->full_names);
 	}
-	made.rows = rows.data;
-	made.n_rows = rows.len;
-	made.has_estimates = view_has_estimates(view_model(view));
+	finish(&made, &rows, view);
 	if (r == 0)
 		r = find_rates(&made, before);
 	if (r < 0) {
@@ -218,21 +225,36 @@ int site_rows_make(const struct view *view, const char *filter, const struct sit
 void site_rows_done(struct site_rows *rows)
 {
 	for (size_t i = 0; i < rows->n_rows; i++)
-		free(rows->rows[i].name);
+		row_done(&rows->rows[i]);
 	free(rows->rows);
 	*rows = (struct site_rows){ 0 };
+}
+
+static int compare_values(const struct site_row *a, const struct site_row *b,
+			  enum site_column column)
+{
+	return (a->values[column] < b->values[column]) - (a->values[column] > b->values[column]);
+}
+
+/* As view_site_urgency. */
+static int urgency(const struct site_row *row)
+{
+	int64_t verdict = row->values[SITE_VERDICT] - 1;
+
+	return verdict < GROWTH_GROWING ? 0 : (int)verdict;
 }
 
 static int by_column(const void *item_a, const void *item_b, void *userdata)
 {
 	const struct site_row *a = item_a, *b = item_b;
 	enum site_column column = *(const enum site_column *)userdata;
+	int r = column == SITE_GROWN ? urgency(b) - urgency(a) : 0;
 
-	if (a->values[column] != b->values[column])
-		return a->values[column] > b->values[column] ? -1 : 1;
-	if (a->values[SITE_LIVE] != b->values[SITE_LIVE])
-		return a->values[SITE_LIVE] > b->values[SITE_LIVE] ? -1 : 1;
-	return compare_keys(a, b);
+	if (r == 0)
+		r = compare_values(a, b, column);
+	if (r == 0)
+		r = compare_values(a, b, SITE_LIVE);
+	return r ? r : compare_keys(a, b);
 }
 
 void site_rows_sort(struct site_rows *rows, enum site_column column)
@@ -241,80 +263,233 @@ void site_rows_sort(struct site_rows *rows, enum site_column column)
 		qsort_r(rows->rows, rows->n_rows, sizeof(rows->rows[0]), by_column, &column);
 }
 
+static const enum site_column column_of_sort[] = {
+	[SORT_BYTES] = SITE_LIVE, [SORT_COUNT] = SITE_BLOCKS,	     [SORT_GROWTH] = SITE_GROWN,
+	[SORT_PEAK] = SITE_PEAK,  [SORT_TEMPORARY] = SITE_TEMPORARY,
+};
+
+enum site_column site_column_of(enum option_sort sort)
+{
+	return column_of_sort[sort];
+}
+
+/* The verdict is the worst of them. */
+static void add_to_row(struct site_row *sum, const struct site_row *row)
+{
+	int64_t verdict = sum->values[SITE_VERDICT];
+
+	if (verdict < row->values[SITE_VERDICT])
+		verdict = row->values[SITE_VERDICT];
+	for (size_t i = 0; i < SITE_COLUMNS; i++)
+		sum->values[i] = saturate_add(sum->values[i], row->values[i]);
+	sum->values[SITE_VERDICT] = verdict;
+	sum->allocs += row->allocs;
+	sum->exact &= row->exact;
+	sum->n_pids += row->pid != sum->pid;
+	sum->pid = row->pid;
+}
+
+struct summing {
+	struct interns *names; /* of the rows, by their numbers */
+	row_vec rows;
+	struct strbuf key;
+};
+
+static int sum_site(struct summing *s, const struct view_process *process,
+		    const struct view_site *site, bool full)
+{
+	struct site_row row = row_of(process, site);
+	size_t index;
+	int r;
+
+	strbuf_reset(&s->key);
+	row.estimate = (struct view_estimate){ 0 };
+	r = name_site(site, full, false, &row, &s->key);
+	if (r == 0)
+		r = strbuf_error(&s->key);
+	if (r == 0)
+		r = interns_add_string(s->names, strbuf_str(&s->key), &index);
+	if (r == 0)
+		add_to_row(&s->rows.data[index], &row);
+	if (r == 1)
+		r = vec_push(&s->rows, row) < 0 ? -ENOMEM : 1;
+	if (r < 1)
+		row_done(&row);
+	if (r < 0)
+		return r;
+	view_estimate_add_image(&s->rows.data[index].estimate, &site->estimate, process->image);
+	return 0;
+}
+
+static void set_shares(struct site_rows *rows, enum site_column column)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < rows->n_rows; i++)
+		sum = saturate_add(sum, rows->rows[i].values[column]);
+	for (size_t i = 0; i < rows->n_rows && sum > 0; i++)
+		rows->rows[i].values[SITE_SHARE] =
+			llround(1000.0 * (double)rows->rows[i].values[column] / (double)sum);
+}
+int site_rows_sum(const struct view *view, struct site_rows *ret_rows)
+{
+	const struct report_opts *opts = view_opts(view);
+	enum site_column column = site_column_of(opts->sort);
+	struct site_rows made = { 0 };
+	struct summing s = { 0 };
+	int r = interns_new(&s.names);
+
+	for (size_t i = 0; i < view_n_processes(view); i++) {
+		const struct view_process *process = view_process(view, i);
+
+		for (size_t k = 0; k < process->n_sites && r == 0; k++)
+			if (process->sites[k].class == view_class_shown(view) &&
+			    site_is_ranked(&process->sites[k], opts->sort))
+				r = sum_site(&s, process, &process->sites[k], opts->full_names);
+		made.n_sites += process->n_sites;
+	}
+	finish(&made, &s.rows, view);
+	interns_free(s.names);
+	strbuf_done(&s.key);
+	if (r < 0) {
+		site_rows_done(&made);
+		return r;
+	}
+	set_shares(&made, column);
+	site_rows_sort(&made, column);
+	*ret_rows = made;
+	return 0;
+}
+
+static size_t columns_before_name(const struct site_layout *layout)
+{
+	size_t columns = 2 + (layout->with_pids ? PID_COLUMNS : 0);
+
+	for (size_t i = 0; i < layout->n_shown; i++) {
+		columns += (size_t)columns_of[layout->shown[i]].columns;
+		if (layout->shown[i] == SITE_LIVE && layout->estimated)
+			columns += MARGIN_COLUMNS;
+	}
+	return columns;
+}
+
+static void take_out(struct site_layout *layout, size_t index)
+{
+	layout->n_shown--;
+	for (size_t i = index; i < layout->n_shown; i++)
+		layout->shown[i] = layout->shown[i + 1];
+}
+
+void site_layout_fit(struct site_layout *layout, const struct site_rows *rows)
+{
+	layout->estimated = rows->has_estimates;
+	layout->full_names = rows->full_names;
+	for (size_t i = layout->n_shown; i-- > 0;) {
+		enum site_column column = layout->shown[i];
+		bool lacks = (column == SITE_VERDICT && !rows->has_verdicts) ||
+			     (column == SITE_YOUNG && !layout->marked);
+
+		if (lacks && column != layout->sort)
+			take_out(layout, i);
+	}
+	for (size_t i = layout->n_shown; i-- > 0 && layout->n_shown > 1;)
+		if (layout->shown[i] != layout->sort &&
+		    columns_before_name(layout) + LEAST_NAME > layout->columns)
+			take_out(layout, i);
+}
+
 /* What comes behind the numbers gets the room that is left; a narrow window cuts the line. */
 static void add_name(struct strbuf *out, struct strbuf *numbers, const char *name,
-		     const struct site_layout *layout)
+		     const char *where, const struct site_layout *layout)
 {
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	size_t taken = text_columns(strbuf_str(numbers));
 
 	strbuf_adds(&line, strbuf_str(numbers));
-	text_fit(&line, name, layout->columns > taken + 3 ? layout->columns - taken : 3);
+	text_fit_place(&line, name, where, layout->full_names,
+		       layout->columns > taken + 3 ? layout->columns - taken : 3);
 	text_clip(out, strbuf_str(&line), layout->columns);
 	if (numbers->error < 0 || strbuf_error(&line) < 0)
 		out->error = -ENOMEM;
 }
 
-void site_rows_head(struct strbuf *out, enum site_column sort, const struct site_layout *layout)
+void site_rows_head(struct strbuf *out, const struct site_layout *layout)
 {
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 
-	for (size_t i = 0; i < SITE_COLUMNS; i++) {
-		char name[16];
+	for (size_t i = 0; i < layout->n_shown; i++) {
+		enum site_column column = layout->shown[i];
 
-		snprintf(name, sizeof(name), "%s%s", i == sort ? "*" : "", columns_of[i].name);
-		strbuf_addf(&line, "%*s", columns_of[i].columns, name);
-		if (i == SITE_LIVE && layout->estimated)
-			strbuf_addf(&line, "%*s", MARGIN_COLUMNS, "95%");
+		table_cell(&line, column == layout->sort ? "*" : "", columns_of[column].name,
+			   (size_t)columns_of[column].columns);
+		if (column == SITE_LIVE && layout->estimated)
+			table_cell(&line, "", "95%", MARGIN_COLUMNS);
 	}
-	strbuf_adds(&line, layout->with_pids ? "      PID  " : "  ");
-	add_name(out, &line, "SITE", layout);
+	if (layout->with_pids)
+		table_cell(&line, "", "PID", PID_COLUMNS);
+	strbuf_adds(&line, "  ");
+	add_name(out, &line, "SITE", "", layout);
 }
 
-static void add_cell(struct strbuf *line, const struct site_row *row, size_t column,
+static void add_cell(struct strbuf *line, const struct site_row *row, enum site_column column,
 		     const struct site_layout *layout)
 {
-	char number[FORMAT_UNIT_LEN], cell[FORMAT_UNIT_LEN + 1];
+	int64_t value = row->values[column];
+	char text[FORMAT_UNIT_LEN] = "-";
+	bool known = true;
 
-	if (columns_of[column].is_count)
-		format_count(row->values[column], number);
-	else
-		format_size(row->values[column], number);
-	snprintf(cell, sizeof(cell), "%s%s", row->exact ? "" : "~", number);
-	strbuf_addf(line, "%*s", columns_of[column].columns,
-		    column == SITE_YOUNG && !layout->marked ? "-" : cell);
+	switch (columns_of[column].kind) {
+	case BYTES:
+		known = column != SITE_YOUNG || layout->marked;
+		if (known)
+			format_size(value, text);
+		break;
+	case COUNT:
+		format_count(value, text);
+		break;
+	case SHARE:
+		snprintf(text, sizeof(text), "%.1f%%", (double)value / 10);
+		break;
+	case VERDICT:
+		known = false;
+		if (value > 0)
+			snprintf(text, sizeof(text), "%s",
+				 growth_verdict_name((enum growth_verdict)(value - 1)));
+		break;
+	}
+	table_cell(line, known && !row->exact ? "~" : "", text, (size_t)columns_of[column].columns);
 }
 
 /* "±1.2 MiB", with a question mark where samples are few. */
 static void add_margin(struct strbuf *line, const struct view_estimate *estimate)
 {
-	_cleanup_strbuf_ struct strbuf cell = { 0 };
-	char size[FORMAT_UNIT_LEN];
-	size_t have;
+	char size[FORMAT_UNIT_LEN], cell[FORMAT_UNIT_LEN + 1] = "";
 
 	if (estimate->interval)
-		strbuf_addf(&cell, "±%s%s", format_size((int64_t)estimate->ci95_bytes, size),
-			    view_has_few_samples(estimate) ? "?" : "");
-	have = text_columns(strbuf_str(&cell));
-	strbuf_addf(line, "%*s%s", have < MARGIN_COLUMNS ? (int)(MARGIN_COLUMNS - have) : 0, "",
-		    strbuf_str(&cell));
-	if (strbuf_error(&cell) < 0)
-		line->error = -ENOMEM;
+		snprintf(cell, sizeof(cell), "%s%s",
+			 format_size((int64_t)estimate->ci95_bytes, size),
+			 view_has_few_samples(estimate) ? "?" : "");
+	table_cell(line, estimate->interval ? "±" : "", cell, MARGIN_COLUMNS);
 }
 
 void site_row_line(struct strbuf *out, const struct site_row *row, const struct site_layout *layout)
 {
 	_cleanup_strbuf_ struct strbuf line = { 0 };
+	char pids[24];
 
-	for (size_t i = 0; i < SITE_COLUMNS; i++) {
-		add_cell(&line, row, i, layout);
-		if (i == SITE_LIVE && layout->estimated)
+	for (size_t i = 0; i < layout->n_shown; i++) {
+		add_cell(&line, row, layout->shown[i], layout);
+		if (layout->shown[i] == SITE_LIVE && layout->estimated)
 			add_margin(&line, &row->estimate);
 	}
-	strbuf_adds(&line, "  ");
+	if (row->n_pids == 1)
+		snprintf(pids, sizeof(pids), "%" PRIu32, row->pid);
+	else
+		snprintf(pids, sizeof(pids), "%zu pids", row->n_pids);
 	if (layout->with_pids)
-		strbuf_addf(&line, "%7" PRIu32 "  ", row->pid);
-	add_name(out, &line, row->name, layout);
+		table_cell(&line, "", pids, PID_COLUMNS);
+	strbuf_adds(&line, "  ");
+	add_name(out, &line, row->name, row->where, layout);
 }
 
 static const struct view_site *find_site(const struct view *view, uint32_t image, uint64_t id)
@@ -361,7 +536,7 @@ bool site_stack_lines(const struct view *view, uint32_t image, uint64_t id, stru
 	if (site->estimate.interval)
 		add_estimate(out, site);
 	while (view_frames_next(&it, &frame)) {
-		frame_text(&frame, view_opts(view)->full_names, NAME_COLUMNS, out);
+		table_frame(out, &frame, view_opts(view)->full_names, true, STACK_COLUMNS);
 		strbuf_addch(out, '\n');
 	}
 	if (site->stack.lost)

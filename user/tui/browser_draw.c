@@ -115,17 +115,21 @@ static void put_list(struct drawing *d)
 {
 	const struct browser *b = d->b;
 	_cleanup_strbuf_ struct strbuf head = { 0 };
-	const struct site_layout layout = {
+	struct site_layout layout = {
+		.shown = { SITE_LIVE, SITE_BLOCKS, SITE_VERDICT, SITE_YOUNG, SITE_RATE, SITE_ALLOCS,
+			   SITE_PEAK },
+		.n_shown = BROWSER_COLUMNS,
+		.sort = b->sort,
 		.with_pids = b->totals.n_processes > 1,
 		.marked = b->marked,
-		.estimated = b->rows.has_estimates,
 		.columns = b->width,
 	};
 	size_t room = browser_room(b);
 
+	site_layout_fit(&layout, &b->rows);
 	put_header(d);
 	put_shown(d);
-	site_rows_head(&head, b->sort, &layout);
+	site_rows_head(&head, &layout);
 	put_built(d, STYLE_REVERSE, &head);
 	for (size_t i = b->first; i < b->rows.n_rows && i - b->first < room; i++) {
 		_cleanup_strbuf_ struct strbuf line = { 0 };
@@ -195,7 +199,7 @@ static void put_footer(struct drawing *d)
 		strbuf_adds(&line, "all processes have ended; q: final report");
 	} else {
 		strbuf_adds(&line, "?: help  /: filter  m: mark  enter: stack  s: save  q: quit  "
-				   "sort: l b n r a p");
+				   "sort: l b n r a p v");
 	}
 	put_built(d, STYLE_BOLD, &line);
 }

@@ -18,6 +18,7 @@ const char *const browser_help[] = {
 	"  l  LIVE     bytes that live        b  BLOCKS   blocks that live",
 	"  n  NEW      live, since the mark   r  /S       allocations a second",
 	"  a  ALLOCS   allocations so far     p  PEAK     bytes at the process's peak",
+	"  v  VERDICT  leak, growing, cache or steady, once that is known",
 	"95%      of samples: what LIVE can be off by; a ? says that there are few of them",
 	"m        mark: a generation begins. NEW then counts what was allocated after the",
 	"         mark and still lives, by the age that each block itself has (10 ms). It is",
@@ -372,7 +373,7 @@ static void sort_by(struct browser *b, enum site_column column)
 
 static enum browser_wish key_in_list(struct browser *b, int key)
 {
-	static const char columns[SITE_COLUMNS + 1] = "lbnrap";
+	static const char columns[BROWSER_COLUMNS + 1] = "lbnrapv";
 	const char *column = key > 0 && key < 0x7f ? strchr(columns, key) : NULL;
 
 	if (column) {
@@ -381,10 +382,10 @@ static enum browser_wish key_in_list(struct browser *b, int key)
 	}
 	switch (key) {
 	case BROWSER_LEFT:
-		sort_by(b, (b->sort + SITE_COLUMNS - 1) % SITE_COLUMNS);
+		sort_by(b, (b->sort + BROWSER_COLUMNS - 1) % BROWSER_COLUMNS);
 		return BROWSER_NOTHING;
 	case BROWSER_RIGHT:
-		sort_by(b, (b->sort + 1) % SITE_COLUMNS);
+		sort_by(b, (b->sort + 1) % BROWSER_COLUMNS);
 		return BROWSER_NOTHING;
 	case BROWSER_ENTER:
 		return open_stack(b);

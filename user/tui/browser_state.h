@@ -12,6 +12,9 @@
 #define HEADER_LINES 4
 #define FOOTER_LINES 1
 
+/* Columns that the list has, and sorts by. */
+#define BROWSER_COLUMNS SITE_GROWN
+
 enum browser_page { PAGE_LIST, PAGE_STACK, PAGE_HELP };
 enum browser_prompt { PROMPT_NONE, PROMPT_FILTER, PROMPT_SAVE };
 

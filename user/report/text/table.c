@@ -17,70 +17,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* From this many processes on, an overview comes first. */
-#define OVERVIEW_MIN 4
-
-static void state_text(const struct model_process *image, struct strbuf *out)
-{
-	const char *name;
-
-	if (!image->ended) {
-		strbuf_adds(out, image->known ? "running" : "unknown");
-		return;
-	}
-	switch (image->how) {
-	case RECORD_END_EXIT:
-		strbuf_addf(out, "exited with %d", image->end_value);
-		break;
-	case RECORD_END_SIGNAL:
-		name = sigabbrev_np(image->end_value);
-		if (name)
-			strbuf_addf(out, "killed by SIG%s", name);
-		else
-			strbuf_addf(out, "killed by signal %d", image->end_value);
-		break;
-	case RECORD_END_EXEC:
-		strbuf_adds(out, "replaced by exec");
-		break;
-	case RECORD_END_UNKNOWN:
-		strbuf_adds(out, "ended");
-		break;
-	case RECORD_END_DEPTH:
-		strbuf_adds(out, "goes on at another depth");
-		break;
-	case RECORD_END_HIDDEN:
-		strbuf_adds(out, "goes on, no longer accessible to the requesting user");
-		break;
-	}
-	if (image->oom)
-		strbuf_adds(out, " (out of memory)");
-}
-
-/* The same in a column of the overview. */
-static void state_word(const struct model_process *image, struct strbuf *out)
-{
-	if (!image->ended || image->how == RECORD_END_UNKNOWN)
-		state_text(image, out);
-	else if (image->how == RECORD_END_EXIT)
-		strbuf_addf(out, "exit %d", image->end_value);
-	else if (image->how == RECORD_END_SIGNAL)
-		strbuf_addf(out, "signal %d", image->end_value);
-	else if (image->how == RECORD_END_HIDDEN)
-		strbuf_adds(out, "hidden");
-	else
-		strbuf_adds(out, image->how == RECORD_END_DEPTH ? "depth" : "exec");
-}
-
 static bool holds_anything(const struct view_process *process)
 {
 	return process->totals.allocs > 0 || process->totals.before_blocks > 0 ||
 	       process->totals.failed > 0 || process->totals.frees > 0 ||
 	       process->totals.lost > 0 || process->mmap.allocs > 0;
-}
-
-static int64_t heap_bytes(const struct view_process *process)
-{
-	return process->image->has_totals ? process->totals.live_bytes : 0;
 }
 
 /* The roots as they are, then the others, those whose heap holds most first. */
@@ -91,82 +32,11 @@ static int compare_processes(const void *item_a, const void *item_b)
 
 	if (a->image->root != b->image->root)
 		return a->image->root ? -1 : 1;
-	if (!a->image->root && heap_bytes(a) != heap_bytes(b))
-		return heap_bytes(a) > heap_bytes(b) ? -1 : 1;
+	if (!a->image->root && table_heap_bytes(a) != table_heap_bytes(b))
+		return table_heap_bytes(a) > table_heap_bytes(b) ? -1 : 1;
 	if (!a->image->root && a->mmap.live_bytes != b->mmap.live_bytes)
 		return a->mmap.live_bytes > b->mmap.live_bytes ? -1 : 1;
 	return a < b ? -1 : a > b;
-}
-
-/* Right-aligned; `mark` says that the number is not exact. */
-static void add_cell(struct table *t, const char *mark, const char *number, size_t columns)
-{
-	size_t have = text_columns(mark) + text_columns(number);
-
-	strbuf_addf(&t->out, " %*s%s%s", have < columns ? (int)(columns - have) : 0, "", mark,
-		    number);
-}
-
-static void overview_line(struct table *t, const struct view_process *process)
-{
-	const struct model_process *image = process->image;
-	const struct record_totals *totals = &process->totals;
-	const char *near = process->exact ? "" : "~", *at_least = table_at_least(t, process->exact);
-	const struct view_estimate estimate = view_estimate_totals(totals);
-	_cleanup_strbuf_ struct strbuf comm = { 0 }, state = { 0 };
-	char pid[TABLE_PID_LEN], number[FORMAT_UNIT_LEN];
-
-	table_pid(image, pid);
-	text_fit(&comm, image->comm, 15);
-	state_word(image, &state);
-	strbuf_addf(&t->out, "%8s  %s%*s", pid, strbuf_str(&comm),
-		    15 - (int)text_columns(strbuf_str(&comm)), "");
-	add_cell(t, near, format_size(totals->live_bytes, number), 11);
-	add_cell(t, near, format_count(totals->live_blocks, number), 8);
-	add_cell(t, near, format_size(totals->peak_bytes, number), 11);
-	add_cell(t, at_least, format_count((int64_t)totals->allocs, number), 8);
-	strbuf_adds(&t->out, "  ");
-	text_fit(&t->out, strbuf_str(&state), view_opts(t->view)->width - 69);
-	strbuf_addch(&t->out, '\n');
-	if (estimate.interval) {
-		strbuf_addf(&t->out, "%25s", "");
-		table_margin_cell(t, estimate.ci95_bytes, false, 12);
-		table_margin_cell(t, estimate.ci95_blocks, true, 9);
-		table_margin_cell(t, estimate.ci95_peak_bytes, false, 12);
-		table_margin_cell(t, estimate.ci95_allocs, true, 9);
-		strbuf_addch(&t->out, '\n');
-	}
-	if (strbuf_error(&comm) < 0 || strbuf_error(&state) < 0)
-		t->out.error = -ENOMEM;
-}
-
-/* The line for the processes from n_shown on, which the table leaves out. */
-static void hidden_processes(struct table *t, struct view_process *const *processes, size_t n,
-			     size_t n_shown, const char *indent, const char *hint)
-{
-	char size[TABLE_NUMBER_LEN];
-	int64_t hidden_bytes = 0;
-	bool exact = true;
-
-	if (n <= n_shown)
-		return;
-	for (size_t i = n_shown; i < n; i++) {
-		hidden_bytes = saturate_add(hidden_bytes, heap_bytes(processes[i]));
-		exact &= processes[i]->exact;
-	}
-	strbuf_addf(&t->out, "%s… %zu more process%s, %s of heap live%s\n", indent, n - n_shown,
-		    n - n_shown == 1 ? "" : "es", table_size(hidden_bytes, exact, size), hint);
-}
-
-static void overview(struct table *t, struct view_process *const *processes, size_t n,
-		     size_t n_shown)
-{
-	strbuf_addf(&t->out, "%8s  %-15s %11s %8s %11s %8s  %s\n", "PID", "COMMAND", "LIVE",
-		    "BLOCKS", "PEAK", "ALLOCS", "STATE");
-	for (size_t i = 0; i < n_shown; i++)
-		overview_line(t, processes[i]);
-	hidden_processes(t, processes, n, n_shown, "          ", "");
-	strbuf_addch(&t->out, '\n');
 }
 
 static void process_head(struct table *t, const struct view_process *process)
@@ -177,7 +47,7 @@ static void process_head(struct table *t, const struct view_process *process)
 
 	table_process(&head, image);
 	strbuf_adds(&head, ", ");
-	state_text(image, &head);
+	table_state(image, &head);
 	table_bold(t, true);
 	text_fit(&t->out, strbuf_str(&head), width);
 	table_bold(t, false);
@@ -416,9 +286,9 @@ static void ended_line(struct table *t, const struct model_ended *ended)
 	near = exact ? "" : "~";
 	at_least = table_at_least(t, exact);
 	strbuf_addf(&t->out, "%8" PRIu64 " ", ended->processes);
-	add_cell(t, near, format_size(live_bytes, number), 11);
-	add_cell(t, near, format_size(totals->peak_bytes, number), 13);
-	add_cell(t, at_least, format_count((int64_t)totals->allocs, number), 8);
+	table_cell(&t->out, near, format_size(live_bytes, number), 12);
+	table_cell(&t->out, near, format_size(totals->peak_bytes, number), 14);
+	table_cell(&t->out, at_least, format_count((int64_t)totals->allocs, number), 9);
 	strbuf_adds(&t->out, "  ");
 	text_fit(&t->out,
 		 ended->exe   ? ended->exe :
@@ -572,16 +442,18 @@ static void processes_left_out(struct table *t)
 
 static int all_processes(struct table *t, struct view_process **processes, size_t n, size_t n_idle)
 {
-	size_t n_shown;
-	int r;
+	size_t n_shown = table_shown(t, n);
+	int r = 0;
 
 	qsort(processes, n, sizeof(processes[0]), compare_processes);
-	n_shown = table_shown(t, n);
-	if (n >= OVERVIEW_MIN)
-		overview(t, processes, n, n_shown);
+	if (view_opts(t->view)->group_by == GROUP_BY_SITE)
+		r = table_summary(t, processes, n);
+	if (r < 0)
+		return r;
+	table_overview(t, processes, n, n_shown);
 	for (size_t i = 0; i < n_shown; i++)
 		process_section(t, processes[i]);
-	hidden_processes(t, processes, n, n_shown, "", "; --top 0 shows all");
+	table_hidden(t, processes, n, n_shown, "", "; --top 0 shows all");
 	if (n_idle > 0)
 		strbuf_addf(&t->out, "… %zu more process%s that allocated nothing\n", n_idle,
 			    n_idle == 1 ? "" : "es");

@@ -8,6 +8,21 @@
 
 #include "report/text/table_out.h"
 
+/* "exited with 3" */
+void table_state(const struct model_process *image, struct strbuf *out);
+/* 0 where the heap is not counted. */
+int64_t table_heap_bytes(const struct view_process *process);
+/*
+ * What comes first: n processes, sorted, and their sites; nothing where no site is to be shown. 0
+ * or -ENOMEM.
+ */
+int table_summary(struct table *t, struct view_process *const *processes, size_t n);
+/* The first n_shown of n processes in a line each; nothing where they are few. */
+void table_overview(struct table *t, struct view_process *const *processes, size_t n,
+		    size_t n_shown);
+/* The line for the processes from n_shown on, which the table leaves out. */
+void table_hidden(struct table *t, struct view_process *const *processes, size_t n, size_t n_shown,
+		  const char *indent, const char *hint);
 void table_histograms(struct table *t);
 int table_events(struct table *t);
 void table_syscalls(struct table *t);
@@ -22,6 +37,8 @@ void table_death(struct table *t, const struct view_process *process);
 /* What --group-by sums, of all processes. 0 or -ENOMEM. */
 int table_groups(struct table *t);
 void table_resident(struct table *t, const struct view_process *process);
+/* "RSS 1.2 MiB: heap 60%, files 40%": uses of 2 % and more. */
+void table_resident_words(const struct view_process *process, struct strbuf *line);
 void table_coverage(struct table *t);
 /* Both nothing but with --max-overhead: how closely an image was looked at, and what that cost. */
 void table_process_depth(struct table *t, const struct view_process *process);

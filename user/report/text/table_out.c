@@ -3,6 +3,7 @@
 
 #include "config/units.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 void table_wrap(struct table *t, size_t indent, const char *text)
@@ -48,6 +49,13 @@ size_t table_shown(const struct table *t, size_t n)
 	uint64_t top = view_opts(t->view)->top;
 
 	return top > 0 && top < n ? top : n;
+}
+
+void table_cell(struct strbuf *line, const char *mark, const char *number, size_t columns)
+{
+	size_t have = text_columns(mark) + text_columns(number);
+
+	strbuf_addf(line, "%*s%s%s", have < columns ? (int)(columns - have) : 0, "", mark, number);
 }
 
 void table_pid(const struct model_process *image, char buf[TABLE_PID_LEN])
@@ -144,49 +152,52 @@ void table_estimated_calls(struct table *t, const struct record_totals *totals)
 		t->out.error = strbuf_error(&line);
 }
 
-/* Where a frame is: its source line, or its object when that is not known. */
-static void frame_where(const struct table *t, const struct view_frame *frame, struct strbuf *out)
+void table_frame_name(const struct view_frame *frame, bool full, struct strbuf *out)
+{
+	const struct view_place *place = frame->place;
+
+	if (frame->function)
+		view_frame_short_name(frame, full, out);
+	else if (place->object && !(place->mapped && model_object_is_kernel(place->mapped)))
+		strbuf_addf(out, "%s+0x%" PRIx64, place->object, place->offset);
+	else
+		strbuf_addf(out, "0x%" PRIx64, place->addr);
+}
+
+void table_frame_where(const struct view_frame *frame, bool with_line, struct strbuf *out)
 {
 	const char *object = frame->place->object;
 
 	if (frame->file) {
-		strbuf_addf(out, "  %s", text_base_name(frame->file));
-		if (frame->line > 0 && !t->no_lines)
+		strbuf_adds(out, text_base_name(frame->file));
+		if (frame->line > 0 && with_line)
 			strbuf_addf(out, ":%" PRIu32, frame->line);
 	} else if (object && frame->function) {
-		strbuf_addf(out, "  (%s)", text_base_name(object));
+		strbuf_addf(out, "(%s)", text_base_name(object));
 	}
+}
+
+void table_frame(struct strbuf *out, const struct view_frame *frame, bool full, bool with_line,
+		 size_t columns)
+{
+	_cleanup_strbuf_ struct strbuf name = { 0 }, where = { 0 };
+
+	table_frame_name(frame, full, &name);
+	table_frame_where(frame, with_line, &where);
 	if (frame->is_inline)
-		strbuf_adds(out, " [inlined]");
+		strbuf_adds(&where, " [inlined]");
+	text_fit_place(out, strbuf_str(&name), strbuf_str(&where), full || !frame->function,
+		       columns);
+	if (strbuf_error(&name) < 0 || strbuf_error(&where) < 0)
+		out->error = -ENOMEM;
 }
 
 static void frame_line(struct table *t, const struct view_frame *frame, bool is_name)
 {
-	_cleanup_strbuf_ struct strbuf name = { 0 }, where = { 0 };
-	const struct view_place *place = frame->place;
-	size_t width = view_opts(t->view)->width - 6, where_width;
-
-	frame_where(t, frame, &where);
-	if (frame->function)
-		view_frame_short_name(frame, view_opts(t->view)->full_names, &name);
-	else if (place->object && !(place->mapped && model_object_is_kernel(place->mapped)))
-		strbuf_addf(&name, "%s+0x%" PRIx64, place->object, place->offset);
-	else
-		strbuf_addf(&name, "0x%" PRIx64, place->addr);
-
-	/* The name gives way first, but not below half of the line. */
-	where_width = text_columns(strbuf_str(&where));
-	if (where_width > width / 2)
-		where_width = width / 2;
 	strbuf_adds(&t->out, is_name ? "    > " : "      ");
-	if (frame->function && !view_opts(t->view)->full_names)
-		text_fit_function(&t->out, strbuf_str(&name), width - where_width);
-	else
-		text_fit(&t->out, strbuf_str(&name), width - where_width);
-	text_fit(&t->out, strbuf_str(&where), where_width < 3 ? 3 : where_width);
+	table_frame(&t->out, frame, view_opts(t->view)->full_names, !t->no_lines,
+		    view_opts(t->view)->width - 6);
 	strbuf_addch(&t->out, '\n');
-	if (strbuf_error(&name) < 0 || strbuf_error(&where) < 0)
-		t->out.error = strbuf_error(&name) < 0 ? strbuf_error(&name) : strbuf_error(&where);
 }
 
 static void stack_lines(struct table *t, const struct view_stack *stack, bool has_name)

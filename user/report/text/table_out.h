@@ -32,6 +32,9 @@ const char *table_count(uint64_t n, bool exact, char buf[TABLE_NUMBER_LEN]);
 /* How many of n things the table shows. */
 size_t table_shown(const struct table *t, size_t n);
 
+/* Right-aligned; `mark` says that the number is not exact. */
+void table_cell(struct strbuf *line, const char *mark, const char *number, size_t columns);
+
 #define TABLE_PID_LEN 16
 
 /* "4242", "?" when it is not known. */
@@ -42,6 +45,13 @@ void table_process(struct strbuf *out, const struct model_process *image);
 
 /* A line broken to the width of the report, all but its first part indented. */
 void table_wrap(struct table *t, size_t indent, const char *text);
+
+/* A frame's function, or its address where that is not known; its source line, or its object. */
+void table_frame_name(const struct view_frame *frame, bool full, struct strbuf *out);
+void table_frame_where(const struct view_frame *frame, bool with_line, struct strbuf *out);
+/* Both, in so many columns. */
+void table_frame(struct strbuf *out, const struct view_frame *frame, bool full, bool with_line,
+		 size_t columns);
 
 /* The frames of a stack, innermost first, and what is not known of it. */
 void table_stack(struct table *t, const struct view_stack *stack);

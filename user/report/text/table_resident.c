@@ -4,10 +4,15 @@
 #include "report/text/table.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+#define PARTS 7
+/* Smaller parts are left out of the line of the summary. */
+#define LEAST_PERCENT 2
 
 struct part {
 	uint64_t bytes;
-	const char *what;
+	const char *word, *what;
 };
 
 static void head_line(struct table *t, const struct record_resident *v)
@@ -58,29 +63,56 @@ static void moved_line(struct table *t, const struct record_resident *v)
 		t->out.error = strbuf_error(&line);
 }
 
+static void parts_of(const struct record_resident *v, struct part parts[PARTS])
+{
+	uint64_t unknown = v->unknown > v->unknown_heap ? v->unknown - v->unknown_heap : 0;
+	const struct part made[PARTS] = {
+		{ v->heap_live, "heap", "heap, live blocks" },
+		{ v->all_blocks ? v->heap_free : 0, "free heap",
+		  "heap, in no block: free, headers, rounding" },
+		{ v->unknown_heap, "unknown heap",
+		  "heap, not known: blocks from before the attach, and free" },
+		{ v->mmap, "mmap", "mmap regions" },
+		{ v->file, "files", "files and their data" },
+		{ v->stack, "stacks", "stacks" },
+		{ unknown, "unknown", "unknown" },
+	};
+
+	memcpy(parts, made, sizeof(made));
+}
+
 void table_resident(struct table *t, const struct view_process *process)
 {
 	const struct record_resident *v = &process->image->resident;
 	bool exact = view_resident_exact(process);
-	const struct part parts[] = {
-		{ v->heap_live, "heap, live blocks" },
-		{ v->all_blocks ? v->heap_free : 0, "heap, in no block: free, headers, rounding" },
-		{ v->unknown_heap, "heap, not known: blocks from before the attach, and free" },
-		{ v->mmap, "mmap regions" },
-		{ v->file, "files and their data" },
-		{ v->stack, "stacks" },
-	};
+	struct part parts[PARTS];
 
 	if (!process->image->has_resident)
 		return;
 	head_line(t, v);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (parts[i].bytes)
+	parts_of(v, parts);
+	for (size_t i = 0; i < PARTS; i++)
+		if (parts[i].bytes || i == PARTS - 1)
 			part_line(t, v, &parts[i], exact);
-	part_line(t, v,
-		  &(struct part){ v->unknown > v->unknown_heap ? v->unknown - v->unknown_heap : 0,
-				  "unknown" },
-		  exact);
 	if (v->moved)
 		moved_line(t, v);
+}
+
+void table_resident_words(const struct view_process *process, struct strbuf *line)
+{
+	const struct record_resident *v = &process->image->resident;
+	const char *before = ":", *mark = view_resident_exact(process) ? "" : "~";
+	char rss[FORMAT_UNIT_LEN];
+	struct part parts[PARTS];
+
+	strbuf_addf(line, "RSS %s", format_size(saturate_signed(v->rss), rss));
+	parts_of(v, parts);
+	for (size_t i = 0; i < PARTS; i++) {
+		double percent = v->rss ? 100.0 * (double)parts[i].bytes / (double)v->rss : 0;
+
+		if (percent < LEAST_PERCENT)
+			continue;
+		strbuf_addf(line, "%s %s %s%.0f%%", before, parts[i].word, mark, percent);
+		before = ",";
+	}
 }

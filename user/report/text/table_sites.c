@@ -3,6 +3,7 @@
 #include "base/saturate.h"
 #include "config/units.h"
 #include "report/samples.h"
+#include "report/site_rows.h"
 #include "report/text/table.h"
 #include "report/text/table_out.h"
 #include "report/view/site_groups.h"
@@ -86,8 +87,7 @@ static bool belongs(const struct section *s, const struct view_site *site)
 {
 	if (site->class != s->class)
 		return false;
-	return view_site_weight(site, s->sort) > 0 || site->frees.n > 0 ||
-	       (s->sort == SORT_GROWTH && view_site_urgency(site) > 0);
+	return site_is_ranked(site, s->sort) || site->frees.n > 0;
 }
 
 static const char *value_name(enum option_sort sort)
@@ -259,13 +259,6 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 	rest_lines(t, &s, rank, n_hidden, hidden_weight, &hidden, n_zero);
 }
 
-static void add_cell(struct strbuf *line, const char *mark, const char *number, size_t columns)
-{
-	size_t have = text_columns(mark) + text_columns(number);
-
-	strbuf_addf(line, "%*s%s%s", have < columns ? (int)(columns - have) : 0, "", mark, number);
-}
-
 static void margins_line(struct table *t, const struct view_estimate *estimate)
 {
 	table_margin_cell(t, estimate->ci95_bytes, false, 9);
@@ -286,12 +279,12 @@ static void group_line(struct table *t, const struct site_group *group)
 	/* Of a path, the end tells more than the beginning. */
 	if (*name == '/' && text_columns(name) > columns)
 		name = text_base_name(name);
-	add_cell(&t->out, near, format_size(group->live_bytes, number), 9);
-	add_cell(&t->out, near, format_count(group->live_blocks, number), 8);
-	add_cell(&t->out, near, format_size(group->peak_bytes, number), 10);
-	add_cell(&t->out, at_least, format_size((int64_t)group->bytes, number), 10);
-	add_cell(&t->out, at_least, format_count((int64_t)group->allocs, number), 8);
-	add_cell(&t->out, "", format_count((int64_t)group->n_sites, number), 7);
+	table_cell(&t->out, near, format_size(group->live_bytes, number), 9);
+	table_cell(&t->out, near, format_count(group->live_blocks, number), 8);
+	table_cell(&t->out, near, format_size(group->peak_bytes, number), 10);
+	table_cell(&t->out, at_least, format_size((int64_t)group->bytes, number), 10);
+	table_cell(&t->out, at_least, format_count((int64_t)group->allocs, number), 8);
+	table_cell(&t->out, "", format_count((int64_t)group->n_sites, number), 7);
 	strbuf_adds(&t->out, "  ");
 	if (view_opts(t->view)->group_by == GROUP_BY_FUNCTION)
 		text_fit_function(&t->out, name, columns);

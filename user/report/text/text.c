@@ -3,6 +3,7 @@
 
 #include "symbol/function_name.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -145,6 +146,25 @@ void text_fit(struct strbuf *out, const char *s, size_t columns)
 		out->error = strbuf_error(&clean);
 }
 
+/* Of a name with its scope the end tells more than the beginning. */
+static void fit_end(struct strbuf *out, const char *name, size_t len, size_t columns)
+{
+	_cleanup_strbuf_ struct strbuf part = { 0 }, clean = { 0 };
+	size_t have;
+
+	strbuf_add(&part, name, len);
+	escape_text(&clean, strbuf_str(&part));
+	have = text_columns(strbuf_str(&clean));
+	if (have > columns) {
+		strbuf_adds(out, ELLIPSIS);
+		strbuf_adds(out, at_column(strbuf_str(&clean), have - columns + 1));
+	} else {
+		strbuf_adds(out, strbuf_str(&clean));
+	}
+	if (strbuf_error(&part) < 0 || strbuf_error(&clean) < 0)
+		out->error = -ENOMEM;
+}
+
 void text_fit_function(struct strbuf *out, const char *name, size_t columns)
 {
 	struct function_name part = function_name_of(name);
@@ -157,9 +177,29 @@ void text_fit_function(struct strbuf *out, const char *name, size_t columns)
 	}
 	strbuf_add(&bare, name, (size_t)(behind - name));
 	strbuf_adds(&bare, "(" ELLIPSIS ")");
-	text_fit(out, strbuf_str(&bare), columns);
+	if (text_columns(strbuf_str(&bare)) <= columns)
+		text_fit(out, strbuf_str(&bare), columns);
+	else
+		fit_end(out, part.start, part.len, columns);
 	if (strbuf_error(&bare) < 0)
 		out->error = strbuf_error(&bare);
+}
+
+void text_fit_place(struct strbuf *out, const char *function, const char *where, bool full,
+		    size_t columns)
+{
+	size_t where_columns = *where ? text_columns(where) + 2 : 0;
+
+	if (where_columns > columns - columns / 3)
+		where_columns = columns - columns / 3;
+	if (full)
+		text_fit(out, function, columns - where_columns);
+	else
+		text_fit_function(out, function, columns - where_columns);
+	if (where_columns < 3 + 2)
+		return;
+	strbuf_adds(out, "  ");
+	text_fit(out, where, where_columns - 2);
 }
 
 void text_clip(struct strbuf *out, const char *s, size_t columns)

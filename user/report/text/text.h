@@ -34,8 +34,15 @@ size_t text_columns(const char *s);
 /* Escaped text in at most `columns` (>= 3): what is too long loses its middle to an ellipsis. */
 void text_fit(struct strbuf *out, const char *s, size_t columns);
 
-/* The same of a function, which loses its parameters first: "ns::f(…)". */
+/* The same of a function, which loses its parameters first: "ns::f(…)", then its beginning. */
 void text_fit_function(struct strbuf *out, const char *name, size_t columns);
+
+/*
+ * A function and behind it where it is, its line or its object (may be empty). The function gives
+ * way first, but not below a third of the columns. `full`: text_fit, and not text_fit_function.
+ */
+void text_fit_place(struct strbuf *out, const char *function, const char *where, bool full,
+		    size_t columns);
 
 /* As text_fit, but what is too long loses its end; any number of columns. */
 void text_clip(struct strbuf *out, const char *s, size_t columns);

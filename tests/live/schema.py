@@ -100,6 +100,10 @@ FREES = Nullable(ListOf({"blocks": NATURAL, "bytes": NATURAL, "other_thread": NA
                          "unknown": NATURAL, "mean_ns": Nullable(NATURAL),
                          "lifetimes": ListOf(ListOf(Nullable(NATURAL))), "frames": ListOf(FRAME)}))
 
+# Only of processes of which there is something to say.
+NOTES = ListOf({"program": OneOf("32-bit", "no-symbols", "go", "python", "node", "java", "erlang"),
+                "text": str})
+
 LEAK = {"bytes": NATURAL, "blocks": NATURAL}
 
 CGROUP_USE = {"path": str, "used": NATURAL, "most": NATURAL, "limit": Nullable(NATURAL)}
@@ -407,9 +411,14 @@ def check_resident(rss, where):
 
 
 def without_frees(report):
-    """A copy without where blocks are freed, which is checked here."""
+    """A copy without where blocks are freed, and without notes on programs, which are checked
+    here."""
     processes = []
     for process in report["processes"]:
+        process = dict(process)
+        notes = process.pop("notes", [{"program": "go", "text": "there are some"}])
+        match(notes, NOTES, "notes")
+        assert notes, "notes, but there are none"
         sites = [dict(site) for site in process["sites"]]
         for site in sites:
             match(site.pop("frees", None), FREES, "frees")

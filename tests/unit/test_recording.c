@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/program_kinds.h"
 #include "tests/codec_values.h"
 #include "tests/record_script.h"
 #include "trace/record/record_codec.h"
@@ -65,7 +66,8 @@ static const struct record all[] = {
 		       "/proc/1/root/lib/c",
 		       { 0xab, 0xcd },
 		       2,
-		       true } },
+		       true,
+		       PROGRAM_NODE } },
 	{ .type = RECORD_UNMAPPING, .unmapping = { 1, 2, 3, 4 } },
 	{ .type = RECORD_STACK, .stack = { 1ull << 63 | 5, 1, 2, true, 3, addresses } },
 	{ .type = RECORD_STACK, .stack = { 6, 1, 2, false, 0, NULL, true } },

@@ -44,6 +44,13 @@ static Elf_Scn *find_section(struct elf_file *file, const char *name, GElf_Shdr 
 	return NULL;
 }
 
+bool elf_has_section(struct elf_file *file, const char *name)
+{
+	GElf_Shdr shdr;
+
+	return find_section(file, name, &shdr) != NULL;
+}
+
 /* Decompresses a section, whose size is set. 0 or an error. */
 static int decompress(Elf *elf, Elf_Scn *section, size_t packed_bytes, size_t max,
 		      struct elf_section *ret_section)

@@ -6,6 +6,7 @@
 #ifndef MEMTRACED_ELF_ELF_SECTIONS_H
 #define MEMTRACED_ELF_ELF_SECTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,9 @@ struct elf_section {
  */
 int elf_section_read(struct elf_file *file, const char *name, size_t max,
 		     struct elf_section *ret_section);
+
+/* Has it a section of that name with bytes in the file? */
+bool elf_has_section(struct elf_file *file, const char *name);
 
 /*
  * Where in the executable segments there is code: executable sections, neighbours as one; without

@@ -26,6 +26,7 @@ struct model_process {
 	uint32_t cuts;	  /* that were begun when its beginning became known */
 	const char *comm; /* "" when unknown */
 	const char *exe;  /* NULL when unknown */
+	uint32_t kinds;	  /* that its code has been of: bits by enum program_kind */
 	char *command;	  /* with its arguments, quoted for a shell; NULL when unknown */
 
 	bool ended;

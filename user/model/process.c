@@ -7,6 +7,7 @@
 #include "model/process_values.h"
 #include "model/regions.h"
 #include "model/slot_list.h"
+#include "probe/program_kinds.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -220,6 +221,8 @@ int processes_begin(struct processes *processes, const struct record_process *re
 	image->comm = comm;
 	/* A forked child runs its parent's file until its exec, which makes another image. */
 	image->exe = !exe && image->inherits ? parent->image.exe : exe;
+	if (image->inherits)
+		image->kinds |= parent->image.kinds;
 
 	prev = find(processes, record->prev_slot);
 	/* An image is replaced once, by one that began later: the chain has no loops. */
@@ -264,7 +267,11 @@ int processes_map(struct processes *processes, const struct record_mapping *reco
 	struct process *process;
 	int r = find_or_add(processes, record->slot, &process);
 
-	return r < 0 ? r : mappings_add(process->mappings, record, object);
+	if (r < 0)
+		return r;
+	if (record->kind && record->kind < PROGRAM_KINDS)
+		process->image.kinds |= UINT32_C(1) << record->kind;
+	return mappings_add(process->mappings, record, object);
 }
 
 int processes_unmap(struct processes *processes, const struct record_unmapping *record)

@@ -163,6 +163,7 @@ static int read_all(struct elf_file *elf, const struct object_wants *wants,
 	}
 	if (wants->unwinding)
 		cfi_facts_read(elf, &facts->unwind);
+	facts->kind = program_kind_read(elf);
 	facts->is_elf = true;
 	r = elf_needs_read(elf, &facts->needs);
 	/* What nobody loads libraries for has few symbols to look through. */
@@ -177,17 +178,13 @@ int object_facts_read(int fd, const struct object_wants *wants, struct object_fa
 	struct object_facts facts = { 0 };
 	int r = elf_file_new(fd, &elf);
 
-	if (r == -EOPNOTSUPP)
-		facts.is_32bit = elf_file_is_32bit(fd);
 	if (r == 0)
 		r = read_all(elf, wants, &facts);
 	/* Not ELF, another machine's, damaged: the loader would not run it, nothing to probe. */
-	if (r < 0) {
-		const bool is_32bit = facts.is_32bit;
-
+	if (r < 0)
 		object_facts_done(&facts);
-		facts.is_32bit = is_32bit;
-	}
+	if (r == -EOPNOTSUPP && elf_file_is_32bit(fd))
+		facts.kind = PROGRAM_32BIT;
 	if (r != -ENOMEM)
 		*ret_facts = facts;
 	return r == -ENOMEM ? r : 0;

@@ -11,6 +11,7 @@
 #include "elf/cfi/cfi_cache.h"
 #include "elf/elf_needs.h"
 #include "probe/plan.h"
+#include "probe/program_kinds.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,10 +74,10 @@ struct object_wants {
 };
 
 struct object_facts {
-	bool is_elf;	      /* of this machine, and sound: else there is nothing to know */
-	bool is_32bit;	      /* it is ELF, but for 32 bits */
-	struct plan *plan;    /* of allocators; NULL: was not wanted */
-	struct plan *samples; /* the same */
+	bool is_elf;		/* of this machine, and sound: else there is nothing to know */
+	enum program_kind kind; /* of 32 bits it may be without being is_elf */
+	struct plan *plan;	/* of allocators; NULL: was not wanted */
+	struct plan *samples;	/* the same */
 	struct stack_start start;
 	struct checkpoints checkpoints;
 	uint64_t loader_stop; /* file offset; 0: it is no dynamic linker, or that was not wanted */

@@ -192,7 +192,7 @@ static const struct layout needs_layout = LAYOUT(elf_needs, needs_fields);
 
 static const struct field facts_fields[] = {
 	F(object_facts, is_elf, FIELD_BOOL),
-	F(object_facts, is_32bit, FIELD_BOOL),
+	F_MAX(object_facts, kind, FIELD_U32, PROGRAM_KINDS - 1),
 	F_POINTER(object_facts, plan, &plan_layout),
 	F_POINTER(object_facts, samples, &plan_layout),
 	F_STRUCT(object_facts, start, &start_layout),

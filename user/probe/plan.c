@@ -533,8 +533,6 @@ int plan_new(struct elf_file *file, const char *path, const struct plan_emulatio
 	plan = calloc(1, sizeof(*plan));
 	if (!plan)
 		return -ENOMEM;
-	plan->has_symbols = elf_file_has_symbols(p.file);
-	plan->is_static_executable = elf_file_is_static_executable(p.file);
 	plan->loads_others = elf_file_loads_others(p.file);
 	plan->n_probes = p.probes.len;
 	plan->probes = TAKE_PTR(p.probes.data);

@@ -67,8 +67,6 @@ struct plan {
 	struct plan_skipped *skipped;
 	size_t n_marks;
 	struct plan_mark *marks;
-	bool has_symbols; /* some symbol table was there to look into */
-	bool is_static_executable;
 	bool loads_others; /* elf_file_loads_others() */
 };
 

@@ -177,8 +177,6 @@ static bool mark_is_sound(const void *value, const void *context)
 static const struct layout mark_layout = LAYOUT_CHECKED(plan_mark, mark_fields, mark_is_sound);
 
 static const struct field plan_fields[] = {
-	F(plan, has_symbols, FIELD_BOOL),
-	F(plan, is_static_executable, FIELD_BOOL),
 	F(plan, loads_others, FIELD_BOOL),
 	F_LIST(plan, probes, n_probes, MAX_ENTRIES, &probe_layout),
 	F_LIST(plan, skipped, n_skipped, MAX_ENTRIES, &skipped_layout),

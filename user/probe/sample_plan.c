@@ -138,8 +138,6 @@ int sample_plan_new(struct elf_file *file, bool is_stand_in, struct plan **ret_p
 		vec_done(&skipped);
 		return r ? r : -ENOMEM;
 	}
-	plan->has_symbols = elf_file_has_symbols(file);
-	plan->is_static_executable = elf_file_is_static_executable(file);
 	plan->loads_others = elf_file_loads_others(file);
 	plan->n_probes = probes.len;
 	plan->probes = probes.data;

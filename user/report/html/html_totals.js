@@ -250,6 +250,9 @@
 	function addProcess(into, process) {
 		const alloc = process.alloc, error = process.peak_error_bytes;
 		into.append(el("p", { class: "dim" }, (process.exe || "") + " \u2013 " + endText(process.end, process.death)));
+		(process.notes || []).forEach(function (note) {
+			into.append(el("p", { class: "note" }, note.text));
+		});
 		if (data.coverage.depths && data.coverage.depths.length > 0)
 			into.append(el("p", { class: "dim" }, DEPTHS[process.depth] + " counted" + (goesOn(process) ?
 				", until another depth began: what lived then may have been freed since" : "")));

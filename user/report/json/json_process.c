@@ -6,6 +6,7 @@
 #include "report/json/json_stacks.h"
 #include "report/leak/leak_result.h"
 #include "report/text/error_words.h"
+#include "report/text/program_words.h"
 #include "report/view/view_collect.h"
 
 #include <inttypes.h>
@@ -106,6 +107,29 @@ static struct json_object *mmap_json(struct json_out *out, const struct region_t
 	return json;
 }
 
+/* Only where there are any. */
+static void add_notes(struct json_out *out, struct json_object *json, const struct view *view,
+		      const struct model_process *image)
+{
+	struct json_object *array = NULL, *note;
+
+	for (enum program_kind kind = PROGRAM_PLAIN + 1; kind < PROGRAM_KINDS; kind++) {
+		_cleanup_strbuf_ struct strbuf words = { 0 };
+
+		if (program_is(image, kind))
+			program_words_of_run(kind, image, view, &words);
+		if (words.len == 0)
+			continue;
+		if (!array)
+			array = json_object_new_array();
+		note = json_out_push_new(out, array);
+		json_out_string(out, note, "program", program_kind_facts(kind)->name);
+		json_out_string(out, note, "text", strbuf_str(&words));
+	}
+	if (array)
+		json_out_add(out, json, "notes", array);
+}
+
 void json_process_head(struct json_out *out, const struct view *view,
 		       const struct view_process *process)
 {
@@ -120,6 +144,7 @@ void json_process_head(struct json_out *out, const struct view *view,
 	/* Of a run with --max-overhead. */
 	if (depths_overhead(model_depths(view_model(view))))
 		json_out_string(out, json, "depth", json_depth_name(image->depth));
+	add_notes(out, json, view, image);
 	if (image->ended)
 		json_out_add(out, json, "end", end_json(out, image));
 	else

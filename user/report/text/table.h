@@ -39,6 +39,8 @@ int table_groups(struct table *t);
 void table_resident(struct table *t, const struct view_process *process);
 /* "RSS 1.2 MiB: heap 60%, files 40%": uses of 2 % and more. */
 void table_resident_words(const struct view_process *process, struct strbuf *line);
+/* Which processes run code of which less is seen, and what helps. */
+void table_programs(struct table *t);
 void table_coverage(struct table *t);
 /* Both nothing but with --max-overhead: how closely an image was looked at, and what that cost. */
 void table_process_depth(struct table *t, const struct view_process *process);

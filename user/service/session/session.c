@@ -6,6 +6,7 @@
 #include "config/words.h"
 #include "model/series.h"
 #include "sandbox/worker.h"
+#include "service/session/session_advice.h"
 #include "service/session/session_state.h"
 #include "service/session/tracing.h"
 #include "target/file_helper.h"
@@ -448,68 +449,6 @@ int session_step(struct session *session, int timeout_ms)
 	return has_ended(session) && (!session->relay || terminal_relay_drain(session->relay));
 }
 
-static void log_nothing_matched(const struct options *o)
-{
-	if (!o->names && !o->uid && !o->cgroup)
-		return; /* a command that was killed before its exec: there was no rule to meet */
-	log_warning("no process matched%s%s%s%s%s: nothing was traced", o->names ? " --comm" : "",
-		    o->uid ? " --uid " : "", o->uid ? o->uid : "", o->cgroup ? " --cgroup " : "",
-		    o->cgroup ? o->cgroup : "");
-}
-
-/* What was looked for and not found, and how it can be named. */
-static void log_missing_allocators(const struct session *s)
-{
-	const char *opaque = live_opaque_executable(s->live), *name;
-	_cleanup_strbuf_ struct strbuf missing = {};
-	const char *line, *end;
-
-	if (!live_any_traced(s->live)) {
-		log_nothing_matched(s->options);
-		return;
-	}
-	if (!tracing_needs_probes(s->options))
-		return;
-	for (size_t i = 0; (name = live_missing_checkpoint(s->live, &i));)
-		log_warning("--leak-check-at %s: nothing that was mapped has a function of that "
-			    "name in its symbol table",
-			    name);
-	if (live_missing_allocators(s->live, &missing) == 0)
-		for (line = strbuf_str(&missing); (end = strchr(line, '\n')); line = end + 1)
-			log_warning("%.*s", (int)(end - line), line);
-	if (live_has_allocator(s->live))
-		return;
-	if (s->options->sample_bytes && !s->options->max_overhead) {
-		log_warning("no otel_memory probes in anything that %s mapped: nothing was "
-			    "counted; without --sample all calls of its allocator are",
-			    s->options->command ? s->options->command[0] : "the targets");
-		return;
-	}
-	log_warning("no allocator found in anything that %s mapped: no malloc, calloc, "
-		    "realloc, free or operator new among the symbols of its files",
-		    s->options->command ? s->options->command[0] : "the targets");
-	if (!opaque)
-		return;
-	name = strrchr(opaque, '/') ? strrchr(opaque, '/') + 1 : opaque;
-	log_warning("%s is linked statically and has no symbols: where its allocator is, "
-		    "--allocator 'object=%s;malloc=0xADDRESS;free=0xADDRESS' says",
-		    opaque, name);
-}
-
-/* Of a period that the user chose; that of --max-overhead is ours. */
-static void log_unseen_faults(const struct session *s)
-{
-	for (size_t i = 0;
-	     i < event_counts_count(model_events(s->model)) && !s->options->max_overhead; i++) {
-		const struct model_event *event = event_counts_get(model_events(s->model), i);
-
-		if (event->asked.page_bytes && event->asked.period > 1 && event->n_counts == 0)
-			log_warning("--page-faults=%" PRIu32 ": no page fault was sampled, as too "
-				    "few came; without a number the interval follows what comes",
-				    event->asked.period);
-	}
-}
-
 int session_finish(struct session *session)
 {
 	int r;
@@ -519,10 +458,10 @@ int session_finish(struct session *session)
 	r = check_exec(session);
 	if (r)
 		return r;
-	log_missing_allocators(session);
+	session_say_missing(session);
 	r = session_report(session, true);
 	if (r == 0)
-		log_unseen_faults(session);
+		session_say_unseen(session);
 	return r;
 }
 

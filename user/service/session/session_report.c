@@ -107,8 +107,7 @@ int session_cut(struct session *s)
 	return r < 0 ? r : session_drain(s);
 }
 
-/* NULL: none is known. */
-static const struct model_process *find_running(const struct session *s, pid_t pid)
+const struct model_process *session_find_running(const struct session *s, pid_t pid)
 {
 	for (size_t i = model_n_processes(s->model); i > 0; i--) {
 		const struct model_process *image = model_process(s->model, i - 1);
@@ -122,7 +121,7 @@ static const struct model_process *find_running(const struct session *s, pid_t p
 int session_find_image(struct session *s, pid_t pid, uint32_t *ret_image)
 {
 	int r = session_drain(s);
-	const struct model_process *image = r < 0 ? NULL : find_running(s, pid);
+	const struct model_process *image = r < 0 ? NULL : session_find_running(s, pid);
 
 	if (image)
 		*ret_image = image->slot;

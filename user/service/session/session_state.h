@@ -75,6 +75,9 @@ bool session_reads_resident(const struct options *options);
 /* A cut and all outputs of it, after a leak check if one was asked for. 0 or negative errno. */
 int session_report(struct session *s, bool final);
 
+/* The latest image of a process that runs; NULL: none is known. */
+const struct model_process *session_find_running(const struct session *s, pid_t pid);
+
 /* A cut for the recording, which can be read up to it from then on. 0 or negative errno. */
 int session_checkpoint(struct session *s);
 

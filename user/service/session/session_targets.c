@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "config/units.h"
 #include "service/sample_library.h"
+#include "service/session/session_advice.h"
 #include "service/session/session_state.h"
 #include "service/session/tracing.h"
 #include "target/loader_search.h"
@@ -197,21 +198,13 @@ int session_trace_pid(struct session *s, pid_t pid)
 			  strerror(-info.exe_error));
 		return info.exe_error;
 	}
-	if (info.kernel_thread || (!info.is_64bit && !info.exe_error)) {
-		log_error("process %d (%s) is %s: only 64-bit programs can be traced", (int)pid,
-			  info.comm, info.kernel_thread ? "a kernel thread" : "a 32-bit program");
-		return -EOPNOTSUPP;
-	}
+	if (info.kernel_thread || (!info.is_64bit && !info.exe_error))
+		return session_refuse_kind(&info);
 	r = live_add_process(s->live, pid, true, session_take_record, s);
 	if (r == -ENOENT && s->options->sample_bytes)
 		r = say_no_samples(s, &info);
 	else if (r == -ENOENT)
-		log_error(
-			"process %d (%s): no allocator found: none of its files has symbols named "
-			"malloc, calloc, realloc, free or operator new (a static binary without "
-			"symbols has none); give names or addresses with --allocator, or use "
-			"--page-faults=10 to see where its memory grows",
-			(int)pid, info.comm);
+		session_say_no_allocator(s, &info);
 	else if (r == -EREMOTEIO)
 		log_error("process %d (%s): no allocator found in what could be read: its list of "
 			  "files or one of the files was not read, as a helper process was killed, "
@@ -231,6 +224,8 @@ int session_trace_pid(struct session *s, pid_t pid)
 		log_warning("process %d is under a debugger (pid %d), which stays: memtraced does "
 			    "not need to stop it",
 			    (int)pid, (int)info.tracer);
+	if (r == 0 && !s->is_served)
+		session_say_programs(s, pid);
 	return r == 0 ? begin_process(s, pid, info.comm) : r;
 }
 

@@ -263,7 +263,4 @@ bool live_has_allocator(const struct live *live);
  */
 int live_missing_allocators(const struct live *live, struct strbuf *ret_text);
 
-/* The path of a static executable without symbols that was mapped, or NULL. */
-const char *live_opaque_executable(const struct live *live);
-
 #endif

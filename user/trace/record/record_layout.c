@@ -125,6 +125,7 @@ static const struct field mapping_fields[] = {
 	F_BYTES(record_mapping, build_id),
 	F_MAX(record_mapping, build_id_len, FIELD_U8, RECORD_BUILD_ID_MAX),
 	F(record_mapping, executable, FIELD_BOOL),
+	F(record_mapping, kind, FIELD_U32),
 	F_END,
 };
 static const struct field unmapping_fields[] = {

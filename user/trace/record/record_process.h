@@ -158,6 +158,7 @@ struct record_mapping {
 	uint8_t build_id[RECORD_BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0: none known */
 	bool executable;
+	uint32_t kind; /* enum program_kind (probe/program_kinds.h) of its file, or a later one */
 };
 
 struct record_unmapping {

@@ -31,6 +31,7 @@ int live_emit_mapping(struct live *live, const struct live_process *process,
 
 	if (object) {
 		snprintf(local, sizeof(local), "/proc/self/fd/%d", object_fd(object));
+		record.mapping.kind = object_kind(object);
 		record.mapping.build_id_len = object_build_id(object, record.mapping.build_id);
 	}
 	return live_emit(live, &record);

@@ -315,8 +315,8 @@ static int object_plan(struct objects *objects, struct object *object)
 	}
 	if (r)
 		return r;
-	object->is_32bit = facts.is_32bit;
-	if (facts.is_32bit)
+	object->kind = facts.kind;
+	if (facts.kind == PROGRAM_32BIT)
 		return vec_push(&object->unprobed, only_64bit);
 	if (!facts.is_elf)
 		return 0;

@@ -81,18 +81,16 @@ bool object_is_near_allocator(const struct object *object, uint64_t file_offset)
 	return false;
 }
 
-bool object_is_opaque(const struct object *object)
+enum program_kind object_kind(const struct object *object)
 {
-	const struct plan *plan = any_plan(object);
-
-	return plan && plan->is_static_executable && !plan->has_symbols;
+	return object->kind;
 }
 
 bool object_is_alone(const struct object *object)
 {
 	const struct plan *plan = any_plan(object);
 
-	return object->is_32bit || (plan && !plan->loads_others);
+	return object->kind == PROGRAM_32BIT || (plan && !plan->loads_others);
 }
 
 bool object_is_loader(const struct object *object)

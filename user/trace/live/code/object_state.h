@@ -47,7 +47,7 @@ struct object {
 	uint32_t unwind;   /* in opts.tables; 0: in none */
 	bool no_unwinding; /* it has no rows, or there was no room */
 	bool refused;	   /* the kernel does not let it be probed for all processes */
-	bool is_32bit;
+	enum program_kind kind;
 	bool marked;	    /* its plan's marks are probed */
 	bool is_used;	    /* by a process, as of objects_close_unused() */
 	uint64_t unused_ns; /* since when it is not; 0: it is */

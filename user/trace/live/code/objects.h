@@ -8,6 +8,7 @@
 #define MEMTRACED_TRACE_LIVE_OBJECTS_H
 
 #include "base/cleanup.h"
+#include "probe/program_kinds.h"
 #include "target/proc_maps.h"
 #include "trace/bpf/programs.h"
 #include "trace/record/record.h"
@@ -118,8 +119,7 @@ bool object_is_probed(const struct object *object);
 bool objects_have_checkpoint(const struct objects *objects, uint16_t function);
 /* Is it in an allocator's code, or so near that it may be a function inside of one? */
 bool object_is_near_allocator(const struct object *object, uint64_t file_offset);
-/* A static executable without symbol tables: an allocator may be in it, nobody can say where. */
-bool object_is_opaque(const struct object *object);
+enum program_kind object_kind(const struct object *object);
 /* Has it no others loaded that may hold an allocator: a static executable, or not for 64 bits. */
 bool object_is_alone(const struct object *object);
 /* Is it a dynamic linker whose stop is known? (objects_opts.loader) */

@@ -51,14 +51,6 @@ int live_missing_allocators(const struct live *live, struct strbuf *ret_text)
 	return r;
 }
 
-const char *live_opaque_executable(const struct live *live)
-{
-	for (size_t i = 0; i < objects_count(live->objects); i++)
-		if (object_is_opaque(objects_at(live->objects, i)))
-			return object_path(objects_at(live->objects, i));
-	return NULL;
-}
-
 /* An executable and its dynamic linker, which has not loaded what the allocator may be in. */
 static bool is_starting(const struct live_process *process)
 {

@@ -151,6 +151,24 @@ def what_is_killed_while_it_is_being_loaded_had_no_allocator_yet():
     assert not unseen(report), report["coverage"]
 
 
+@test(need_root, each=["--existing", "--cpu"])
+def a_run_that_saw_nothing_says_what_to_try(other):
+    """A process that waits: all was seen, and that was nothing."""
+    options = [] if other == "--existing" else ["--off-cpu", "--top=1"]
+    with started(["sh", "-c", "read x; read y"]) as shell, scratch() as folder:
+        eventually(lambda: process_state(shell.pid)[0] == "S", "a wait")
+        said = {}
+        for form in ("table", "folded"):
+            done = run_memtraced("-p", str(shell.pid), "-d", "0.2", *options, "-o",
+                                 f"{form}:{folder}/{form}")
+            assert done.returncode == 0, done.stderr
+            said[form] = done.stderr
+        with open(f"{folder}/table", encoding="utf-8") as file:
+            table = " ".join(file.read().split())
+    assert f"{other} " in table and "totals are exact" not in table, table
+    assert f"{other} " in said["folded"] and f"{other} " not in said["table"], said
+
+
 @test(need_root)
 def that_nothing_matched_is_no_missing_allocator():
     done = run_memtraced("--comm=nosuch-name", "-d", "0.2")

@@ -118,7 +118,7 @@ static void processes_without_a_site_that_matches_are_left_out(void **state)
 	assert_int_equal(where_parse("pid = 43", &where, &error), 0);
 	opts.where = where;
 	table = fixture_report(&f, "table", &opts);
-	assert_non_null(strstr(table, "… 1 process left out: no site matches --where"));
+	assert_non_null(strstr(table, "… 1 process left out: no site matches --where; '"));
 	assert_null(strstr(table, "(pid 42)"));
 	json = fixture_report(&f, "json", &opts);
 	assert_non_null(strstr(json, "\"processes\":[]"));

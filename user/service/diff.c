@@ -61,7 +61,8 @@ static int check_run(const struct run *run, const char *path)
 {
 	if (!has_allocations(run->model) || has_totals(run->model))
 		return 0;
-	log_error("%s holds no counts of any process: there is nothing to compare", path);
+	log_error("%s: no process was counted; 'memtraced report %s' shows what the run has seen",
+		  path, path);
 	return -ENODATA;
 }
 

@@ -6,6 +6,7 @@
 #include "config/options.h"
 #include "model/model.h"
 #include "report/view/symbols.h"
+#include "service/output/hints.h"
 #include "service/output/outputs.h"
 #include "service/report_confine.h"
 #include "trace/record/recording.h"
@@ -88,5 +89,9 @@ int replay_report(const struct options *options)
 		return r;
 	replay = (struct replay){ model, outputs };
 	r = recorded_run_read(file, options->report_file, apply_record, &replay, &damaged);
-	return r ? r : outputs_write(outputs, true);
+	if (r == 0)
+		r = outputs_write(outputs, true);
+	if (r == 0)
+		hints_log(options, model);
+	return r;
 }

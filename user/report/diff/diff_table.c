@@ -402,6 +402,9 @@ int diff_table_write(const struct diff *diff, FILE *file)
 	for (size_t i = 0; i < diff->programs.len; i++)
 		program_part(&t, diff, &diff->programs.data[i]);
 	diff_table_jobs(&t, diff);
+	if (diff->programs.len + diff->jobs.n_histograms + diff->jobs.n_events == 0)
+		strbuf_adds(&t.out, "\nno process of either run allocated anything; 'memtraced "
+				    "report' of each shows what it has seen\n");
 	if (diff->opts.group_by != GROUP_BY_SITE && diff_has_allocations(diff))
 		r = groups_part(&t, diff);
 	if (r == 0)

@@ -3,6 +3,7 @@
 
 #include "model/series.h"
 #include "report/json/json_process.h"
+#include "report/text/next_words.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -180,6 +181,8 @@ void json_coverage(struct json_out *out, const struct view *view)
 	/* Only where there are any. */
 	if (left_out)
 		json_out_u64(out, json, "timelines_left_out", left_out);
+	if (next_words(view_model(view)))
+		json_out_string(out, json, "hint", next_words(view_model(view)));
 	json_out_add(out, json, "unprobed", unprobed_json(out, view_model(view)));
 	json_out_put(out, json);
 }

@@ -313,6 +313,9 @@ static void notes(struct writer *w, const struct model_process *image)
 		       "and count as roots");
 	note_noted(w, &result->noted_apart, "whose own data may hold their addresses");
 	note_noted(w, &result->noted_inside, "which hands them out with addresses of others");
+	if (totals && totals->allocs == 0 && !result->older_blocks)
+		say(w, "note: no allocation was counted, so that none can be lost; with -p "
+		       "--existing counts what the process holds already");
 	if (totals && totals->lost > 0)
 		note_count(w, totals->lost, " events were lost: sums are not exact");
 	if (totals && totals->missed_frees > 0)

@@ -13,6 +13,7 @@
 #include "report/profile_part.h"
 #include "report/samples.h"
 #include "report/text/coverage_words.h"
+#include "report/text/next_words.h"
 #include "report/writers.h"
 
 #include <errno.h>
@@ -238,7 +239,8 @@ static int put_comments(struct profile *profile)
 
 	if (run)
 		put_comment(profile, run->tool);
-	put_comment(profile, totals[coverage_state(view)]);
+	put_comment(profile, next_words(view_model(view)) ? next_words(view_model(view)) :
+							    totals[coverage_state(view)]);
 	if (view_opts(view)->budget) {
 		coverage_budget_words(view_opts(view)->budget, &text);
 		put_comment(profile, strbuf_str(&text));

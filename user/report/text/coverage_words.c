@@ -5,19 +5,12 @@
 #include "base/strbuf.h"
 #include "config/units.h"
 #include "report/report_opts.h"
+#include "report/text/next_words.h"
 #include "report/view/view_coverage.h"
 #include "report/view/view_estimate.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-bool coverage_counted_nothing(const struct record_coverage *coverage)
-{
-	for (size_t i = 0; i < coverage->n_losses; i++)
-		if (strcmp(coverage->losses[i].cause, RECORD_CAUSE_FLOOR) == 0)
-			return true;
-	return false;
-}
 
 void coverage_causes(struct strbuf *line, const struct record_loss *causes, size_t n)
 {
@@ -60,7 +53,9 @@ static void totals_words(const struct view *view, struct strbuf *line)
 {
 	const struct model *model = view_model(view);
 
-	if (view_has_only_samples(view))
+	if (next_words(model))
+		strbuf_adds(line, "none lost");
+	else if (view_has_only_samples(view))
 		strbuf_adds(line, "none lost: totals are ESTIMATES");
 	else if (view_is_exact(view))
 		strbuf_adds(line, has_sampled_events(view) ?
@@ -94,7 +89,7 @@ void coverage_words(const struct view *view, struct strbuf *line)
 		strbuf_adds(line, "NOT EXACT: no state of the counts was read");
 		return;
 	}
-	if (coverage_counted_nothing(coverage)) {
+	if (record_counted_nothing(coverage)) {
 		strbuf_adds(line, "NOTHING WAS COUNTED: with --floor the probes run empty "
 				  "programs, to show what probes alone cost");
 		return;
@@ -115,6 +110,8 @@ void coverage_words(const struct view *view, struct strbuf *line)
 			strbuf_addf(line, "; of stacks or names LOST: %" PRIu64, lost);
 	}
 	coverage_causes(line, coverage->losses, coverage->n_losses);
+	if (next_words(view_model(view)))
+		strbuf_addf(line, "; %s", next_words(view_model(view)));
 	if (!view_lost_nothing(view))
 		strbuf_adds(line, "; ≥ marks lower bounds, ~ what can be off either way");
 }

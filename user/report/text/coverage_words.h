@@ -9,9 +9,6 @@
 #include "base/strbuf.h"
 #include "report/view/view.h"
 
-/* It is a run of empty programs (--floor). */
-bool coverage_counted_nothing(const struct record_coverage *coverage);
-
 /* " (CAUSE N, ...)"; nothing where there are none. */
 void coverage_causes(struct strbuf *out, const struct record_loss *causes, size_t n);
 /* A line of its own: how much was seen, what was lost and by what causes. */

@@ -431,13 +431,21 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 		t->out.error = strbuf_error(&line);
 }
 
-static void processes_left_out(struct table *t)
+/* `all`: there are no others. */
+static void processes_left_out(struct table *t, bool all)
 {
 	size_t n = view_n_processes_left_out(t->view);
+	_cleanup_strbuf_ struct strbuf line = { 0 };
 
-	if (n > 0)
-		strbuf_addf(&t->out, "… %zu process%s left out: no site matches --where\n", n,
-			    n == 1 ? "" : "es");
+	if (n == 0)
+		return;
+	strbuf_addf(&line, "… %zu process%s left out: no site matches --where", n,
+		    n == 1 ? "" : "es");
+	if (all)
+		strbuf_adds(&line, "; 'memtraced --help where' says how it is written");
+	table_wrap(t, 2, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
 }
 
 static int all_processes(struct table *t, struct view_process **processes, size_t n, size_t n_idle)
@@ -457,7 +465,7 @@ static int all_processes(struct table *t, struct view_process **processes, size_
 	if (n_idle > 0)
 		strbuf_addf(&t->out, "… %zu more process%s that allocated nothing\n", n_idle,
 			    n_idle == 1 ? "" : "es");
-	processes_left_out(t);
+	processes_left_out(t, n + n_idle == 0);
 	r = ended_processes(t);
 	if (n_of_processes(processes, n) > 1)
 		grand_totals(t, processes, n);

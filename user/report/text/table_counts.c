@@ -6,6 +6,7 @@
  */
 #include "base/saturate.h"
 #include "config/units.h"
+#include "report/text/next_words.h"
 #include "report/text/table.h"
 #include "report/text/table_out.h"
 #include "report/view/event_groups.h"
@@ -146,6 +147,8 @@ static void group_head(struct table *t, const struct record_histogram *asked,
 	strbuf_addf(&line, ": %s counted",
 		    group ? table_count(group->count, view_lost_nothing(t->view), number) :
 			    "nothing");
+	if (!group)
+		strbuf_addf(&line, "; %s", next_words_event(NULL));
 	table_bold(t, true);
 	table_wrap(t, 4, strbuf_str(&line));
 	table_bold(t, false);
@@ -264,6 +267,8 @@ static void event_head(struct table *t, const struct view_event *event)
 	if (event->asked->page_bytes)
 		strbuf_adds(&line, " if all pages are small,");
 	strbuf_addf(&line, " on %zu stack%s", event->n_stacks, table_plural(event->n_stacks));
+	if (event->count == 0)
+		strbuf_addf(&line, "; %s", next_words_event(event->asked));
 	table_bold(t, true);
 	table_wrap(t, 4, strbuf_str(&line));
 	table_bold(t, false);

@@ -136,7 +136,7 @@ void table_coverage(struct table *t)
 	table_wrap(t, 10, strbuf_str(&line));
 	if (!view_lost_nothing(t->view))
 		table_warn(t, false);
-	if (!coverage_counted_nothing(coverage) && has_stacks(t->view, coverage))
+	if (!record_counted_nothing(coverage) && has_stacks(t->view, coverage))
 		stacks(t, coverage);
 	stack_check(t);
 	budget(t);

@@ -51,9 +51,10 @@ static void log_nothing_matched(const struct options *o)
 {
 	if (!o->names && !o->uid && !o->cgroup)
 		return; /* a command that was killed before its exec: there was no rule to meet */
-	log_warning("no process matched%s%s%s%s%s: nothing was traced", o->names ? " --comm" : "",
-		    o->uid ? " --uid " : "", o->uid ? o->uid : "", o->cgroup ? " --cgroup " : "",
-		    o->cgroup ? o->cgroup : "");
+	log_warning("no process matched%s%s%s%s%s: nothing was traced; 'ps -eo "
+		    "pid,user,comm,cgroup' shows what there is",
+		    o->names ? " --comm" : "", o->uid ? " --uid " : "", o->uid ? o->uid : "",
+		    o->cgroup ? " --cgroup " : "", o->cgroup ? o->cgroup : "");
 }
 
 static void log_program(const struct session *s, const struct model_process *image,
@@ -139,4 +140,6 @@ void session_say_unseen(const struct session *s)
 				    "few came; without a number the interval follows what comes",
 				    event->asked.period);
 	}
+	if (live_any_traced(s->live) && !s->is_served)
+		hints_log(s->options, s->model);
 }

@@ -162,6 +162,9 @@ struct record_coverage {
 	const struct record_loss *cuts; /* of the truncated ones, by cause */
 };
 
+/* It is a run of empty programs: RECORD_CAUSE_FLOOR. */
+bool record_counted_nothing(const struct record_coverage *coverage);
+
 struct record_stack_check {
 	size_t n_results;
 	const struct record_loss *results; /* "identical", "different", ...; those with count > 0 */

@@ -27,3 +27,11 @@ bool record_loss_spares_totals(const char *cause)
 			return true;
 	return false;
 }
+
+bool record_counted_nothing(const struct record_coverage *coverage)
+{
+	for (size_t i = 0; i < coverage->n_losses; i++)
+		if (strcmp(coverage->losses[i].cause, RECORD_CAUSE_FLOOR) == 0)
+			return true;
+	return false;
+}

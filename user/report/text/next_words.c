@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/text/next_words.h"
+
+const char *next_words_event(const struct record_event *event)
+{
+	if (event && event->page_bytes && event->period > 1)
+		return "no page fault was sampled: --page-faults=1 counts each";
+	if (event && event->page_bytes)
+		return "no page fault was seen, so no new memory was touched: --existing counts "
+		       "what a running process holds";
+	if (event && event->period_ns)
+		return "no sample was taken, so no CPU time was used: --off-cpu shows what is "
+		       "waited for";
+	if (event && event->timed)
+		return "no wait was seen: --cpu shows what runs";
+	return "it did not happen in what was traced: trace longer, or the whole host (-a)";
+}
+
+static bool saw_nothing(const struct model *model)
+{
+	const struct record_coverage *coverage = coverage_at_cut(model_coverage(model));
+
+	if (!coverage || coverage->events > 0 || record_counted_nothing(coverage))
+		return false;
+	for (size_t i = 0; i < model_n_processes(model); i++)
+		if (model_process(model, i)->regions ||
+		    model_process(model, i)->totals.before_blocks)
+			return false;
+	return true;
+}
+
+const char *next_words(const struct model *model)
+{
+	const struct record_run *run = model_run(model);
+	const struct event_counts *events = model_events(model);
+
+	if (!run || !saw_nothing(model))
+		return NULL;
+	if (!run->no_allocations && run->sampled)
+		return "no sample was seen: a smaller --sample=SIZE gives more, without --sample "
+		       "each call is counted";
+	if (!run->no_allocations && run->no_heap)
+		return "no mapping was made: --alloc counts calls of the allocator";
+	if (!run->no_allocations)
+		return "no call of an allocator was seen: --existing counts what a running process "
+		       "holds, --page-faults=10 shows where its memory grows";
+	return next_words_event(event_counts_count(events) ? &event_counts_get(events, 0)->asked :
+							     NULL);
+}

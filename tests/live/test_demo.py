@@ -7,6 +7,7 @@ import pty
 import re
 import signal
 
+from documents import all_blocks, first_difference
 from lib import (LONG, Place, ROOT, Skip, memtraced, need_root, need_speed, run, scratch, started,
                  test)
 
@@ -54,6 +55,13 @@ def line_of_leak():
     return found
 
 
+def check_readme(said):
+    (shown,) = [block.lines for block in all_blocks()
+                if block.kind == "not run" and "test_demo.py" in block.argument]
+    wrong = first_difference(shown, said.splitlines())
+    assert wrong is None, wrong
+
+
 def pid_of_program(said):
     return int(re.search(r"^\+ memtraced -p (\d+) ", said, re.M).group(1))
 
@@ -78,6 +86,9 @@ def it_names_the_leak_its_growth_and_three_commands_that_work():
         lost = said[said.index("definitely lost in loss record"):]
         assert f": visitor_new (visitors.c:{line})\n" in lost, said
         assert has_ended(pid_of_program(said)), said
+
+        if LONG:
+            check_readme(said)
 
         commands = re.findall(r"^  sudo (.*)", said, re.M)
         assert len(commands) == 3, said

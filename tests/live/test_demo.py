@@ -70,13 +70,13 @@ def has_ended(pid):
     return not os.path.exists(f"/proc/{pid}")
 
 
-@test(need_root, need_demo, need_speed, timeout=120)
+@test(need_root, need_demo, need_speed, timeout=200)
 def it_names_the_leak_its_growth_and_three_commands_that_work():
     """In an empty environment, without a terminal and a standard input."""
     with build_with(FASTER % memtraced()) as folder:
         build = Place.build if LONG else folder
         done = run(["env", "-i", "PATH=/usr/bin:/bin", "SUDO_UID=0", "sh", "-c",
-                    f"exec {DEMO} {build} <&-"])
+                    f"exec {DEMO} {build} <&-"], timeout=100)
         assert done.returncode == 0, done.stdout + done.stderr
         said, line = done.stdout, line_of_leak()
         assert said.count("\n") < 100, said

@@ -41,8 +41,8 @@ def of_command(words, *options, **how):
     return report, table, replayed, done.stderr
 
 
-def check_named(words, program, *texts, options=()):
-    report, table, replayed, stderr = of_command(words, *options)
+def check_named(words, program, *texts, options=(), timeout=60):
+    report, table, replayed, stderr = of_command(words, *options, timeout=timeout)
     (found,) = [n[program] for n in notes(report).values() if program in n]
     for text in texts:
         assert text in found, found
@@ -81,7 +81,7 @@ def where_no_report_says_it_stderr_does():
 @test(need_root, need_program("node"), timeout=120)
 def node_is_named_with_the_option_that_names_its_code():
     check_named(["node", "-e", "console.log(new Array(1000).fill({}).length)"], "node",
-                "V8's own heap", "--perf-basic-prof")
+                "V8's own heap", "--perf-basic-prof", timeout=100)
 
 
 @test(need_root, need_sampling, need_program("node"), timeout=120)

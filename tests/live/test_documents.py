@@ -96,6 +96,8 @@ def to_run():
 def run_block(block, folder, pid):
     path = f"{os.path.abspath(Place.build)}:{os.environ['PATH']}"
     env = dict(os.environ, PATH=path, LC_ALL="C.UTF-8")
+    for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # of the make that runs the tests
+        env.pop(name, None)
     for command, shown in block.commands():
         if pid:
             command = re.sub(r"-p \d+", f"-p {pid}", command)

@@ -199,7 +199,7 @@ REFUSED = [
     ("sched:sched_swich:prev_prio", ["sched_swich", "sched_switch"]),
     ("shced:sched_switch:prev_prio", ["shced", "sched"]),
     ("sched:sched_switch:prev_pri", ["prev_pri", "prev_prio"]),
-    ("sched:sched_switch:prev_comm", ["prev_comm", "no number"]),
+    ("sched:sched_switch:prev_comm", ["prev_comm", "not a number"]),
     ("read:__syscall_nr", ["__syscall_nr", "count"]),
 ]
 

@@ -104,6 +104,7 @@ class Failed:
         before = len(self.names)
         (self.names.discard if passed else self.names.add)(test.name)
         if len(self.names) != before:
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
             with open(self.path, "w", encoding="utf-8") as file:
                 file.writelines(name + "\n" for name in sorted(self.names))
 

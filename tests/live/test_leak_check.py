@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from leaks import KINDS, checked, leaker, memcheck, memcheck_variables, read_sums, records
-from lib import (Skip, heap_sites, memtraced, need_long, need_program, need_root, run,
+from lib import (PATIENCE, Skip, heap_sites, memtraced, need_long, need_program, need_root, run,
                  run_memtraced, schema, scratch, send_line, started, target, test, without)
 
 # In make check; in make check-long all of tests/targets/leaks.
@@ -216,13 +216,13 @@ def a_running_process_is_checked_when_asked_and_at_its_end():
 
 def wait_attached(tracer, program):
     """Until the program is held, which comes after the probes."""
-    for _ in range(200):
+    for _ in range(400 * PATIENCE):
         with open(f"/proc/{program.pid}/status", encoding="utf-8") as file:
             if re.search(r"^TracerPid:\t[1-9]", file.read(), re.M):
                 return
         assert tracer.poll() is None, "memtraced has ended"
         time.sleep(0.05)
-    raise AssertionError("not attached in 10 s")
+    raise AssertionError(f"not attached in {20 * PATIENCE} s")
 
 
 def checks_of(text):

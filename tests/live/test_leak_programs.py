@@ -6,13 +6,12 @@ import contextlib
 import glob
 import os
 import shutil
-import threading
 
 from leaks import (OTHER, STALE, WORSE, attribute, checked, memcheck, memcheck_variables,
                    read_sums, records, total)
-from lib import (ROOT, Skip, free_port, need_long, need_program, need_root, run, run_memtraced,
+from lib import (ROOT, Skip, need_long, need_program, need_root, run, run_memtraced,
                  scratch, test)
-from test_programs import Redis, redis_command
+from test_programs import redis_in_use
 
 SOURCE = """#include <iostream>
 #include <map>
@@ -63,17 +62,8 @@ def of_cargo(_folder):
 
 @contextlib.contextmanager
 def of_redis(folder):
-    redis = Redis(free_port())
-
-    def use():
-        redis.wait()
-        redis.load(300, 100)
-        redis.ask("shutdown", "nosave")
-
-    thread = threading.Thread(target=use)
-    thread.start()
-    yield redis_command(redis.port, folder), {}
-    thread.join()
+    with redis_in_use(folder) as command:
+        yield command, {}
 
 
 @contextlib.contextmanager

@@ -5,13 +5,12 @@ import contextlib
 import os
 import re
 import sys
-import threading
 
 import clients
 import lib
-from lib import (free_port, heap_sites, load_report, need_long, need_program, need_root, run,
+from lib import (heap_sites, load_report, need_long, need_program, need_root, run,
                  run_memtraced, scratch, started, target, test, total, with_function)
-from test_programs import Redis, redis_command
+from test_programs import redis_in_use
 
 TYPES = {"alloc_objects": "allocs", "alloc_space": "bytes", "inuse_objects": "live_blocks",
          "inuse_space": "live_bytes"}
@@ -119,17 +118,8 @@ def of_operators(folder):
 @contextlib.contextmanager
 def of_redis(folder):
     need_program("redis-server", "redis-cli")()
-    redis = Redis(free_port())
-
-    def use():
-        redis.wait()
-        redis.load(300, 100)
-        redis.ask("shutdown", "nosave")
-
-    thread = threading.Thread(target=use)
-    thread.start()
-    yield ["--", *redis_command(redis.port, folder)]
-    thread.join()
+    with redis_in_use(folder) as command:
+        yield ["--", *command]
 
 
 RUNTIME = ("libc.", "ld-", "libstdc++", "libgcc_s", "libjemalloc")

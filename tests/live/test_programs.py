@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Real programs, compared to the byte with a preloaded counter."""
 
+import contextlib
 import os
 import signal
+import threading
 import time
 
 from lib import (Skip, attached, counting, eventually, exact, free_port, load_report, memtraced,
@@ -123,6 +125,22 @@ class Redis:
 def redis_command(port, folder):
     return ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir",
             folder, "--appendonly", "no"]
+
+
+@contextlib.contextmanager
+def redis_in_use(folder):
+    """The command of a redis-server for the caller to run: it is used meanwhile, then shut down."""
+    redis = Redis(free_port())
+
+    def use():
+        redis.wait()
+        redis.load(300, 100)
+        redis.ask("shutdown", "nosave")
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    yield redis_command(redis.port, folder)
+    thread.join()
 
 
 @test(need_root, need_program("redis-server", "redis-cli"), timeout=120)

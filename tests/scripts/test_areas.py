@@ -2,25 +2,17 @@
 """tests/live/areas.txt: every source has its live tests, and there are all that it names."""
 
 import glob
-import importlib.machinery
-import importlib.util
 import os
 import unittest
 
+from loading import load
+
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-SCRIPT = os.path.join(TOP, "scripts/changed-areas")
-
-
-def changed_areas():
-    loader = importlib.machinery.SourceFileLoader("changed_areas", SCRIPT)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
 
 
 class Areas(unittest.TestCase):
     def setUp(self):
-        self.script = changed_areas()
+        self.script = load("changed-areas")
         self.areas = self.script.read_areas()
         self.tests = {os.path.basename(path)[len("test_"):-len(".py")]
                       for path in glob.glob(os.path.join(TOP, "tests/live/test_*.py"))}

@@ -2,25 +2,16 @@
 """scripts/check-words: what it reads of each kind of file, and what it refuses there."""
 
 import glob
-import importlib.machinery
-import importlib.util
 import os
 import tempfile
 import unittest
 
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/check-words")
-
-
-def check_words():
-    loader = importlib.machinery.SourceFileLoader("check_words", SCRIPT)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
+from loading import SCRIPTS, load
 
 
 class CheckWords(unittest.TestCase):
     def setUp(self):
-        self.script = check_words()
+        self.script = load("check-words")
 
     def found(self, name, text):
         """(line, words) of all that is refused in a file of this name."""
@@ -57,7 +48,7 @@ class CheckWords(unittest.TestCase):
         self.assertEqual(sorted(found), [(1, "What is left is freed."), (2, "Of what")])
 
     def test_every_place_has_files(self):
-        top = os.path.join(os.path.dirname(SCRIPT), "..")
+        top = os.path.join(SCRIPTS, "..")
         for place in self.script.PLACES:
             self.assertTrue(glob.glob(os.path.join(top, place), recursive=True), place)
 

@@ -12,12 +12,14 @@ static const struct report_format formats[] = {
 	{
 		.name = "table",
 		.description = "for people: what was counted and how much of it is certain",
+		.has_hints = true,
 		.write = table_write,
 		.write_diff = diff_table_write,
 	},
 	{
 		.name = "json",
 		.description = "one object with all that is known; the stable interface",
+		.has_hints = true,
 		.write = json_write,
 		.write_diff = diff_json_write,
 	},
@@ -25,6 +27,7 @@ static const struct report_format formats[] = {
 		.name = "html",
 		.description = "a page to look around in: totals, timeline, flame graph, sites",
 		.at_end_only = true,
+		.has_hints = true,
 		.write = html_write,
 	},
 	{

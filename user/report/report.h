@@ -21,6 +21,7 @@ struct report_format {
 	bool one_quantity;	 /* one number a stack: of the heap, or of report_opts.mappings */
 	bool binary;		 /* nothing for a terminal */
 	bool packed;		 /* compressed in itself, whatever the file's name says */
+	bool has_hints;		 /* says what helps where little or nothing was seen */
 	/* 0, -ENOMEM, or -EIO when the stream took not all. */
 	int (*write)(const struct view *view, FILE *file);
 	/*

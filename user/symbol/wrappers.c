@@ -2,6 +2,7 @@
 #include "symbol/wrappers.h"
 
 #include "base/glob.h"
+
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>

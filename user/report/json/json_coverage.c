@@ -145,6 +145,7 @@ void json_coverage(struct json_out *out, const struct view *view)
 	const struct record_run *run = model_run(view_model(view));
 	bool lacks = run && run->kernel_lacks && *run->kernel_lacks;
 	uint64_t left_out = series_processes_left_out(model_series(view_model(view)));
+	const char *next = next_words(view_model(view));
 	struct json_object *json = json_out_new(out);
 
 	if (!json)
@@ -181,8 +182,8 @@ void json_coverage(struct json_out *out, const struct view *view)
 	/* Only where there are any. */
 	if (left_out)
 		json_out_u64(out, json, "timelines_left_out", left_out);
-	if (next_words(view_model(view)))
-		json_out_string(out, json, "hint", next_words(view_model(view)));
+	if (next)
+		json_out_string(out, json, "hint", next);
 	json_out_add(out, json, "unprobed", unprobed_json(out, view_model(view)));
 	json_out_put(out, json);
 }

@@ -235,12 +235,12 @@ static int put_comments(struct profile *profile)
 	const struct view *view = profile->view;
 	const struct record_run *run = model_run(view_model(view));
 	const struct record_coverage *coverage = view_coverage(view);
+	const char *next = next_words(view_model(view));
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 
 	if (run)
 		put_comment(profile, run->tool);
-	put_comment(profile, next_words(view_model(view)) ? next_words(view_model(view)) :
-							    totals[coverage_state(view)]);
+	put_comment(profile, next ? next : totals[coverage_state(view)]);
 	if (view_opts(view)->budget) {
 		coverage_budget_words(view_opts(view)->budget, &text);
 		put_comment(profile, strbuf_str(&text));

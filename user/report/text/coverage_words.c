@@ -48,12 +48,12 @@ static bool has_sampled_events(const struct view *view)
 	return false;
 }
 
-/* What they are where nothing was lost. */
-static void totals_words(const struct view *view, struct strbuf *line)
+/* What they are where nothing was lost. `next`: next_words(). */
+static void totals_words(const struct view *view, const char *next, struct strbuf *line)
 {
 	const struct model *model = view_model(view);
 
-	if (next_words(model))
+	if (next)
 		strbuf_adds(line, "none lost");
 	else if (view_has_only_samples(view))
 		strbuf_adds(line, "none lost: totals are ESTIMATES");
@@ -83,6 +83,7 @@ static bool totals_suffer(const struct record_coverage *coverage)
 void coverage_words(const struct view *view, struct strbuf *line)
 {
 	const struct record_coverage *coverage = view_coverage(view);
+	const char *next = next_words(view_model(view));
 	uint64_t lost = 0;
 
 	if (!coverage) {
@@ -105,13 +106,13 @@ void coverage_words(const struct view *view, struct strbuf *line)
 	} else if (totals_suffer(coverage)) {
 		strbuf_addf(line, "NOT EXACT: %" PRIu64 " lost", lost);
 	} else {
-		totals_words(view, line);
+		totals_words(view, next, line);
 		if (lost > 0)
 			strbuf_addf(line, "; of stacks or names LOST: %" PRIu64, lost);
 	}
 	coverage_causes(line, coverage->losses, coverage->n_losses);
-	if (next_words(view_model(view)))
-		strbuf_addf(line, "; %s", next_words(view_model(view)));
+	if (next)
+		strbuf_addf(line, "; %s", next);
 	if (!view_lost_nothing(view))
 		strbuf_adds(line, "; ≥ marks lower bounds, ~ what can be off either way");
 }

@@ -3,18 +3,18 @@
 
 #include "base/log.h"
 #include "config/options.h"
+#include "report/report.h"
 #include "report/text/next_words.h"
-
-#include <string.h>
 
 bool hints_are_written(const struct options *options)
 {
-	static const char *const formats[] = { "table", "json", "html" };
-	bool any = options->n_outputs == 0;
+	bool any = options->n_outputs == 0; /* then a table is */
 
-	for (size_t i = 0; i < options->n_outputs; i++)
-		for (size_t j = 0; j < sizeof(formats) / sizeof(formats[0]); j++)
-			any |= strcmp(options->outputs[i].format, formats[j]) == 0;
+	for (size_t i = 0; i < options->n_outputs; i++) {
+		const struct report_format *format = report_format_find(options->outputs[i].format);
+
+		any |= format && format->has_hints;
+	}
 	return any;
 }
 

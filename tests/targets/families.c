@@ -199,9 +199,56 @@ REALLOC_BY(heap_realloc_aligned_at, HEAP, block, size, 64, 16)
 REALLOC_BY(heap_rezalloc_aligned, HEAP, block, size, 64)
 REALLOC_BY(heap_recalloc_aligned, HEAP, block, size, 1, 64)
 REALLOC_BY(new_reallocn, block, 1, size)
+REALLOC_BY(aligned_recalloc, block, 1, size, 64)
+REALLOC_BY(aligned_offset_recalloc, block, size, 1, 64, 16)
 FREE_BY(cfree, block)
 FREE_BY(free_aligned, block, 1)
 FREE_BY(free_size_aligned, block, size, 1)
+
+/* For sizes up to MI_SMALL_SIZE_MAX only; larger ones take the function without _small. */
+#define SMALL_BY(name, plain, ...)                                                                 \
+	static void *by_##name(size_t size)                                                        \
+	{                                                                                          \
+		return size <= MI_SMALL_SIZE_MAX ? mi_##name(__VA_ARGS__) : mi_##plain(size);      \
+	}
+
+SMALL_BY(malloc_small, malloc, size)
+SMALL_BY(zalloc_small, zalloc, size)
+#if MI_MALLOC_VERSION >= 30600
+#define THEAP mi_theap_get_default()
+#define HAS_THEAPS
+ALLOC_BY(umalloc, size, NULL)
+ALLOC_BY(ucalloc, 1, size, NULL)
+ALLOC_BY(umalloc_aligned, size, 64, NULL)
+ALLOC_BY(uzalloc_aligned, size, 64, NULL)
+SMALL_BY(umalloc_small, malloc, size, NULL)
+SMALL_BY(uzalloc_small, malloc, size, NULL)
+SMALL_BY(theap_malloc_small, malloc, THEAP, size)
+SMALL_BY(theap_zalloc_small, malloc, THEAP, size)
+ALLOC_BY(theap_malloc, THEAP, size)
+ALLOC_BY(theap_zalloc, THEAP, size)
+ALLOC_BY(theap_calloc, THEAP, 1, size)
+ALLOC_BY(theap_malloc_aligned, THEAP, size, 64)
+ALLOC_BY(theap_zalloc_aligned, THEAP, size, 64)
+ALLOC_BY(theap_alloc_new, THEAP, size)
+ALLOC_BY(theap_alloc_new_n, THEAP, size, 1)
+ALLOC_BY(theap_alloc_new_nothrow, THEAP, size)
+REALLOC_BY(urealloc, block, size, NULL, NULL)
+REALLOC_BY(theap_realloc, THEAP, block, size)
+REALLOC_BY(theap_rezalloc, THEAP, block, size)
+FREE_BY(ufree, block, NULL)
+
+/* Of blocks that mi_malloc makes in the same way as mi_malloc_small. */
+static void by_free_small(void *block, size_t size)
+{
+	if (size > MI_SMALL_SIZE_MAX)
+		mi_free(block);
+	else if (size & 1)
+		mi_free_small(block);
+	else
+		mi_free_small_nonnull(block);
+}
+#endif
 
 static char letters[MOST + 1];
 
@@ -271,6 +318,26 @@ static alloc_fn *const allocs[] = {
 	by_strdup,
 	by_strndup,
 	by_heap_strdup,
+	by_malloc_small,
+	by_zalloc_small,
+#endif
+#ifdef HAS_THEAPS
+	by_umalloc,
+	by_ucalloc,
+	by_umalloc_aligned,
+	by_uzalloc_aligned,
+	by_umalloc_small,
+	by_uzalloc_small,
+	by_theap_malloc,
+	by_theap_zalloc,
+	by_theap_calloc,
+	by_theap_malloc_aligned,
+	by_theap_zalloc_aligned,
+	by_theap_malloc_small,
+	by_theap_zalloc_small,
+	by_theap_alloc_new,
+	by_theap_alloc_new_n,
+	by_theap_alloc_new_nothrow,
 #endif
 };
 
@@ -302,6 +369,14 @@ static realloc_fn *const reallocs[] = {
 	by_heap_rezalloc_aligned,
 	by_heap_recalloc_aligned,
 	by_new_reallocn,
+	mi__expand,
+	by_aligned_recalloc,
+	by_aligned_offset_recalloc,
+#endif
+#ifdef HAS_THEAPS
+	by_urealloc,
+	by_theap_realloc,
+	by_theap_rezalloc,
 #endif
 };
 
@@ -315,6 +390,9 @@ static free_fn *const frees[] = {
 #endif
 #ifdef MIMALLOC
 	by_cfree,   by_free_aligned, by_free_size_aligned, mi_free_size,
+#endif
+#ifdef HAS_THEAPS
+	by_ufree,   by_free_small,
 #endif
 };
 

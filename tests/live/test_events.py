@@ -112,6 +112,24 @@ def several_events_from_the_start_of_a_command(left_out=None):
     assert report["coverage"]["events"] == sum(event["count"] for event in report["events"])
 
 
+@test(need_root)
+def stacks_are_named_by_what_wrapper_does_not_name():
+    """In the table of all stacks, and as costs of the functions that files of profiles have."""
+    with scratch() as folder:
+        path = os.path.join(folder, "callgrind")
+        done = run_memtraced("-e", "getrandom", "--wrapper=raw", "--wrapper=leaf_*", "--top=0",
+                             "-f", "table", "-o", f"callgrind:{path}", "--", target("paths"), "100")
+        assert done.returncode == 0, done.stderr
+        with open(path, encoding="utf-8") as file:
+            functions = {line.split(" ", 1)[1].strip() for line in file
+                         if line.startswith(("fn=", "cfn=")) and " " in line}
+    named = {line.split()[1] for line in done.stdout.split("\n") if line.startswith("    > ")}
+    assert {"alpha", "beta", "gamma_"} <= named, done.stdout
+    assert named.isdisjoint(("raw", "leaf_raw", "leaf_library")), done.stdout
+    assert {"alpha", "beta", "gamma_"} <= functions, functions
+    assert functions.isdisjoint(("raw", "leaf_raw", "leaf_library")), functions
+
+
 @test(need_root, every_kernel=True)
 def beside_allocations_and_histograms():
     report, paths, pid = watched(100, "-e", "getrandom", "--hist=getrandom",

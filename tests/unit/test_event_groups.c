@@ -34,12 +34,13 @@ static void two_stacks(struct fixture *f)
 	emit_kernel_symbol(s, KERNEL + 0x210, "vfs_read", 0x20);
 }
 
-static void check(struct fixture *f, enum group_by by, const struct expected *expected)
+static void check_with(struct fixture *f, const struct report_opts *opts, enum group_by by,
+		       const struct expected *expected)
 {
 	struct event_groups groups;
 
 	assert_int_equal(
-		event_groups_make(view_event(fixture_view(f, NULL), 0), by, false, &groups), 0);
+		event_groups_make(view_event(fixture_view(f, opts), 0), by, false, &groups), 0);
 	for (size_t i = 0; i < groups.n; i++, expected++) {
 		assert_non_null(expected->name);
 		assert_string_equal(groups.groups[i].name, expected->name);
@@ -49,7 +50,9 @@ static void check(struct fixture *f, enum group_by by, const struct expected *ex
 	assert_null(expected->name);
 	event_groups_done(&groups);
 }
-#define GROUPS(f, by, ...) check((f), (by), (const struct expected[]){ __VA_ARGS__, { 0 } })
+#define GROUPS_WITH(f, opts, by, ...)                                                              \
+	check_with((f), (opts), (by), (const struct expected[]){ __VA_ARGS__, { 0 } })
+#define GROUPS(f, by, ...) GROUPS_WITH(f, NULL, by, __VA_ARGS__)
 
 static void stacks_are_summed_by_their_frames(void **state)
 {
@@ -76,6 +79,32 @@ static void lines_of_a_function_are_told_apart(void **state)
 	GROUPS(f, GROUP_BY_LINE, { "get_random", 7, 7 }, { "vfs_read", 3, 10 },
 	       { "serve<int>(int) (serve.c:12)", 0, 10 },
 	       { "serve<int>(int) (serve.c:40)", 0, 10 });
+}
+
+/* What is in the kernel stays there, unless it is asked for otherwise. */
+static void functions_of_wrapper_count_for_their_callers(void **state)
+{
+	struct fixture *f = *state;
+	char *get[] = { "get_*", NULL }, *kernel[] = { "get_*", "vfs_read", NULL };
+	char *all[] = { "*", NULL };
+	struct report_opts opts = { .wrappers = get };
+	_cleanup_free_ char *table = NULL;
+
+	two_stacks(f);
+	emit_symbol(&f->script, "/opt/demo/server", 11, 0x1123, { "read", 1, NULL, 0, false });
+	emit_symbol(&f->script, "/opt/demo/server", 11, 0x1456, { "main", 1, NULL, 0, false });
+	GROUPS_WITH(f, &opts, GROUP_BY_FUNCTION, { "vfs_read", 10, 10 }, { "main", 0, 10 },
+		    { "read", 0, 10 });
+	table = fixture_report(f, "table", &opts);
+	assert_non_null(strstr(table, "\n      get_random  ([kernel.kallsyms])\n"
+				      "    > vfs_read  ([kernel.kallsyms])\n"));
+	assert_non_null(strstr(table, "\n      vfs_read  ([kernel.kallsyms])\n"
+				      "      vfs_read  ([kernel.kallsyms])\n"));
+	opts.wrappers = kernel;
+	GROUPS_WITH(f, &opts, GROUP_BY_FUNCTION, { "read", 10, 10 }, { "main", 0, 10 });
+	opts.wrappers = all;
+	GROUPS_WITH(f, &opts, GROUP_BY_FUNCTION, { "get_random", 7, 7 }, { "vfs_read", 3, 10 },
+		    { "main", 0, 10 }, { "read", 0, 10 });
 }
 
 static void the_table_has_them_in_place_of_stacks(void **state)
@@ -105,6 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(stacks_are_summed_by_their_frames),
 		TEST(lines_of_a_function_are_told_apart),
+		TEST(functions_of_wrapper_count_for_their_callers),
 		TEST(the_table_has_them_in_place_of_stacks),
 	};
 

@@ -251,6 +251,9 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		{ "-p1 --syscalls --group-by=function",
 		  "'--group-by' is about allocations, which other jobs turn off, or by function, "
 		  "line, file, object and process about stacks of events: leave it out" },
+		{ "-p1 --syscalls --wrapper=get*",
+		  "'--wrapper' is about allocations, which other jobs turn off, and stacks of "
+		  "events: leave it out" },
 		{ "-p1 -e read --sort=count", "'--sort" NO_MEMORY },
 		{ "-p1 -e read --max-blocks=1", "'--max-blocks" OFF },
 		{ "-p1 -e read --sample-interval=1", "'--sample-interval" NO_GROWTH },

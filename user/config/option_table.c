@@ -262,10 +262,10 @@ static const struct key options[] = {
 	  .choices = group_by_names, .fallback = "site", .metavar = "WHAT",
 	  .help = "In tables, sum sites by function, line, file, object, process, class, growth, "
 		  "leak, size or age, and stacks of events as a flat profile; default: site." },
-	{ filters, "--wrapper", KEY_LIST, OPTION_RECORDED | OPTION_MEMORY, FIELD(wrappers),
+	{ filters, "--wrapper", KEY_LIST, OPTION_RECORDED, FIELD(wrappers),
 	  .expected = "the name of a function, with * and ?", .metavar = "GLOB",
-	  .help = "Functions that allocate for others, as in 'pool_*': no site is named by them. "
-		  "May be repeated." },
+	  .help = "Functions that allocate, wait or call for others, as in 'pool_*': no site or "
+		  "stack of an event is named by them. May be repeated." },
 	{ filters, "--full-names", KEY_FLAG, OPTION_RECORDED, FIELD(full_names),
 	  .help = "In tables, names of functions with return types and all template arguments." },
 	{ filters, "--top", KEY_NUMBER, OPTION_RECORDED, FIELD(top), .fallback = "10",

@@ -230,6 +230,10 @@ static int check_jobs(const struct option_parser *p)
 		  "'--group-by' is about allocations, which other jobs turn off, or by function, "
 		  "line, file, object and process about stacks of events: leave it out",
 		  NULL },
+		{ o->wrappers && !options_trace_memory(o) && o->n_events == 0,
+		  "'--wrapper' is about allocations, which other jobs turn off, and stacks of "
+		  "events: leave it out",
+		  NULL },
 		{ of_alloc && !options_trace_allocations(o),
 		  "is about allocations, which other jobs turn off: leave it out, or give --alloc "
 		  "too",

@@ -71,7 +71,7 @@ static int add_stack(const struct sample *sample, void *userdata)
 {
 	struct graph *graph = userdata;
 	/* As in valgrind's own files of allocations: their callers have the costs of allocators. */
-	size_t innermost = sample->site ? sample_frames_name_index(sample->stack) : 0;
+	size_t innermost = sample_frames_name_index(sample->stack);
 	uint64_t costs[SAMPLE_COSTS];
 	int r;
 

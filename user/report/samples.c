@@ -224,7 +224,9 @@ int sample_frames_fill(struct sample_frames *frames, const struct view_stack *st
 
 size_t sample_frames_name_index(const struct view_stack *stack)
 {
-	return view_stack_name_index(stack) + stack->kernel_lost;
+	size_t index = view_stack_name_index(stack);
+
+	return index ? index + stack->kernel_lost : 0;
 }
 
 size_t sample_frames_of_place(const struct sample_frames *frames, size_t index)

@@ -199,7 +199,7 @@ static int fill_chain(struct perf_data *data, const struct sample *sample)
 	int r = 0;
 
 	data->chain.len = 0;
-	for (size_t i = sample->site ? stack->name.place : 0; r == 0 && i < stack->n_places; i++) {
+	for (size_t i = stack->name.place; r == 0 && i < stack->n_places; i++) {
 		const struct view_place *place = stack->places[i];
 		bool is_kernel = place->mapped && model_object_is_kernel(place->mapped);
 		uint64_t whose =

@@ -360,14 +360,14 @@ static int put_sample(const struct sample *from, void *userdata)
 	part.n_sample = 1;
 	part.sample = &pointer;
 	pprof_tables_put(profile->tables, &part);
-	return from->site ? drop_frames_keep(profile->drop_frames, from->stack) : 0;
+	return drop_frames_keep(profile->drop_frames, from->stack);
 }
 
 static int drop(const struct sample *sample, void *userdata)
 {
 	struct profile *profile = userdata;
 
-	return sample->site ? drop_frames_drop(profile->drop_frames, sample->stack) : 0;
+	return drop_frames_drop(profile->drop_frames, sample->stack);
 }
 
 /* When all samples are written: the profile shows sites by the functions that we name them by. */

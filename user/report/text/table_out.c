@@ -221,7 +221,7 @@ static void stack_lines(struct table *t, const struct view_stack *stack, bool ha
 
 void table_stack(struct table *t, const struct view_stack *stack)
 {
-	stack_lines(t, stack, false);
+	stack_lines(t, stack, stack->name.place > 0 || stack->name.frame > 0);
 }
 
 void table_site_stack(struct table *t, const struct view_stack *stack)

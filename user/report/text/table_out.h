@@ -53,9 +53,12 @@ void table_frame_where(const struct view_frame *frame, bool with_line, struct st
 void table_frame(struct strbuf *out, const struct view_frame *frame, bool full, bool with_line,
 		 size_t columns);
 
-/* The frames of a stack, innermost first, and what is not known of it. */
+/*
+ * The frames of a stack, innermost first, and what is not known of it. ">" marks the frame that it
+ * is named by where that is not the first.
+ */
 void table_stack(struct table *t, const struct view_stack *stack);
-/* The same of a site: ">" marks the frame that it is named by. */
+/* The same of a site, which always has the mark. */
 void table_site_stack(struct table *t, const struct view_stack *stack);
 
 static inline const char *table_plural(uint64_t n)

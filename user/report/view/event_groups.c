@@ -73,7 +73,7 @@ static int add_stack(struct grouping *g, const struct view_event *event, size_t 
 {
 	const struct view_event_stack *stack = &event->stacks[index];
 	uint64_t value = view_event_value(event, stack);
-	struct view_frames it = { .stack = &stack->stack };
+	struct view_frames it = { &stack->stack, stack->stack.name.place, stack->stack.name.frame };
 	struct view_frame frame;
 	bool is_self = true;
 	int r = 0;

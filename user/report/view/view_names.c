@@ -20,6 +20,7 @@
 struct function {
 	const char *name, *object;
 	bool is_wrapper;
+	bool is_given; /* of --wrapper */
 	/* Of what calls allocators and wrappers, in a round of learning: */
 	bool is_unfit; /* it does more than pass a size on */
 	bool has_call;
@@ -52,6 +53,14 @@ static bool equal_functions(const void *a, const void *b)
 
 static const struct hashmap_ops function_ops = { hash_function, equal_functions, free };
 
+static bool is_given(const struct view_names *names, const struct view_frame *frame)
+{
+	for (size_t i = 0; frame->function && names->patterns && names->patterns[i]; i++)
+		if (wrappers_match(names->patterns[i], frame->function))
+			return true;
+	return false;
+}
+
 static bool is_wrapper(const struct view_names *names, const struct view_frame *frame)
 {
 	const struct model_object *mapped = frame->place->mapped;
@@ -62,9 +71,6 @@ static bool is_wrapper(const struct view_names *names, const struct view_frame *
 		return true;
 	if (!frame->function)
 		return false;
-	for (size_t i = 0; names->patterns && names->patterns[i]; i++)
-		if (wrappers_match(names->patterns[i], frame->function))
-			return true;
 	name = wrappers_name(frame->function);
 	return names->wrappers && interns_has(names->wrappers, name.start, name.len);
 }
@@ -82,7 +88,8 @@ static int find_function(struct view_names *names, const struct view_frame *fram
 		if (!function)
 			return -ENOMEM;
 		*function = sought;
-		function->is_wrapper = is_wrapper(names, frame);
+		function->is_given = is_given(names, frame);
+		function->is_wrapper = function->is_given || is_wrapper(names, frame);
 		r = hashmap_insert(names->functions, function);
 		if (r < 0) {
 			free(function);
@@ -267,6 +274,35 @@ static int set_name(struct view_names *names, struct view_stack *stack)
 	return 0;
 }
 
+/*
+ * What happens in a library or in the kernel is named by that, unless it happens for a function of
+ * --wrapper: then by what calls it.
+ */
+static int set_event_name(struct view_names *names, struct view_stack *stack)
+{
+	struct view_frames it = { .stack = stack }, at = it;
+	struct view_frame frame;
+	bool is_behind = false;
+
+	stack->name = (struct view_frame_at){ 0 };
+	for (; view_frames_next(&it, &frame); at = it) {
+		struct function *function;
+		int r = find_function(names, &frame, &function);
+
+		if (r < 0)
+			return r;
+		if (is_behind)
+			stack->name = (struct view_frame_at){ at.place, at.frame };
+		if (!function->is_wrapper)
+			return 0;
+		is_behind = function->is_given;
+	}
+	/* Nothing calls the last. */
+	if (is_behind)
+		stack->name = (struct view_frame_at){ 0 };
+	return 0;
+}
+
 static int set_names(struct view_names *names, const struct view_named *named)
 {
 	struct view_counts *counts = named->counts;
@@ -277,7 +313,7 @@ static int set_names(struct view_names *names, const struct view_named *named)
 			r = set_name(names, &named->processes[i].sites[j].stack);
 	for (size_t i = 0; r == 0 && i < counts->n_events; i++)
 		for (size_t j = 0; r == 0 && j < counts->events[i].n_stacks; j++)
-			r = set_name(names, &counts->events[i].stacks[j].stack);
+			r = set_event_name(names, &counts->events[i].stacks[j].stack);
 	return r;
 }
 

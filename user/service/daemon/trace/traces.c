@@ -146,7 +146,7 @@ static int make_options(const struct service_config *config, const struct trace_
 		words[n++] = "--allocator";
 		words[n++] = *allocators;
 	}
-	for (; ask->kind == TRACE_HEAP && wrappers && *wrappers; wrappers++) {
+	for (; wrappers && *wrappers; wrappers++) {
 		words[n++] = "--wrapper";
 		words[n++] = *wrappers;
 	}

@@ -257,6 +257,18 @@ def what_malloc_maps_for_itself_is_no_region_of_the_program():
 
 
 @test(need_root, each=EACH_PATH)
+def regions_and_their_stacks_are_among_what_was_seen(path):
+    run = trace([target("maps"), "20"], attach_option(path))
+    coverage, process = run.report["coverage"], run.only_process()
+    alloc, regions = process["alloc"], process["mmap"]["allocs"]
+    assert regions >= 20 * 6, process["mmap"]
+    calls = sum(alloc[key] for key in ("allocs", "frees", "failed", "unknown_frees"))
+    assert coverage["events"] == calls + regions, (coverage, alloc, regions)
+    stacks = coverage["stacks_complete"] + coverage["stacks_truncated"]
+    assert stacks == alloc["allocs"] + regions, (coverage, alloc, regions)
+
+
+@test(need_root, each=EACH_PATH)
 def of_nested_allocator_calls_the_outermost_counts(path):
     run = trace([target("aligned"), "50"], attach_option(path))
     same_images(run, SERIAL_KEYS)

@@ -220,6 +220,12 @@ struct live_waiting {
 	size_t n_unannounced_before;		/* of these, at the end of the drain before */
 };
 
+/* Regions, counted as they come: regions/live_regions.c. */
+struct live_mapped {
+	struct cut_coverage counts;
+	VEC(uint64_t) waiting; /* stacks of regions whose stack waits */
+};
+
 /* Files that nothing uses: code/live_code.c. */
 struct live_closed {
 	uint64_t next_ns; /* they are closed then */
@@ -269,7 +275,7 @@ struct live {
 	/* code/live_changes.c: slots with changes that are not recorded yet, each once or more */
 	VEC(slot_t) unsettled;
 	struct stack_index *stacks;
-	struct cut_coverage mapped; /* regions/live_regions.c: --mappings, counted as they come */
+	struct live_mapped mapped;
 	struct live_cuts cuts;
 	struct live_settling settling;
 	size_t next_share;  /* cuts/live_sample.c: the slot whose proportional share is read next */

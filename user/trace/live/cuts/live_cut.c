@@ -11,6 +11,7 @@
 #include "trace/live/cuts/live_notes.h"
 #include "trace/live/cuts/snapshot.h"
 #include "trace/live/jobs/live_jobs.h"
+#include "trace/live/regions/live_regions.h"
 #include "trace/live/slots/live_slots.h"
 #include "trace/live/slots/shared_state.h"
 #include "trace/live/stacks/live_stacks.h"
@@ -344,7 +345,7 @@ static struct cut_coverage coverage_of_all(const struct live *live)
 
 	add_coverage(&sum, &live->cuts.running);
 	add_coverage(&sum, &live->cuts.settled);
-	add_coverage(&sum, &live->mapped);
+	add_coverage(&sum, &live->mapped.counts);
 	return sum;
 }
 
@@ -380,6 +381,7 @@ static int emit_coverage(struct live *live)
 	for (size_t i = 0; i < objects_count(live->objects); i++)
 		if (object_unprobed(objects_at(live->objects, i)))
 			record.coverage.exact = false;
+	live_count_waiting_regions(live);
 	all = coverage_of_all(live);
 	record.coverage.events = all.events;
 	record.coverage.stacks_complete = all.stacks_complete;

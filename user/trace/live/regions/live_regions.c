@@ -13,6 +13,24 @@
 
 #include <sys/mman.h>
 
+/* One region and its stack; of sites of mappings a cut has no sum. */
+static int count_region(struct live *live, const struct live_process *process, uint64_t stack)
+{
+	live->mapped.counts.events++;
+	if (!stack_index_find(live->stacks, stack) &&
+	    (process->waiting.stacks.len || live->waiting.unannounced.len))
+		return vec_push(&live->mapped.waiting, stack);
+	live_count_stack(live, stack, 1, &live->mapped.counts);
+	return 0;
+}
+
+void live_count_waiting_regions(struct live *live)
+{
+	vec_foreach(&live->mapped.waiting, stack)
+		live_count_stack(live, *stack, 1, &live->mapped.counts);
+	live->mapped.waiting.len = 0;
+}
+
 static int emit_region(struct live *live, const struct live_process *process,
 		       const struct abi_ev_map *ev, uint16_t fn)
 {
@@ -25,14 +43,13 @@ static int emit_region(struct live *live, const struct live_process *process,
 			    .time_ns = ev->head.time_ns,
 			    .fn = fn },
 	};
+	int r;
 
-	if (live->opts.mappings) {
-		/* Each is counted here, not at a cut: of sites there is no other sum. */
-		live->mapped.events++;
-		live_count_stack(live, ev->stack, 1, &live->mapped);
-	}
 	/* What an allocator maps is told by its calls in flight, which only exact depth sees. */
-	return process->depth == RECORD_DEPTH_EXACT ? live_emit(live, &record) : 0;
+	if (process->depth != RECORD_DEPTH_EXACT)
+		return 0;
+	r = count_region(live, process, ev->stack);
+	return r ? r : live_emit(live, &record);
 }
 
 static int emit_gone(struct live *live, const struct live_process *process, uint64_t start,

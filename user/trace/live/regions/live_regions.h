@@ -6,6 +6,8 @@
 #include "trace/live/live_state.h"
 
 int live_on_region(struct live *live, const struct abi_ev_map *ev);
+/* Before coverage is told: their stacks wait no more. */
+void live_count_waiting_regions(struct live *live);
 /* A forked child has what its parent's allocators have mapped. 0 or -ENOMEM. */
 int live_regions_fork(const struct live_process *parent, struct live_process *child);
 void live_regions_done(struct live_process *process);

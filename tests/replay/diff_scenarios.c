@@ -4,6 +4,7 @@
 #include "config/where.h"
 #include "tests/record_script.h"
 #include "tests/replay/estimates.h"
+#include "tests/replay/resident_memory.h"
 
 #define SERVER "/opt/demo/server"
 #define LIBC "/lib/libc.so.6"
@@ -85,6 +86,7 @@ static void emit_old(record_fn fn, void *userdata)
 
 	emit_places(&s, &old_build);
 	emit_region(&s, 0, 0x500000, 0x510000, 5, 74, 3000);
+	emit_resident_process(&s, 0, 1000, 1900000000);
 	emit_cut(&s, 2000000000);
 	emit_site(&s, (struct record_site){ .slot = 0,
 					    .fn = 5,
@@ -136,6 +138,8 @@ static void emit_new(record_fn fn, void *userdata)
 	emit_places(&s, &new_build);
 	emit_region(&s, 0, 0x700000, 0x720000, 5, 74, 3000);
 	emit_begin(&s, 1, 78, 0, SCRIPT_INHERITS, 1500, "helper");
+	emit_resident_process(&s, 0, 2000, 2900000000);
+	emit_resident_process(&s, 1, 1000, 2900000000);
 	emit_cut(&s, 3000000000);
 	emit_site(&s, (struct record_site){ .slot = 0,
 					    .fn = 5,

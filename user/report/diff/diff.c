@@ -119,6 +119,11 @@ static struct diff_values mmap_values(const struct region_totals *totals)
 	};
 }
 
+bool diff_knows_inaccessible(const struct diff_program *program, unsigned int side)
+{
+	return program->n_looked_at[side] == program->processes[side];
+}
+
 /* A program goes by what its processes call themselves, as reports name them. */
 static int new_program(struct diff *diff, const char *comm)
 {
@@ -206,6 +211,11 @@ static int add_process(struct matching *m, unsigned int side, const struct view_
 		add_values(&program->heap[side], &heap);
 	if (process->has_mmap)
 		add_values(&program->mmap[side], &mmap);
+	if (process->image->has_resident) {
+		program->n_looked_at[side]++;
+		program->inaccessible[side] = saturate_add_u64(
+			program->inaccessible[side], process->image->resident.inaccessible);
+	}
 	for (size_t i = 0; r == 0 && i < process->n_sites; i++) {
 		member.site = &process->sites[i];
 		r = add_site(m, &member);

@@ -35,11 +35,17 @@ struct diff_program {
 	size_t processes[DIFF_SIDES];
 	bool exact[DIFF_SIDES];
 	struct diff_values heap[DIFF_SIDES], mmap[DIFF_SIDES];
+	/* Of what is mapped: without access (PROT_NONE), and of how many processes it is known. */
+	uint64_t inaccessible[DIFF_SIDES];
+	size_t n_looked_at[DIFF_SIDES];
 	size_t first, n_sites; /* in the diff's sites */
 	/* By --where. */
 	size_t n_left_out;
 	int64_t left_out_bytes; /* what has changed there */
 };
+
+/* Is `inaccessible` known of all its processes in this run, if any? */
+bool diff_knows_inaccessible(const struct diff_program *program, unsigned int side);
 
 /* A site of one of the views. */
 struct diff_member {

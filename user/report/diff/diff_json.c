@@ -193,6 +193,32 @@ static struct json_object *totals_json(struct json_out *out,
 	return json;
 }
 
+/* Reservations of address space (PROT_NONE), part of what is mapped. */
+static struct json_object *inaccessible_json(struct json_out *out,
+					     const struct diff_program *program)
+{
+	const uint64_t *sides = program->inaccessible;
+	bool all_known = true;
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return NULL;
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		bool known = diff_knows_inaccessible(program, side);
+
+		json_out_known(out, json, column_names[side], known && program->processes[side] > 0,
+			       sides[side]);
+		all_known &= known;
+	}
+	if (all_known)
+		json_out_add(
+			out, json, column_names[CHANGE],
+			json_object_new_int64((int64_t)(sides[DIFF_AFTER] - sides[DIFF_BEFORE])));
+	else
+		json_out_null(out, json, column_names[CHANGE]);
+	return json;
+}
+
 static void put_program(struct json_out *out, const struct diff *diff,
 			const struct diff_program *program)
 {
@@ -206,6 +232,7 @@ static void put_program(struct json_out *out, const struct diff *diff,
 	json_out_bool(out, json, "exact", diff_exact(program));
 	json_out_add(out, json, "heap", totals_json(out, program->heap, program));
 	json_out_add(out, json, "mmap", totals_json(out, program->mmap, program));
+	json_out_add(out, json, "inaccessible", inaccessible_json(out, program));
 	json_out_u64(out, json, "sites_left_out", program->n_left_out);
 	fputc('{', out->file);
 	json_out_put_members(out, json);

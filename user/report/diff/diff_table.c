@@ -103,6 +103,13 @@ static void totals(struct table *t, const struct diff_program *program)
 	const bool knows_temporary = !heap[0].estimate.interval && !heap[1].estimate.interval;
 	const uint64_t temporary[DIFF_SIDES] = { knows_temporary ? heap[0].temporary : 0,
 						 knows_temporary ? heap[1].temporary : 0 };
+	/* Reservations of address space, part of what is mapped. */
+	const bool knows_inaccessible = diff_knows_inaccessible(program, DIFF_BEFORE) &&
+					diff_knows_inaccessible(program, DIFF_AFTER);
+	const uint64_t inaccessible[DIFF_SIDES] = {
+		knows_inaccessible ? program->inaccessible[0] : 0,
+		knows_inaccessible ? program->inaccessible[1] : 0,
+	};
 #define OF(member)                                                                                 \
 	{                                                                                          \
 		(int64_t) heap[0].member, (int64_t)heap[1].member                                  \
@@ -119,6 +126,11 @@ static void totals(struct table *t, const struct diff_program *program)
 		  true,
 		  0 },
 		{ "mapped", { mmap[0].live_bytes, mmap[1].live_bytes }, DIFF_BYTES, false, 0 },
+		{ "PROT_NONE",
+		  { (int64_t)inaccessible[0], (int64_t)inaccessible[1] },
+		  DIFF_BYTES,
+		  false,
+		  0 },
 	};
 #undef OF
 	size_t n = sizeof(lines) / sizeof(lines[0]);

@@ -23,6 +23,7 @@ struct graph {
 	FILE *file;
 	struct call_graph *calls;
 	const struct view_event *event; /* NULL: allocations */
+	struct sample_cost_list list;	/* of what is written */
 	struct sample_frames frames;	/* of the stack at hand */
 	/* where the text is */
 	size_t function;
@@ -93,8 +94,8 @@ static size_t n_costs(const struct graph *graph)
 
 static void put_costs(const struct graph *graph, const uint64_t *costs)
 {
-	for (size_t i = 0; i < n_costs(graph); i++)
-		fprintf(graph->file, " %" PRIu64, costs[i]);
+	for (size_t i = 0; i < graph->list.n; i++)
+		fprintf(graph->file, " %" PRIu64, costs[graph->list.costs[i]]);
 	fputc('\n', graph->file);
 }
 
@@ -189,12 +190,14 @@ static void put_header(struct graph *graph, const struct view *view)
 	if (graph->event) {
 		put_event_name(graph);
 	} else {
-		for (size_t i = 0; i < SAMPLE_COSTS; i++)
-			fprintf(file, "event: %s : %s\n", sample_cost_types[i].id,
-				sample_cost_name(view, i));
+		const struct sample_cost_list *list = &graph->list;
+
+		for (size_t i = 0; i < list->n; i++)
+			fprintf(file, "event: %s : %s\n", sample_cost_types[list->costs[i]].id,
+				sample_cost_name(view, list->costs[i]));
 		fputs("events:", file);
-		for (size_t i = 0; i < SAMPLE_COSTS; i++)
-			fprintf(file, " %s", sample_cost_types[i].id);
+		for (size_t i = 0; i < list->n; i++)
+			fprintf(file, " %s", sample_cost_types[list->costs[i]].id);
 		fputc('\n', file);
 	}
 	fputs("summary:", file);
@@ -224,6 +227,7 @@ int callgrind_write(const struct view *view, FILE *file)
 
 	if (!view_job(view, &graph.event))
 		return 0;
+	graph.list = sample_cost_list(view);
 	r = call_graph_new(n_costs(&graph), &calls);
 	graph.calls = calls;
 	if (r == 0)

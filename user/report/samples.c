@@ -29,8 +29,54 @@ const struct sample_cost_type sample_cost_types[SAMPLE_COSTS] = {
 	[COST_MAPPINGS] = { "Mappings", "Mappings made", "none" },
 };
 
+/* Which sites of the heap know what was temporary; both false: there are none. */
+static void temporary_known(const struct view *view, bool *ret_any_knows, bool *ret_any_lacks)
+{
+	*ret_any_knows = *ret_any_lacks = false;
+	for (size_t i = 0; i < view_n_processes(view); i++) {
+		const struct view_process *process = view_process(view, i);
+
+		for (size_t j = 0; j < process->n_sites; j++) {
+			if (process->sites[j].class == VIEW_MMAP)
+				continue;
+			if (process->sites[j].temporary == VIEW_UNKNOWN)
+				*ret_any_lacks = true;
+			else
+				*ret_any_knows = true;
+		}
+	}
+}
+
+struct sample_cost_list sample_cost_list(const struct view *view)
+{
+	struct sample_cost_list list = { .n = 0 };
+	const struct view_event *event;
+	bool any_knows, any_lacks;
+
+	if (view_job(view, &event) && event) {
+		list.costs[list.n++] = COST_TIMES;
+		return list;
+	}
+	temporary_known(view, &any_knows, &any_lacks);
+	for (enum sample_cost cost = 0; cost < SAMPLE_COSTS; cost++)
+		if (cost != COST_TEMPORARY || any_knows || !any_lacks)
+			list.costs[list.n++] = cost;
+	return list;
+}
+
+static const char *temporary_name(const struct view *view)
+{
+	bool any_knows, any_lacks;
+
+	temporary_known(view, &any_knows, &any_lacks);
+	return any_lacks ? "Temporary allocations, without those of samples" :
+			   sample_cost_types[COST_TEMPORARY].name;
+}
+
 const char *sample_cost_name(const struct view *view, enum sample_cost cost)
 {
+	if (cost == COST_TEMPORARY)
+		return temporary_name(view);
 	if (view_n_processes(view) < 2)
 		return sample_cost_types[cost].name;
 	switch (cost) {

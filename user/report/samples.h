@@ -64,6 +64,16 @@ const char *sample_cost_id(const struct view *view, enum sample_cost cost);
 bool sample_peaks_differ(const struct view *view, enum option_sort sort);
 #define SAMPLE_PEAKS_DIFFER "of each process at its own time"
 
+/*
+ * What a format writes of them, in their order; of an event COST_TIMES. Samples do not tell which
+ * allocations were temporary: where no site of the heap knows it, it is not among them.
+ */
+struct sample_cost_list {
+	enum sample_cost costs[SAMPLE_COSTS];
+	size_t n;
+};
+struct sample_cost_list sample_cost_list(const struct view *view);
+
 /* How many of the costs are set; none below 0. 0: there is nothing to say. */
 size_t sample_costs(const struct sample *sample, uint64_t costs[SAMPLE_COSTS]);
 

@@ -17,7 +17,6 @@
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
-/* The profile that is shown first. */
 static enum sample_cost first_cost(const struct view *view)
 {
 	enum option_sort sort = view_opts(view)->sort;
@@ -34,6 +33,17 @@ static enum sample_cost first_cost(const struct view *view)
 	default:
 		return sort == SORT_COUNT ? COST_LIVE_BLOCKS : COST_LIVE;
 	}
+}
+
+/* The profile that is shown first. */
+static size_t first_profile(const struct view *view, const struct sample_cost_list *list)
+{
+	enum sample_cost first = first_cost(view);
+
+	for (size_t i = 0; i < list->n; i++)
+		if (list->costs[i] == first)
+			return i;
+	return 0;
 }
 
 #define LINE_DIFFERS UINT32_MAX
@@ -183,19 +193,20 @@ static int put_name(struct scope *scope, const struct view *view)
 }
 
 static int put_profiles(struct scope *scope, const struct view *view,
-			const struct view_event *event)
+			const struct sample_cost_list *list, const struct view_event *event)
 {
 	int r = 0;
 
 	if (event)
 		return put_profile(scope, view, COST_TIMES, event->asked->name,
 				   event->asked->timed ? "nanoseconds" : "none");
-	for (size_t i = 0; r == 0 && i < SAMPLE_COSTS; i++) {
-		const struct sample_cost_type *type = &sample_cost_types[i];
+	for (size_t i = 0; r == 0 && i < list->n; i++) {
+		enum sample_cost cost = list->costs[i];
 
 		if (i > 0)
 			fputs(",\n", scope->out.file);
-		r = put_profile(scope, view, i, sample_cost_name(view, i), type->unit);
+		r = put_profile(scope, view, cost, sample_cost_name(view, cost),
+				sample_cost_types[cost].unit);
 	}
 	return r;
 }
@@ -203,6 +214,7 @@ static int put_profiles(struct scope *scope, const struct view *view,
 static int put_file(struct scope *scope, const struct view *view, const struct view_event *event)
 {
 	const struct record_run *run = model_run(view_model(view));
+	const struct sample_cost_list list = sample_cost_list(view);
 	FILE *file = scope->out.file;
 	int r;
 
@@ -215,8 +227,8 @@ static int put_file(struct scope *scope, const struct view *view, const struct v
 		json_out_put(&scope->out, json_out_new_string(&scope->out, run->tool));
 	}
 	fprintf(file, ",\"activeProfileIndex\":%zu,\n\"profiles\":[\n",
-		event ? (size_t)COST_TIMES : (size_t)first_cost(view));
-	r = put_profiles(scope, view, event);
+		event ? 0 : first_profile(view, &list));
+	r = put_profiles(scope, view, &list, event);
 	if (r < 0)
 		return r;
 	fputs("],\n\"shared\":{\"frames\":[\n", file);

@@ -61,6 +61,7 @@ struct trailer {
 struct perf_data {
 	const struct view *view;
 	const struct view_event *event; /* NULL: allocations */
+	struct sample_cost_list list;	/* an event of the file for each; their ids are from 1 on */
 	FILE *file;			/* NULL: only counted */
 	uint64_t size;
 	struct interns *images;		   /* that have samples */
@@ -80,11 +81,6 @@ static void put(struct perf_data *data, const void *bytes, size_t len)
 	if (data->file)
 		fwrite(bytes, 1, len, data->file);
 	data->size += len;
-}
-
-static size_t n_events(const struct perf_data *data)
-{
-	return data->event ? 1 : SAMPLE_COSTS;
 }
 
 /* Text with its end, filled up to eight bytes. */
@@ -248,20 +244,16 @@ static int add_sample(const struct sample *sample, void *userdata)
 {
 	struct perf_data *data = userdata;
 	uint64_t costs[SAMPLE_COSTS];
-	size_t n;
 	int r;
 
-	if (sample->image != data->image)
-		return 0;
-	n = sample_costs(sample, costs);
-	if (n == 0)
+	if (sample->image != data->image || sample_costs(sample, costs) == 0)
 		return 0;
 	if (data->maps)
 		return put_mappings(data, sample->stack);
 	r = fill_chain(data, sample);
-	for (size_t i = 0; r == 0 && i < n; i++)
-		if (costs[i] > 0)
-			put_sample(data, i + 1, costs[i]);
+	for (size_t i = 0; r == 0 && i < data->list.n; i++)
+		if (costs[data->list.costs[i]] > 0)
+			put_sample(data, i + 1, costs[data->list.costs[i]]);
 	return r;
 }
 
@@ -353,16 +345,17 @@ static int put_event_names(struct perf_data *data)
 {
 	const struct perf_event_attr attr = attr_of();
 
-	put_u32(data, (uint32_t)n_events(data));
+	put_u32(data, (uint32_t)data->list.n);
 	put_u32(data, sizeof(attr));
-	for (size_t i = 0; i < n_events(data); i++) {
+	for (size_t i = 0; i < data->list.n; i++) {
 		_cleanup_strbuf_ struct strbuf name = { 0 };
 		const uint64_t id = i + 1;
 
 		if (data->event)
 			escape_text(&name, data->event->asked->name);
 		else
-			strbuf_addf(&name, "memtraced-%s", sample_cost_id(data->view, i));
+			strbuf_addf(&name, "memtraced-%s",
+				    sample_cost_id(data->view, data->list.costs[i]));
 		if (strbuf_error(&name) < 0)
 			return strbuf_error(&name);
 		put(data, &attr, sizeof(attr));
@@ -472,7 +465,7 @@ static int put_file(struct perf_data *data)
 	static int (*const features[])(struct perf_data * data) = {
 		put_host, put_release, put_version, put_command, put_event_names,
 	};
-	const size_t n = n_events(data), n_features = sizeof(features) / sizeof(features[0]);
+	const size_t n = data->list.n, n_features = sizeof(features) / sizeof(features[0]);
 	struct file_header header = {
 		.magic = MAGIC,
 		.size = sizeof(header),
@@ -518,6 +511,7 @@ int perf_data_write(const struct view *view, FILE *file)
 
 	if (!view_job(view, &data.event))
 		return 0;
+	data.list = sample_cost_list(view);
 	r = interns_new(&data.images);
 	if (r == 0)
 		r = samples_of_classes(view, add_image, &data);

@@ -447,6 +447,8 @@ def without_budget(report):
     have, which is checked here."""
     coverage = dict(report["coverage"])
     assert coverage.pop("timelines_left_out", 1) > 0, "a count of none"
+    report = dict(report)
+    assert report.pop("processes_left_out", 0) >= 0, "only with --where"
     hint = coverage.pop("hint", None)
     assert hint is None or (coverage["events"] == 0 and hint), hint
     budget = coverage.pop("budget", None)

@@ -121,8 +121,59 @@ static void processes_without_a_site_that_matches_are_left_out(void **state)
 	assert_non_null(strstr(table, "… 1 process left out: no site matches --where; '"));
 	assert_null(strstr(table, "(pid 42)"));
 	json = fixture_report(&f, "json", &opts);
-	assert_non_null(strstr(json, "\"processes\":[]"));
+	assert_non_null(strstr(json, "\"processes\":[],\"ended\":[],\"processes_left_out\":1,"));
 	fixture_done(&f);
+}
+
+/* Four runs of a program, of which the sums of three are left; of these only the name is known. */
+static void ended_programs(struct fixture *f)
+{
+	const struct script *s = &f->script;
+
+	fixture_init(f);
+	model_keep_ended(f->model, 1);
+	emit_run(s);
+	for (uint32_t slot = 0; slot < 4; slot++) {
+		emit_begin(s, slot, 100 + slot, RECORD_NO_SLOT, 0, slot, "p");
+		emit_end(s, slot, RECORD_END_EXIT, 0, slot);
+	}
+	emit_cut(s, 100);
+	for (uint32_t slot = 0; slot < 4; slot++)
+		emit_totals(s, (struct record_totals){ .slot = slot, .allocs = 2 });
+	emit_coverage(s, true, 10, NULL, 0);
+	emit_cut_end(s);
+}
+
+static void sums_of_ended_processes_are_left_out_but_by_name(void **state)
+{
+	static const struct {
+		const char *where, *left_out; /* NULL: not the sums */
+	} cases[] = {
+		{ "process = p", "\"processes_left_out\":1," },
+		{ "not process = other", "\"processes_left_out\":1," },
+		{ "process != p", NULL },
+		{ "live >= 0 or blocks < 9 or class = heap or function != f", NULL },
+		{ "pid > 1", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_(where_free_p) struct where *where = NULL;
+		_cleanup_strbuf_ struct strbuf error = { 0 };
+		_cleanup_free_ char *json = NULL;
+		struct report_opts opts = { 0 };
+		struct fixture f;
+
+		ended_programs(&f);
+		assert_int_equal(where_parse(cases[i].where, &where, &error), 0);
+		opts.where = where;
+		json = fixture_report(&f, "json", &opts);
+		if (cases[i].left_out)
+			assert_non_null(strstr(json, cases[i].left_out));
+		else
+			assert_non_null(strstr(json, "\"ended\":[],\"processes_left_out\":4,"));
+		fixture_done(&f);
+	}
 }
 
 int main(void)
@@ -132,6 +183,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_known_fulfils_no_comparison),
 		cmocka_unit_test(reports_say_what_was_left_out),
 		cmocka_unit_test(processes_without_a_site_that_matches_are_left_out),
+		cmocka_unit_test(sums_of_ended_processes_are_left_out_but_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

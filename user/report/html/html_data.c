@@ -318,6 +318,9 @@ static int put_lists(struct json_out *out, struct html_stacks *stacks, const str
 	}
 	fputs("],\n\"ended\":", out->file);
 	json_ended(out, view);
+	if (view_opts(view)->where)
+		fprintf(out->file, ",\n\"processes_left_out\":%zu",
+			view_n_processes_left_out(view));
 	fputs(",\n\"histograms\":", out->file);
 	json_histograms(out, view);
 	fputs(",\n\"syscalls\":", out->file);

@@ -352,6 +352,9 @@
 	}
 
 	function addEnded(into) {
+		if (data.processes_left_out)
+			into.append(el("p", { class: "bad" }, report.count(data.processes_left_out) +
+				" processes left out: no site matches --where"));
 		if (data.ended.length === 0)
 			return;
 		into.append(el("p", { class: "dim" }, "Processes that ended long ago, summed: " +

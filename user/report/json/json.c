@@ -83,6 +83,8 @@ int json_write(const struct view *view, FILE *file)
 	}
 	fputs("],\"ended\":", file);
 	json_ended(&out, view);
+	if (view_opts(view)->where)
+		fprintf(file, ",\"processes_left_out\":%zu", view_n_processes_left_out(view));
 	fputs(",\"histograms\":", file);
 	json_histograms(&out, view);
 	fputs(",\"events\":", file);

@@ -447,11 +447,9 @@ void json_process_findings(struct json_out *out, const struct view *view,
 /* Sums of processes that ended long ago, by what they ran. */
 void json_ended(struct json_out *out, const struct view *view)
 {
-	const struct model *model = view_model(view);
-
 	fputc('[', out->file);
-	for (size_t i = 0; i < ended_count(model_ended(model)); i++) {
-		const struct model_ended *ended = ended_get(model_ended(model), i);
+	for (size_t i = 0; i < view_n_ended(view); i++) {
+		const struct model_ended *ended = view_ended(view, i);
 		struct record_totals totals = ended->totals;
 		struct json_object *json = json_out_new(out);
 		bool exact;
@@ -465,7 +463,7 @@ void json_ended(struct json_out *out, const struct view *view)
 		view_clamp(&totals.live_blocks, &exact);
 		json_out_u64(out, json, "lost", totals.lost);
 		json_out_add(out, json, "alloc",
-			     alloc_json(out, &totals, true, view_is_sampled(model)));
+			     alloc_json(out, &totals, true, view_is_sampled(view_model(view))));
 		if (i > 0)
 			fputc(',', out->file);
 		json_out_put(out, json);

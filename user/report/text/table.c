@@ -318,8 +318,7 @@ static int compare_ended(const void *item_a, const void *item_b)
 /* Of those that ended long ago, by what they ran. */
 static int ended_processes(struct table *t)
 {
-	const struct model *model = view_model(t->view);
-	size_t n = ended_count(model_ended(model)), n_shown = table_shown(t, n);
+	size_t n = view_n_ended(t->view), n_shown = table_shown(t, n);
 	_cleanup_free_ const struct model_ended **all = calloc(n + 1, sizeof(*all));
 
 	if (!all)
@@ -327,7 +326,7 @@ static int ended_processes(struct table *t)
 	if (n == 0)
 		return 0;
 	for (size_t i = 0; i < n; i++)
-		all[i] = ended_get(model_ended(model), i);
+		all[i] = view_ended(t->view, i);
 	qsort(all, n, sizeof(all[0]), compare_ended);
 	strbuf_adds(&t->out, "processes that ended before those above, without their sites "
 			     "(--keep-ended)\n");
@@ -412,8 +411,8 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 		add_totals(&sum, &totals);
 		exact &= processes[i]->exact;
 	}
-	for (size_t i = 0; i < ended_count(model_ended(view_model(t->view))); i++) {
-		const struct model_ended *ended = ended_get(model_ended(view_model(t->view)), i);
+	for (size_t i = 0; i < view_n_ended(t->view); i++) {
+		const struct model_ended *ended = view_ended(t->view, i);
 		struct record_totals totals = ended->totals;
 
 		held_by_nobody(&totals);

@@ -22,6 +22,7 @@ struct view {
 	bool only_mappings;  /* nothing else passes --where */
 	struct view_coverage coverage;
 	VEC(struct view_process) processes;
+	VEC(const struct model_ended *) ended;
 	size_t n_processes_left_out; /* by --where */
 	struct view_counts counts;
 	struct view_syscalls syscalls;
@@ -230,6 +231,14 @@ static void apply_where(struct view *view)
 	}
 	view->n_processes_left_out = view->processes.len - n;
 	view->processes.len = n;
+	n = 0;
+	vec_foreach(&view->ended, ended) {
+		if (view_where_holds_ended(view->opts.where, *ended))
+			view->ended.data[n++] = *ended;
+		else
+			view->n_processes_left_out += (*ended)->processes;
+	}
+	view->ended.len = n;
 	view->only_mappings = has_only_mappings(view);
 }
 
@@ -253,6 +262,16 @@ int view_share_names(struct view *a, struct view *b)
 	return r < 0 ? r : view_names_learn(b->names, a->names, &of_b);
 }
 
+static int add_ended(struct view *view)
+{
+	const struct ended *ended = model_ended(view->model);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ended_count(ended); i++)
+		r = vec_push(&view->ended, ended_get(ended, i));
+	return r;
+}
+
 int view_new(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
 	     struct view **ret_view)
 {
@@ -271,6 +290,8 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 		view->all_attributed = coverage->exact || view_losses_attributed(model);
 	}
 	r = add_processes(view, symbols);
+	if (r == 0)
+		r = add_ended(view);
 	if (r == 0)
 		r = add_counts(view, symbols);
 	if (r == 0)
@@ -301,6 +322,7 @@ void view_free(struct view *view)
 	vec_foreach(&view->processes, process)
 		process_done(process);
 	vec_done(&view->processes);
+	vec_done(&view->ended);
 	view_coverage_done(&view->coverage);
 	view_counts_done(&view->counts);
 	view_syscalls_done(&view->syscalls);
@@ -348,6 +370,16 @@ void view_process_name(const struct model_process *image, struct strbuf *out)
 	strbuf_adds(out, *image->comm ? image->comm : "unknown");
 	if (image->known)
 		strbuf_addf(out, " (pid %" PRIu32 ")", image->pid);
+}
+
+size_t view_n_ended(const struct view *view)
+{
+	return view->ended.len;
+}
+
+const struct model_ended *view_ended(const struct view *view, size_t index)
+{
+	return view->ended.data[index];
 }
 
 size_t view_n_processes_left_out(const struct view *view)

@@ -92,7 +92,11 @@ enum view_class view_class_shown(const struct view *view);
 /* "dd (pid 4242)", as it came: not made safe for a terminal. */
 void view_process_name(const struct model_process *image, struct strbuf *out);
 
-/* Those that are no processes of the view, as --where is true of none of their sites. */
+/* Sums of processes that ended long ago. */
+size_t view_n_ended(const struct view *view);
+const struct model_ended *view_ended(const struct view *view, size_t index);
+
+/* Those that are not in the view, nor in a sum, as --where is true of none of their sites. */
 size_t view_n_processes_left_out(const struct view *view);
 
 /* What takes sites out: "--older-than", "--where", or both; for people. */

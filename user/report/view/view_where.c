@@ -9,8 +9,8 @@
 #include <string.h>
 
 struct asked {
-	const struct view_process *process;
-	const struct view_site *site;
+	const struct model_process *image;
+	const struct view_site *site; /* NULL: none is known */
 };
 
 /* What is not known, or less than nothing, fulfils no comparison. */
@@ -53,7 +53,7 @@ static bool text_matches(const struct where_test *test, const struct asked *aske
 
 	switch (test->field) {
 	case WHERE_PROCESS:
-		return where_matches(test, asked->process->image->comm);
+		return where_matches(test, asked->image->comm);
 	case WHERE_CLASS:
 		return where_matches(test, site->class == VIEW_MMAP ? "mmap" : "heap");
 	case WHERE_GROWTH:
@@ -71,9 +71,11 @@ static bool holds(const struct where_test *test, void *userdata)
 {
 	const struct asked *asked = userdata;
 	const struct view_site *site = asked->site;
-	const struct model_process *image = asked->process->image;
-	bool has_temporary = site->temporary != VIEW_UNKNOWN && site->allocs > 0;
+	const struct model_process *image = asked->image;
+	bool has_temporary = site && site->temporary != VIEW_UNKNOWN && site->allocs > 0;
 
+	if (!site && test->field != WHERE_PROCESS)
+		return false;
 	switch (test->field) {
 	case WHERE_LIVE:
 		return number_holds(test, true, site->live_bytes);
@@ -108,7 +110,15 @@ static bool holds(const struct where_test *test, void *userdata)
 bool view_where_holds(const struct where *where, const struct view_process *process,
 		      const struct view_site *site)
 {
-	struct asked asked = { process, site };
+	struct asked asked = { process->image, site };
+
+	return where_holds(where, holds, &asked);
+}
+
+bool view_where_holds_ended(const struct where *where, const struct model_ended *ended)
+{
+	const struct model_process image = { .comm = ended->comm };
+	struct asked asked = { &image, NULL };
 
 	return where_holds(where, holds, &asked);
 }

@@ -117,8 +117,8 @@ static void the_table_has_them_in_place_of_stacks(void **state)
 	grouped = fixture_report(f, "table", &opts);
 	assert_non_null(strstr(grouped, "getrandom: ≥10 times on 2 stacks\n"
 					"   SELF               TOTAL              function\n"
-					"  70.0%          ~7   70.0%          ~7  get_random\n"
-					"  30.0%          ~3  100.0%         ~10  vfs_read\n"
+					" ~70.0%          ~7  ~70.0%          ~7  get_random\n"
+					" ~30.0%          ~3 ~100.0%         ~10  vfs_read\n"
 					"  … 1 more; --top 0 shows all\n"));
 	assert_null(strstr(grouped, "#1"));
 	/* Stacks have no size. */

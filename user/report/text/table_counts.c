@@ -342,13 +342,19 @@ static void event_section(struct table *t, const struct view_event *event)
 	strbuf_addch(&t->out, '\n');
 }
 
-static void value_cell(struct table *t, const struct view_event *event, uint64_t value)
+/* A value and its share of all. */
+static void value_cells(struct table *t, const struct view_event *event, uint64_t value)
 {
-	_cleanup_strbuf_ struct strbuf cell = { 0 };
-	char text[FORMAT_UNIT_LEN];
+	uint64_t all = view_event_total(event);
 	bool counted = view_lost_nothing(t->view) && !view_event_sampled(event);
+	_cleanup_strbuf_ struct strbuf cell = { 0 };
+	const char *mark = counted ? "" : "~";
+	char text[FORMAT_UNIT_LEN];
 
-	strbuf_adds(&cell, counted ? "" : "~");
+	snprintf(text, sizeof(text), "%s%.1f%%", mark,
+		 100.0 * (double)value / (double)(all + !all));
+	strbuf_addf(&t->out, "%7s", text);
+	strbuf_adds(&cell, mark);
 	if (event->asked->timed)
 		strbuf_adds(&cell, format_duration(value, text));
 	else if (event->asked->page_bytes)
@@ -362,7 +368,6 @@ static void value_cell(struct table *t, const struct view_event *event, uint64_t
 static int flat_profile(struct table *t, const struct view_event *event)
 {
 	enum group_by by = view_opts(t->view)->group_by;
-	uint64_t all = view_event_total(event);
 	struct event_groups groups;
 	int r = event_groups_make(event, by, view_opts(t->view)->full_names, &groups);
 	size_t n_shown = table_shown(t, groups.n);
@@ -372,11 +377,9 @@ static int flat_profile(struct table *t, const struct view_event *event)
 	for (size_t i = 0; r == 0 && i < n_shown; i++) {
 		const struct event_group *group = &groups.groups[i];
 
-		strbuf_addf(&t->out, "%6.1f%%", 100.0 * (double)group->self / (double)(all + !all));
-		value_cell(t, event, group->self);
-		strbuf_addf(&t->out, " %6.1f%%",
-			    100.0 * (double)group->total / (double)(all + !all));
-		value_cell(t, event, group->total);
+		value_cells(t, event, group->self);
+		strbuf_addch(&t->out, ' ');
+		value_cells(t, event, group->total);
 		strbuf_adds(&t->out, "  ");
 		if (by == GROUP_BY_FUNCTION)
 			text_fit_function(&t->out, group->name, view_opts(t->view)->width - 41);

@@ -60,12 +60,14 @@ static void keys_of_all_sections_are_taken(void **state)
 				   "\n"
 				   "[trace]\n"
 				   "target = redis-*\n"
-				   "seconds = 1.5\n"
+				   "seconds = 1.5 # and a half\n"
 				   "memory_limit = 1G\n"
 				   "allocator = malloc=get:size@1;free=put:ptr@1\n"
 				   "allocator = object=x;malloc=f;free=g\n"
 				   "wrapper = pool_*\n"
-				   "wrapper = get\n"
+				   "wrapper = get\t#; a comment\n"
+				   "  # another\n"
+				   "wrapper = put#1\n"
 				   "max_overhead = 0.25%\n"
 				   "[watch]\n"
 				   "enabled = no\n"
@@ -110,7 +112,8 @@ static void keys_of_all_sections_are_taken(void **state)
 	assert_null(config->allocators[2]);
 	assert_string_equal(config->wrappers[0], "pool_*");
 	assert_string_equal(config->wrappers[1], "get");
-	assert_null(config->wrappers[2]);
+	assert_string_equal(config->wrappers[2], "put#1");
+	assert_null(config->wrappers[3]);
 	assert_string_equal(config->target, "redis-*");
 	assert_int_equal(config->seconds_ns, 1500000000);
 	assert_int_equal(config->trace_memory, 1 << 30);

@@ -334,6 +334,16 @@ static int on_value(void *user, const char *section, const char *name, const cha
 	return p->result == 0;
 }
 
+/* The library takes " ;" for the beginning of a comment, but not " #". */
+static void cut_comment(char *line)
+{
+	for (char *s = line; (s = strchr(s, '#')); s++)
+		if (s > line && (s[-1] == ' ' || s[-1] == '\t')) {
+			*s = '\0';
+			return;
+		}
+}
+
 /* An ini_reader: as fgets. Counts lines, and ends at one that the library would cut. */
 static char *read_line(char *buf, int size, void *stream)
 {
@@ -354,6 +364,7 @@ static char *read_line(char *buf, int size, void *stream)
 	}
 	memcpy(buf, p->at, len);
 	buf[len] = '\0';
+	cut_comment(buf);
 	p->at += len + (newline != NULL);
 	return buf;
 }

@@ -255,6 +255,29 @@ static void what_has_changed_most_comes_first(void **state)
 		    "server: 100>1 5>50 7>7");
 }
 
+static void what_one_run_does_not_know_is_no_change(void **state)
+{
+	static const struct report_opts opts = { .sort = SORT_TEMPORARY };
+	struct pair pair = { 0 };
+
+	(void)state;
+	fixture_init(&pair.before);
+	fixture_init(&pair.after);
+	emit_run(&pair.before.script);
+	emit(&pair.after.script,
+	     &(struct record){
+		     .type = RECORD_RUN,
+		     .run = { .tool = "memtraced", .kernel = "6.1.0", .sampled = true } });
+	fixture_view(&pair.before, &opts);
+	fixture_view(&pair.after, &opts);
+	assert_int_equal(diff_new((struct diff_run[]){ { .view = pair.before.view },
+						       { .view = pair.after.view } },
+				  &opts, &pair.diff),
+			 0);
+	assert_int_equal(pair.diff->opts.sort, SORT_BYTES);
+	pair_done(&pair);
+}
+
 static void a_filter_keeps_both_sides_of_what_passes_on_one(void **state)
 {
 	static const struct line before[] = { { .function = "f", .live = 100 },
@@ -336,6 +359,7 @@ int main(void)
 		cmocka_unit_test(sites_are_the_same_by_function_and_object),
 		cmocka_unit_test(processes_are_the_same_by_name_and_executable),
 		cmocka_unit_test(what_has_changed_most_comes_first),
+		cmocka_unit_test(what_one_run_does_not_know_is_no_change),
 		cmocka_unit_test(a_filter_keeps_both_sides_of_what_passes_on_one),
 		cmocka_unit_test(names_lose_what_a_build_adds),
 		cmocka_unit_test(differences_do_not_overflow),

@@ -255,6 +255,9 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		  "'--wrapper' is about allocations, which other jobs turn off, and stacks of "
 		  "events: leave it out" },
 		{ "-p1 -e read --sort=count", "'--sort" NO_MEMORY },
+		{ "-p1 --sample --sort=temporary",
+		  "'--sort=temporary' is about all calls of allocators, of which '--sample' sees "
+		  "some: leave one out" },
 		{ "-p1 -e read --max-blocks=1", "'--max-blocks" OFF },
 		{ "-p1 -e read --sample-interval=1", "'--sample-interval" NO_GROWTH },
 		{ "-p1 --cpu --no-rss", "'--no-rss" NO_GROWTH },

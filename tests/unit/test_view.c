@@ -333,6 +333,29 @@ static void image_that_only_mapped_is_listed_when_replaced(void **state)
 	assert_int_equal(view_process(f->view, 3)->image->slot, 4);
 }
 
+static void samples_are_not_sorted_by_what_was_temporary(void **state)
+{
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+	const struct report_opts opts = { .sort = SORT_TEMPORARY };
+
+	emit(s, &(struct record){
+			.type = RECORD_RUN,
+			.run = { .tool = "memtraced", .kernel = "6.1.0", .sampled = true } });
+	emit_function(s, 1, "malloc", LIBC, 0x2500);
+	emit_server(s, 0, 10, 0);
+	for (uint64_t i = 1; i <= 2; i++)
+		emit_stack(s, i, 0, 2000, 0x10000 + i);
+	emit_cut(s, 9000);
+	for (uint64_t i = 1; i <= 2; i++)
+		emit_site(s, live_site(0, i, 100 * (int64_t)i));
+	emit_totals(s, (struct record_totals){ .slot = 0, .sample_interval = 64 });
+	emit_cut_end(s);
+	fixture_view(f, &opts);
+	assert_int_equal(view_opts(f->view)->sort, SORT_BYTES);
+	assert_int_equal(view_process(f->view, 0)->sites[0].live_bytes, 200);
+}
+
 static void sites_are_sorted_as_asked(void **state)
 {
 	struct fixture *f = *state;
@@ -628,6 +651,8 @@ int main(void)
 		TEST(what_begins_while_the_cut_is_read_is_no_part_of_it),
 		TEST(image_that_only_mapped_is_listed_when_replaced),
 		TEST(sites_are_sorted_as_asked),
+		TEST(samples_are_not_sorted_by_what_was_temporary),
+		TEST(samples_are_not_sorted_by_what_was_temporary),
 		TEST(older_than_leaves_out_what_is_young_and_says_so),
 		TEST(process_is_exact_only_when_no_loss_can_be_its),
 		TEST(count_below_zero_is_zero_and_not_exact),

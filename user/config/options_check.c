@@ -290,9 +290,13 @@ static int check_sample(const struct option_parser *p)
 		bool given;
 		const char *option;
 	} of_all_blocks[] = {
-		{ options_check_leaks(o), "--leak-check" }, { o->existing_stop_ns, "--existing" },
-		{ o->heap_errors, "--heap-errors" },	    { o->free_stacks, "--free-stacks" },
-		{ o->n_allocators, "--allocator" },	    { o->floor, "--floor" },
+		{ options_check_leaks(o), "--leak-check" },
+		{ o->existing_stop_ns, "--existing" },
+		{ o->heap_errors, "--heap-errors" },
+		{ o->free_stacks, "--free-stacks" },
+		{ o->n_allocators, "--allocator" },
+		{ o->floor, "--floor" },
+		{ o->sort == SORT_TEMPORARY, "--sort=temporary" },
 	};
 
 	for (size_t i = 0; i < sizeof(of_all_blocks) / sizeof(of_all_blocks[0]); i++)

@@ -6,6 +6,7 @@
 #include "report/diff/diff.h"
 #include "report/report.h"
 #include "report/view/symbols.h"
+#include "service/output/hints.h"
 #include "service/output/jobs.h"
 #include "service/output/output_file.h"
 #include "service/replay.h"
@@ -317,5 +318,7 @@ int diff_recordings(const struct options *options)
 		log_error("out of memory for the recordings");
 	if (r == 0)
 		r = check_common(runs, options->diff_files);
+	for (unsigned int side = 0; r == 0 && side < DIFF_SIDES; side++)
+		hints_log_sort(options, runs[side]->model, options->diff_files[side]);
 	return r ? r : write_outputs(options, outputs, n_outputs, runs);
 }

@@ -90,6 +90,8 @@ int replay_report(const struct options *options)
 	replay = (struct replay){ model, outputs };
 	r = recorded_run_read(file, options->report_file, apply_record, &replay, &damaged);
 	if (r == 0)
+		hints_log_sort(options, model, options->report_file);
+	if (r == 0)
 		r = outputs_write(outputs, true);
 	if (r == 0)
 		hints_log(options, model);

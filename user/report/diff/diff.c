@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "report/view/site_groups.h"
 #include "report/view/view_collect.h"
+#include "report/view/view_estimate.h"
 #include "report/view/view_where.h"
 
 #include <errno.h>
@@ -400,6 +401,11 @@ int diff_new(const struct diff_run runs[DIFF_SIDES], const struct report_opts *o
 	diff->opts = *opts;
 	if (diff->opts.width < 80)
 		diff->opts.width = 80;
+	/* What one of them does not know has not changed. */
+	for (unsigned int side = 0; side < DIFF_SIDES; side++)
+		if (diff->opts.sort == SORT_TEMPORARY &&
+		    !view_knows_temporary(view_model(views[side])))
+			diff->opts.sort = SORT_BYTES;
 	r = diff_keys_new(views, &diff->keys);
 	if (r == 0 && diff_has_allocations(diff))
 		r = match(&m);

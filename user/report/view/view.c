@@ -285,6 +285,9 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 	view->opts = *opts;
 	if (view->opts.width < 80)
 		view->opts.width = 80;
+	/* Else all would be told as nothing temporary. */
+	if (view->opts.sort == SORT_TEMPORARY && !view_knows_temporary(model))
+		view->opts.sort = SORT_BYTES;
 	if (coverage && !view_is_cut_off(model)) {
 		view->lost_nothing = coverage->exact && model_regions_left_out(model) == 0;
 		view->all_attributed = coverage->exact || view_losses_attributed(model);

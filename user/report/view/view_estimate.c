@@ -293,6 +293,19 @@ bool view_image_is_sampled(const struct model *model, const struct model_process
 	return view_is_sampled(model) || image->depth == RECORD_DEPTH_SAMPLED;
 }
 
+bool view_knows_temporary(const struct model *model)
+{
+	if (!view_has_estimates(model))
+		return true;
+	for (size_t i = 0; i < model_n_processes(model); i++) {
+		const struct model_process *image = model_process(model, i);
+
+		if (image->has_totals && !view_image_is_sampled(model, image))
+			return true;
+	}
+	return false;
+}
+
 bool view_has_estimates(const struct model *model)
 {
 	for (size_t i = 0; i < model_depths(model)->changes.len; i++)

@@ -71,5 +71,7 @@ bool view_has_few_samples(const struct view_estimate *estimate);
 bool view_is_sampled(const struct model *model);
 bool view_image_is_sampled(const struct model *model, const struct model_process *image);
 bool view_has_estimates(const struct model *model);
+/* Does any image tell which allocations were temporary? Samples do not. */
+bool view_knows_temporary(const struct model *model);
 
 #endif

@@ -5,6 +5,7 @@
 #include "config/options.h"
 #include "report/report.h"
 #include "report/text/next_words.h"
+#include "report/view/view_estimate.h"
 
 bool hints_are_written(const struct options *options)
 {
@@ -16,6 +17,14 @@ bool hints_are_written(const struct options *options)
 		any |= format && format->has_hints;
 	}
 	return any;
+}
+
+void hints_log_sort(const struct options *options, const struct model *model, const char *path)
+{
+	if (options->sort == SORT_TEMPORARY && !view_knows_temporary(model))
+		log_warning("%s has samples, which do not tell what was temporary: sites are "
+			    "sorted by bytes",
+			    path);
 }
 
 void hints_log(const struct options *options, const struct model *model)

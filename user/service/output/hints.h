@@ -14,6 +14,9 @@ struct options;
 /* Does a report say it? */
 bool hints_are_written(const struct options *options);
 
+/* Before the reports of a recording at `path`: whether it cannot be sorted as asked. */
+void hints_log_sort(const struct options *options, const struct model *model, const char *path);
+
 /* Of a run that saw nothing: what to try. After its last report. */
 void hints_log(const struct options *options, const struct model *model);
 

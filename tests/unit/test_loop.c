@@ -262,7 +262,7 @@ static struct priority own_priority(void)
 struct raised {
 	struct loop *loop;
 	bool on_one_cpu; /* where no thread may have a deadline, if there are several */
-	struct priority itself, beside, child;
+	struct priority before, itself, beside, child;
 };
 
 static void *look_beside(void *userdata)
@@ -287,6 +287,10 @@ static void *raise_and_look(void *userdata)
 	CPU_SET(sched_getcpu(), &one);
 	if (raised->on_one_cpu)
 		raised->on_one_cpu = sched_setaffinity(0, sizeof(one), &one) == 0;
+	/* Not 0, which a thread has that one with a deadline creates. */
+	if (getpriority(PRIO_PROCESS, 0) == 0)
+		(void)!nice(1);
+	raised->before = own_priority();
 	loop_raise_priority(raised->loop);
 	raised->itself = own_priority();
 	if (thread_start(&thread, look_beside, raised) == 0)
@@ -311,11 +315,11 @@ static void check_raised(bool on_one_cpu, bool is_refused_a_deadline)
 	assert_int_equal(raised.on_one_cpu, on_one_cpu);
 	if (geteuid() == 0)
 		assert_true(raised.itself.policy == SCHED_DEADLINE ||
-			    raised.itself.nice < before.nice);
+			    raised.itself.nice < raised.before.nice);
 	if (is_refused_a_deadline)
 		assert_int_equal(raised.itself.policy, before.policy);
 	assert_int_equal(raised.beside.policy, before.policy);
-	assert_int_equal(raised.beside.nice, before.nice);
+	assert_int_equal(raised.beside.nice, raised.before.nice);
 	assert_int_equal(raised.child.policy, 0);
 	assert_int_equal(own_priority().policy, before.policy);
 	loop_free(raised.loop);

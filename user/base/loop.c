@@ -48,7 +48,8 @@ struct loop_source {
 
 struct loop {
 	int epoll_fd;
-	int raised; /* by loop_raise_priority(), in nice levels */
+	bool is_raised;
+	int nice_before; /* of the thread that loop_raise_priority() has raised */
 	struct loop_source *sources;
 	sigset_t blocked; /* what loop_add_signal blocked and was not blocked before */
 	/* The batch being run: loop_source_free takes its source out of what is still to come. */
@@ -96,20 +97,22 @@ void loop_raise_priority(struct loop *loop)
 {
 	int now;
 
-	/* By nice levels it comes first among those of its session or cgroup only, sched(7). */
-	if (set_deadline_policy())
-		return;
-	errno = 0;
 	/* -1 is a level as well; on Linux it is the thread's, setpriority(2). */
+	errno = 0;
 	now = getpriority(PRIO_PROCESS, 0);
-	if (errno == 0 && setpriority(PRIO_PROCESS, 0, now - RAISE_LEVELS) == 0)
-		loop->raised = RAISE_LEVELS;
+	if (errno != 0)
+		return;
+	/* By nice levels it comes first among those of its session or cgroup only, sched(7). */
+	loop->is_raised =
+		set_deadline_policy() || setpriority(PRIO_PROCESS, 0, now - RAISE_LEVELS) == 0;
+	loop->nice_before = now;
 }
 
 void loop_lower_priority(const struct loop *loop)
 {
-	/* A lower priority is always permitted, and 0 levels change nothing. */
-	(void)!nice(loop->raised);
+	/* A thread that one with a deadline creates has level 0, whatever that one had. */
+	if (loop->is_raised)
+		(void)!setpriority(PRIO_PROCESS, 0, loop->nice_before);
 }
 
 void loop_source_free(struct loop_source *source)

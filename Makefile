@@ -284,7 +284,7 @@ check-kernels: all targets ## the live tests on other kernels (KERNELS=)
 	$(Q)scripts/run-tests $(RUN_KERNELS)
 
 .PHONY: lint
-lint: ## layers, sizes, licences, formatting, wording, shell scripts
+lint: ## layers, sizes, licences, formatting, wording, man pages, shell scripts
 	$(Q)scripts/run-tests --together $(RUN_LINT)
 
 .PHONY: format
@@ -303,12 +303,21 @@ FUZZ_MAKE = $(Q)$(MAKE) --no-print-directory FUZZ=1 CC=$(CLANG) O=$(FUZZ_O) CFLA
 fuzz-programs: ## build all fuzz programs, in $(O)/fuzz
 	+$(FUZZ_MAKE) $(FUZZ_NAMES:%=$(FUZZ_O)/tests/fuzz/%) $(SANITIZED_TESTS:%=$(FUZZ_O)/%)
 
+MAN_PAGES := $(notdir $(wildcard docs/man/*.[158]))
+MANDIR = $(PREFIX)/share/man
+GUIDEDIR = $(PREFIX)/share/doc/memtraced/guide
+
 .PHONY: install
 install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that is there stays
 	rm -f $(DESTDIR)$(PREFIX)/sbin/memtraced # of an earlier version; root's PATH has sbin first
 	install -D -m 755 $(O)/memtraced $(DESTDIR)$(PREFIX)/bin/memtraced
 	install -D -m 644 $(SAMPLE_LIB) $(DESTDIR)$(LIBDIR)/$(notdir $(SAMPLE_LIB))
-	install -D -m 644 docs/memtraced.8 $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8
+	rm -f $(DESTDIR)$(MANDIR)/man8/memtraced.8 # of an earlier version
+	for page in $(MAN_PAGES); do \
+		install -D -m 644 docs/man/$$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page || exit 1; \
+	done
+	install -d $(DESTDIR)$(GUIDEDIR)
+	install -m 644 docs/guide/*.md $(DESTDIR)$(GUIDEDIR)/
 	install -D -m 644 docs/memtraced.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced
 	install -d $(DESTDIR)$(UNITDIR)
@@ -325,11 +334,12 @@ install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that
 uninstall: ## what install wrote, but for the configuration and what the service has kept
 	rm -f $(DESTDIR)$(LIBDIR)/$(notdir $(SAMPLE_LIB))
 	[ ! -d $(DESTDIR)$(LIBDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(LIBDIR)
-	rm -f $(DESTDIR)$(PREFIX)/bin/memtraced $(DESTDIR)$(PREFIX)/share/man/man8/memtraced.8 \
+	rm -f $(DESTDIR)$(PREFIX)/bin/memtraced $(addprefix $(DESTDIR)$(MANDIR)/man?/,$(MAN_PAGES)) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced \
 		$(DESTDIR)$(UNITDIR)/memtraced.service $(DESTDIR)$(UNITDIR)/memtraced.socket \
 		$(DESTDIR)$(GENERATORDIR)/memtraced-generator \
-		$(DESTDIR)$(PREFIX)/share/doc/memtraced/memtraced.conf
+		$(DESTDIR)$(PREFIX)/share/doc/memtraced/memtraced.conf $(DESTDIR)$(GUIDEDIR)/*.md
+	[ ! -d $(DESTDIR)$(GUIDEDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(GUIDEDIR)
 	[ ! -d $(DESTDIR)$(PREFIX)/share/doc/memtraced ] || \
 		rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/share/doc/memtraced
 
@@ -355,6 +365,7 @@ RUN_LINT = --status 'lint: layers' scripts/check-layers \
 	--status 'lint: references' scripts/check-references \
 	--status 'lint: words' scripts/check-words \
 	--status 'lint: writers' scripts/check-writers \
+	--status 'lint: man pages' 'scripts/check-man docs/man/*' \
 	--tap 'scripts/check-format $(CLANG_FORMAT)' \
 	--status 'lint: shell' 'shellcheck --exclude=SC2329 $(SHELL_SCRIPTS)'
 RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \

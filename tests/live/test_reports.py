@@ -37,9 +37,9 @@ def events(text):
 
 
 def documented_recipe():
-    """The man page's program for jq that puts the frames into sites."""
-    with open(os.path.join(ROOT, "docs", "memtraced.8"), encoding="utf-8") as file:
-        (recipe,) = re.findall(r"^jq -c \\\(aq(.*?)\\\(aq$", file.read(), re.M | re.S)
+    """The guide's program for jq that puts the frames into sites."""
+    with open(os.path.join(ROOT, "docs", "guide", "json.md"), encoding="utf-8") as file:
+        (recipe,) = re.findall(r"^    jq -c '(.*?)'$", file.read(), re.M | re.S)
     return recipe
 
 

@@ -216,6 +216,10 @@ def files_below(folder):
                   for place, _, names in os.walk(folder) for name in names)
 
 
+def pages(folder):
+    return os.listdir(os.path.join(ROOT, folder))
+
+
 @test(need_root, need_program("make"), timeout=120)
 def who_is_not_root_installs_and_uninstalls_elsewhere():
     with scratch() as folder:
@@ -228,7 +232,9 @@ def who_is_not_root_installs_and_uninstalls_elsewhere():
             config, "generators/memtraced-generator", "opt/memtraced/bin/memtraced",
             "opt/memtraced/lib/memtraced/libmemtraced-sample.so",
             f"{share}/bash-completion/completions/memtraced",
-            f"{share}/doc/memtraced/memtraced.conf", f"{share}/man/man8/memtraced.8",
+            f"{share}/doc/memtraced/memtraced.conf",
+            *(f"{share}/doc/memtraced/guide/{page}" for page in pages("docs/guide")),
+            *(f"{share}/man/man{page[-1]}/{page}" for page in pages("docs/man")),
             "units/memtraced.service", "units/memtraced.socket"])
         assert files_below(folder) == written, files_below(folder)
         with open(f"{folder}/units/memtraced.service", encoding="ascii") as file:
@@ -252,7 +258,7 @@ def it_is_installed_whole_and_well_confined():
         install()
         assert os.listdir(f"{folder}/usr/sbin") == []
         config = f"{folder}/etc/memtraced/memtraced.conf"
-        for path in ("bin/memtraced", "share/man/man8/memtraced.8",
+        for path in ("bin/memtraced", "share/man/man1/memtraced.1",
                      "share/bash-completion/completions/memtraced",
                      "lib/systemd/system/memtraced.service", "lib/systemd/system/memtraced.socket",
                      "lib/systemd/system-generators/memtraced-generator"):

@@ -34,7 +34,7 @@ class Areas(unittest.TestCase):
     def test_the_longest_beginning_counts(self):
         areas = {"user/": ["a"], "user/report/": ["b", "c"], "user/report/pprof": ["d"]}
         for path, expected in (("user/main.c", ["a"]), ("user/report/text/table.c", ["b", "c"]),
-                               ("user/report/pprof/", ["d"]), ("docs/memtraced.8", []),
+                               ("user/report/pprof/", ["d"]), ("docs/man/memtraced.1", []),
                                ("tests/live/test_tui.py", ["tui"])):
             self.assertEqual(self.script.areas_of(path, areas), expected)
 

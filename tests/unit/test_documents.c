@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The man page and the completion, held to the tables of options and formats: run from the top of
+ * The man pages and the completion, held to the tables of options and formats: run from the top of
  * the tree. The completion is asked as bash would ask it.
  */
 #include "base/strbuf.h"
@@ -16,7 +16,8 @@
 
 #include <cmocka.h>
 
-#define MAN_PAGE "docs/memtraced.8"
+#define MAN_PAGE "docs/man/memtraced.1"
+#define CONFIG_PAGE "docs/man/memtraced.conf.5"
 #define COMPLETION "docs/memtraced.bash"
 #define EXAMPLE "systemd/memtraced.conf"
 
@@ -325,14 +326,13 @@ static void help_says_the_defaults_of_the_table_and_no_others(void **state)
 	}
 }
 
-static void the_man_page_has_an_item_for_each_option(void **state)
+static void expect_items(const char *path, const struct key_table *keys)
 {
 	_cleanup_strbuf_ struct strbuf page = { 0 };
 
-	(void)state;
-	read_file(MAN_PAGE, &page);
-	for (size_t i = 0; i < option_keys.n; i++) {
-		const struct key *key = &option_keys.keys[i];
+	read_file(path, &page);
+	for (size_t i = 0; i < keys->n; i++) {
+		const struct key *key = &keys->keys[i];
 		char item[64];
 		const char *at;
 
@@ -346,9 +346,17 @@ static void the_man_page_has_an_item_for_each_option(void **state)
 			(void)snprintf(item, sizeof(item), "\n.It Fl %c", key->name[1]);
 		at = strstr(strbuf_str(&page), item);
 		if (!at || !strchr(" =\n", at[strlen(item)]))
-			fail_msg("the man page lacks the line '%s'", item + 1);
+			fail_msg("%s lacks the line '%s'", path, item + 1);
 		expect_default(key, at);
 	}
+}
+
+static void the_man_pages_have_an_item_for_each_option(void **state)
+{
+	(void)state;
+	expect_items(MAN_PAGE, &option_keys);
+	expect_items(MAN_PAGE, &sample_keys);
+	expect_items("docs/man/memtraced-ctl.1", &ctl_keys);
 }
 
 static void the_man_page_has_an_item_for_each_format(void **state)
@@ -417,28 +425,22 @@ static void the_example_configuration_has_each_key_with_its_default(void **state
 	}
 }
 
-/* The first line of a section's text in the manual, up to `end`, that names the key. */
-static const char *named_in(const char *at, const char *end, const char *name)
+/* The item of a section's list, up to `end`, that names the key. */
+static const char *item_of(const char *at, const char *end, const char *name)
 {
 	while (at && at < end) {
 		const char *next = strchr(at + 1, '\n');
 
-		if ((strncmp(at, "\n.Cm ", 5) == 0 || strncmp(at, "\n.It Cm ", 8) == 0) &&
-		    has_word(at + 5, next, name))
+		if (strncmp(at, "\n.It Cm ", 8) == 0 && has_word(at + 8, next, name))
 			return at + 1;
 		at = next;
 	}
 	return NULL;
 }
 
-/* Where what is said of the key ends: behind its item, or behind the first default. */
-static const char *end_of(const char *at, const char *section_end)
+static const char *first_of(const char *a, const char *b)
 {
-	const char *end = strstr(at + 1, strncmp(at, ".It", 3) == 0 ? "\n.It " : "default: ");
-
-	if (end && *end == 'd')
-		end = strchr(end, '\n');
-	return end && end < section_end ? end : section_end;
+	return a && (!b || a < b) ? a : b;
 }
 
 static bool has_default(const char *at, const char *end, const char *fallback)
@@ -458,25 +460,24 @@ static void the_man_page_has_each_key_of_the_configuration_and_its_default(void 
 	_cleanup_strbuf_ struct strbuf page = { 0 };
 
 	(void)state;
-	read_file(MAN_PAGE, &page);
+	read_file(CONFIG_PAGE, &page);
 	for (size_t i = 0; i < N_TABLES; i++) {
 		for (size_t k = 0; k < tables[i].keys->n; k++) {
 			const struct key *key = &tables[i].keys->keys[k];
 			const char *section, *end, *at;
 			char head[64];
 
-			(void)snprintf(head, sizeof(head), "\n.It Cm [%s%s]\n", key->section,
+			(void)snprintf(head, sizeof(head), "\n.Ss [%s%s]\n", key->section,
 				       tables[i].name); /* fits */
 			section = strstr(strbuf_str(&page), head);
 			assert_non_null(section);
 			section += strlen(head) - 1;
-			end = strstr(section, "\n.It Cm [");
-			if (!end)
-				end = strstr(section, "\n.El");
-			at = named_in(section, end, key->name);
+			end = first_of(strstr(section, "\n.Ss "), strstr(section, "\n.Sh "));
+			at = item_of(section, end, key->name);
 			if (!at)
 				fail_msg("the man page lacks [%s] %s", key->section, key->name);
-			if (key->fallback && !has_default(at, end_of(at, end), key->fallback))
+			end = first_of(strstr(at, "\n.It "), strstr(at, "\n.El"));
+			if (key->fallback && !has_default(at, end, key->fallback))
 				fail_msg("the man page lacks 'default: %s' of [%s] %s",
 					 key->fallback, key->section, key->name);
 		}
@@ -495,7 +496,7 @@ int main(void)
 		cmocka_unit_test(the_topics_of_help_are_completed_and_in_the_man_page),
 		cmocka_unit_test(split_words_are_completed),
 		cmocka_unit_test(help_says_the_defaults_of_the_table_and_no_others),
-		cmocka_unit_test(the_man_page_has_an_item_for_each_option),
+		cmocka_unit_test(the_man_pages_have_an_item_for_each_option),
 		cmocka_unit_test(the_man_page_has_an_item_for_each_format),
 		cmocka_unit_test(the_example_configuration_has_each_key_with_its_default),
 		cmocka_unit_test(the_man_page_has_each_key_of_the_configuration_and_its_default),

@@ -173,7 +173,7 @@ static void what_is_wrong_in_a_rule_is_said_with_its_line(void **state)
 		{ "[rule a]\nwhenn = rss > 1\n",
 		  "conf:2: unknown key '[rule] whenn'; did you mean '[rule] when'?" },
 		{ "[rule a]\nlisten = 1\n",
-		  "conf:2: unknown key '[rule] listen'; memtraced(8) lists the keys" },
+		  "conf:2: unknown key '[rule] listen'; memtraced.conf(5) lists the keys" },
 		{ "[rule a]\nwhen = rss > 1\nwhen = rss > 2\n", "conf:3: 'when' is given twice" },
 		{ "[rule a]\nwhen = rss > 1\ndepth = growth\n",
 		  "conf:3: invalid depth 'growth': expected one of exact, sampled" },

@@ -375,8 +375,8 @@ static int unknown(const struct key_table *table, const char *section, const cha
 	if (spelling)
 		return config_error(error, "unknown key '[%s] %s'; did you mean '%s'?", section,
 				    name, spelling);
-	return config_error(error, "unknown key '[%s] %s'; memtraced(8) lists the keys", section,
-			    name);
+	return config_error(error, "unknown key '[%s] %s'; memtraced.conf(5) lists the keys",
+			    section, name);
 }
 
 int key_table_take(const struct key_table *table, void *object, unsigned int *lines,

@@ -32,13 +32,29 @@ class Index(unittest.TestCase):
         self.assertEqual(set(glob.glob("*.md")) - {"README.md"} - linked, set())
 
 
+class Changelog(unittest.TestCase):
+    def test_versions_and_kinds_are_those_of_keep_a_changelog(self):
+        heads = re.findall(r"^(##+) (.*)$", read("CHANGELOG.md"), re.M)
+        kinds = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+        self.assertEqual(heads[0], ("##", "[Unreleased]"))
+        last = -1
+        for level, text in heads:
+            if level == "##":
+                self.assertRegex(text, r"^\[(Unreleased\]|\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d)$")
+                last = -1
+            else:
+                self.assertEqual(level, "###")
+                self.assertGreater(kinds.index(text), last, text)
+                last = kinds.index(text)
+
+
 class ThirdParty(unittest.TestCase):
     def test_each_library_that_is_linked_or_loaded_has_its_licence(self):
         makefile = read("Makefile")
         packages = re.search(r"^PACKAGES := (.*(?:\\\n.*)*)", makefile, re.M).group(1).split()
         static = re.search(r"^ALL_LIBS = (.*)\n(?:.*\n)*?ALLOCATOR = (.*)", makefile, re.M).groups()
         flags = re.findall(r"-l:?(?:lib)?([\w+]+)", " ".join(static))
-        sources = (read(path) for path in glob.glob(os.path.join(ROOT, "user/**/*.c"), recursive=True))
+        sources = map(read, glob.glob(os.path.join(ROOT, "user/**/*.c"), recursive=True))
         loaded = [name for source in sources if "dlopen(" in source
                   for name in re.findall(r'"lib([a-z]+)[\w-]*\.so', source)]
         listed = read("docs", "third-party.md")

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import signal
+import sys
 
 import schema
 
@@ -171,6 +172,48 @@ def keys_filter_open_and_save():
             report = schema.load(file)
         schema.check(report)
         assert report["processes"][0]["alloc"]["live_bytes"] == int(held)
+
+
+@test(need_root, need_program("tmux"), timeout=120)
+def rows_narrow_while_a_filter_is_typed():
+    with traced() as (window, process):
+        window.shows(r"\*LIVE")
+        send_line(process)
+        process.lines.until("holds")
+        window.shows(r"^2 sites")
+        window.keys("/")
+        window.keys("-l", "new_bl")
+        window.shows(r"^2 of 2 sites with 'new_bl'")
+        window.keys("-l", "x")
+        window.shows(r"^0 of 2 sites with 'new_blx'")
+        window.keys("BSpace")
+        window.shows(r"^2 of 2 sites with 'new_bl'")
+        window.keys("Escape")
+        window.shows(r"^2 sites")
+        window.keys("/")
+        window.keys("-l", "main")
+        window.keys("Enter")
+        window.shows(r"^\?: help")
+        assert "sites with 'main'" in window.screen(), window.screen()
+
+
+@test(need_root, need_program("tmux"), timeout=120)
+def the_header_tells_what_is_resident():
+    with traced() as (window, process):
+        resident = window.shows(r"^RSS (\d+)\.(\d) KiB|^RSS (\d+)\.(\d) MiB: ").group()
+        with open(f"/proc/{process.pid}/smaps_rollup", encoding="ascii") as file:
+            size = int(re.search(r"^Rss: +(\d+) kB", file.read(), re.M).group(1))
+        said = float(resident.split()[1]) * (1024 if "MiB" in resident else 1)
+        assert abs(said - size) <= size / 4, (resident, size)
+
+
+@test(need_root, need_program("tmux"), timeout=120)
+def programs_of_which_less_is_seen_have_a_note():
+    with terminal() as window, started([sys.executable, "-c", "input()"]) as process:
+        start(window, process.pid)
+        window.shows(rf"^\S+ \(pid {process.pid}\): Python; ")
+        window.keys("i")
+        window.shows(rf"^notes\n\S+ \(pid {process.pid}\): Python; ")
 
 
 @test(need_root, need_program("tmux"), timeout=120)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tui/browser.h"
 
+#include "probe/program_kinds.h"
 #include "report/text/text.h"
+#include "tests/replay/resident_memory.h"
+#include "tests/replay/samples.h"
 #include "tests/report_fixture.h"
 
 #include <string.h>
@@ -106,6 +109,13 @@ static void keys(struct run *run, const char *text)
 		assert_int_equal(browser_key(run->browser, *text), BROWSER_NOTHING);
 }
 
+/* At its prompt. */
+static void filter(struct run *run, const char *text)
+{
+	for (; *text; text++)
+		assert_int_equal(browser_key(run->browser, *text), BROWSER_UPDATE);
+}
+
 static void the_header_has_the_exact_totals(void **state)
 {
 	struct run *run = *state;
@@ -144,18 +154,89 @@ static void a_filter_leaves_what_matches_in_any_frame(void **state)
 	struct run *run = *state;
 
 	update(run, SECOND, 12);
-	keys(run, "/FUNC1");
-	assert_int_equal(browser_key(run->browser, BROWSER_ENTER), BROWSER_UPDATE);
+	keys(run, "/");
+	filter(run, "FUNC1");
 	update(run, 2 * SECOND, 12);
 	assert_true(line_has(run, 2, "3 of 12 sites with 'FUNC1'"));
-	keys(run, "/");
-	for (int i = 0; i < 9; i++)
-		assert_int_equal(browser_key(run->browser, BROWSER_BACKSPACE), BROWSER_NOTHING);
-	keys(run, "Main.C");
-	assert_int_equal(browser_key(run->browser, BROWSER_ENTER), BROWSER_UPDATE);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(browser_key(run->browser, BROWSER_BACKSPACE), BROWSER_UPDATE);
+	assert_int_equal(browser_key(run->browser, BROWSER_BACKSPACE), BROWSER_NOTHING);
+	filter(run, "Main.C");
 	update(run, 3 * SECOND, 12);
 	assert_true(line_has(run, 2, "12 of 12 sites"));
+}
+
+static void a_filter_is_kept_by_enter_and_cleared_by_escape(void **state)
+{
+	struct run *run = *state;
+
+	update(run, SECOND, 12);
+	keys(run, "/");
+	filter(run, "func1");
+	assert_true(line_has(run, 23, "filter: func1_   enter: keep  esc: all sites"));
+	assert_int_equal(browser_key(run->browser, BROWSER_ENTER), BROWSER_NOTHING);
+	update(run, 2 * SECOND, 12);
+	assert_true(line_has(run, 2, "3 of 12 sites with 'func1'"));
+	/* It goes on where it was. */
+	keys(run, "/");
+	filter(run, "2");
+	update(run, 3 * SECOND, 12);
+	assert_true(line_has(run, 2, "1 of 12 sites with 'func12'"));
 	assert_int_equal(browser_key(run->browser, BROWSER_ESCAPE), BROWSER_UPDATE);
+	update(run, 4 * SECOND, 12);
+	assert_true(line_has(run, 2, "12 sites"));
+	assert_int_equal(browser_key(run->browser, BROWSER_ESCAPE), BROWSER_NOTHING);
+	keys(run, "/");
+	filter(run, "f");
+	assert_int_equal(browser_key(run->browser, BROWSER_ENTER), BROWSER_NOTHING);
+	assert_int_equal(browser_key(run->browser, BROWSER_ESCAPE), BROWSER_UPDATE);
+	update(run, 5 * SECOND, 12);
+	assert_true(line_has(run, 2, "12 sites"));
+}
+
+static void the_header_says_what_is_resident_and_whether_it_grows(void **state)
+{
+	struct run *run = *state;
+
+	emit_samples(&run->f.script, 0, 20, 1);
+	cut(run, 80 * SECOND, 10);
+	emit_resident_process(&run->f.script, 0, 1 << 20, 80 * SECOND);
+	assert_int_equal(browser_update(run->browser, fixture_view(&run->f, NULL)), 0);
+	assert_true(line_has(run, 1, "; growing ~"));
+	assert_string_equal(line(run, 2),
+			    "RSS 100.0 MiB: heap 60%, free heap 20%, mmap 10%, files 8%");
+	assert_true(line_has(run, 3, "10 sites"));
+	assert_true(line_has(run, 4, "*LIVE"));
+	assert_true(line_has(run, 5, "func10"));
+	browser_resize(run->browser, 24, 42);
+	assert_true(line_has(run, 0, "ser\\x1bver (pid 4242), "));
+	assert_true(line_has(run, 1, "live 5.4 KiB; growing ~"));
+	assert_string_equal(line(run, 2), "RSS 100.0 MiB: heap 60%, free heap 20% …");
+	assert_true(line_has(run, 23, "q: end"));
+}
+
+static void notes_are_below_the_rows_or_on_a_page(void **state)
+{
+	struct run *run = *state;
+
+	emit(&run->f.script, &(struct record){ .type = RECORD_MAPPING,
+					       .mapping = { .start = 0x600000,
+							    .end = 0x601000,
+							    .time_ns = 1000,
+							    .path = "/usr/bin/python3",
+							    .executable = true,
+							    .kind = PROGRAM_PYTHON } });
+	update(run, SECOND, 3);
+	assert_string_equal(line(run, 7), "");
+	assert_true(line_has(run, 8, "ser\\x1bver (pid 4242): Python; "));
+	assert_false(line_has(run, 2, "i: notes"));
+	update(run, 2 * SECOND, 30);
+	assert_true(line_has(run, 2, "30 sites; i: notes"));
+	keys(run, "i");
+	assert_string_equal(line(run, 0), "notes");
+	assert_true(line_has(run, 1, "ser\\x1bver (pid 4242): Python; "));
+	keys(run, "q");
+	assert_true(line_has(run, 3, "*LIVE"));
 }
 
 static void a_site_opens_with_its_stack(void **state)
@@ -253,6 +334,21 @@ static void estimates_say_what_they_can_be_off(void **state)
 	assert_true(line_has(run, 3, "allocated: ~39.1 KiB ± 12.4 KiB in ~40 ± 13 allocations"));
 }
 
+static void help_can_be_read_in_a_narrow_window(void **state)
+{
+	struct run *run = *state;
+	bool has_end = false;
+
+	browser_resize(run->browser, 60, 40);
+	keys(run, "?");
+	for (size_t i = 0; i < run->screen.n_lines || i == 0; i++)
+		has_end |= line_has(run, i, "LIVE.");
+	assert_true(has_end);
+	browser_resize(run->browser, 10, 40);
+	(void)browser_key(run->browser, BROWSER_END);
+	assert_true(line_has(run, 8, "standard output"));
+}
+
 static void one_can_go_to_both_ends(void **state)
 {
 	struct run *run = *state;
@@ -278,9 +374,13 @@ int main(void)
 		TEST(the_header_has_the_exact_totals),
 		TEST(columns_sort_and_the_selection_follows_its_site),
 		TEST(a_filter_leaves_what_matches_in_any_frame),
+		TEST(a_filter_is_kept_by_enter_and_cleared_by_escape),
+		TEST(the_header_says_what_is_resident_and_whether_it_grows),
+		TEST(notes_are_below_the_rows_or_on_a_page),
 		TEST(a_site_opens_with_its_stack),
 		TEST(what_the_target_named_moves_no_cursor),
 		TEST(every_window_gets_no_more_than_it_has),
+		TEST(help_can_be_read_in_a_narrow_window),
 		TEST(one_can_go_to_both_ends),
 		TEST(estimates_say_what_they_can_be_off),
 	};

@@ -187,6 +187,43 @@ static void long_functions_lose_their_parameters_first_and_their_scope_then(void
 	}
 }
 
+static void a_line_is_worth_more_than_a_long_name_and_an_object_less(void **state)
+{
+	static const struct {
+		const char *function, *where;
+		size_t columns;
+		const char *expected;
+	} cases[] = {
+		{ "createStringObject", "(redis-check-rdb)", 37,
+		  "createStringObject  (redis-check-rdb)" },
+		{ "createStringObject", "(redis-check-rdb)", 32,
+		  "createStringObject  (redis…-rdb)" },
+		{ "createStringObject", "(redis-check-rdb)", 31, "createStringObject" },
+		{ "createStringObject", "(a)", 24, "createStringObject  (a)" },
+		{ "createStringObject", "(redis-check-rdb)", 24, "createStringObject" },
+		{ "createStringObject", "(redis-check-rdb)", 15, "createS…gObject" },
+		{ "ns::f(int, long)", "(libns.so)", 20, "ns::f(…)  (libns.so)" },
+		{ "createStringObject", "object.c:45", 31, "createStringObject  object.c:45" },
+		{ "createStringObject", "object.c:45", 27, "createS…Object  object.c:45" },
+		{ "f", "hashtable_policy.h:127", 25, "f  hashtable_policy.h:127" },
+		{ "createStringObject", "hashtable_policy.h:127", 27,
+		  "create…Object  hashta…h:127" },
+		{ "createStringObject", "hashtable_policy.h:127", 40,
+		  "createSt…gObject  hashtable_policy.h:127" },
+		{ "f", "", 3, "f" },
+		{ "main", "main.c:7", 9, "main" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_strbuf_ struct strbuf out = { 0 };
+
+		text_fit_place(&out, cases[i].function, cases[i].where, false, cases[i].columns);
+		assert_string_equal(strbuf_str(&out), cases[i].expected);
+		assert_true(text_columns(strbuf_str(&out)) <= cases[i].columns);
+	}
+}
+
 static void wrapped_lines_keep_to_the_width(void **state)
 {
 	_cleanup_strbuf_ struct strbuf out = { 0 };
@@ -620,6 +657,7 @@ int main(void)
 		cmocka_unit_test(digits_are_grouped_by_thousands),
 		cmocka_unit_test(long_text_loses_its_middle),
 		cmocka_unit_test(long_functions_lose_their_parameters_first_and_their_scope_then),
+		cmocka_unit_test(a_line_is_worth_more_than_a_long_name_and_an_object_less),
 		cmocka_unit_test(wrapped_lines_keep_to_the_width),
 		cmocka_unit_test(folded_names_cannot_be_taken_for_structure),
 		cmocka_unit_test(folded_merges_lines_and_counts_what_was_asked_for),

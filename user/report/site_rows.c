@@ -14,8 +14,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Frames of stacks; functions of templates can have kilobytes. */
-#define STACK_COLUMNS 200
+/* What frames of stacks need to be read. */
+#define LEAST_FRAME 20
 #define MARGIN_COLUMNS 11
 #define PID_COLUMNS 9
 /* What names of sites need to be read. */
@@ -145,7 +145,7 @@ static int name_site(const struct view_site *site, bool full, bool with_class,
 		     struct site_row *ret_row, struct strbuf *key)
 {
 	_cleanup_strbuf_ struct strbuf name = { 0 }, where = { 0 }, clean = { 0 };
-	struct view_frame frame;
+	struct view_frame frame = { 0 };
 
 	if (view_stack_name(&site->stack, &frame)) {
 		table_frame_name(&frame, full, &name);
@@ -153,8 +153,11 @@ static int name_site(const struct view_site *site, bool full, bool with_class,
 	} else {
 		strbuf_adds(&name, "(no stack)");
 	}
-	if (with_class && site->class == VIEW_MMAP)
+	if (with_class && site->class == VIEW_MMAP) {
+		if (!frame.file) /* its class tells more than its object */
+			strbuf_reset(&where);
 		strbuf_addf(&where, "%s[mmap]", where.len > 0 ? " " : "");
+	}
 	if (key)
 		strbuf_addf(key, "%s\n%s", strbuf_str(&name), strbuf_str(&where));
 	escape_text(&clean, strbuf_str(&where));
@@ -525,7 +528,8 @@ static void add_estimate(struct strbuf *out, const struct view_site *site)
 		    format_size((int64_t)estimate->interval, size));
 }
 
-bool site_stack_lines(const struct view *view, uint32_t image, uint64_t id, struct strbuf *out)
+bool site_stack_lines(const struct view *view, uint32_t image, uint64_t id, size_t columns,
+		      struct strbuf *out)
 {
 	const struct view_site *site = find_site(view, image, id);
 	struct view_frames it = { .stack = site ? &site->stack : NULL };
@@ -536,7 +540,8 @@ bool site_stack_lines(const struct view *view, uint32_t image, uint64_t id, stru
 	if (site->estimate.interval)
 		add_estimate(out, site);
 	while (view_frames_next(&it, &frame)) {
-		table_frame(out, &frame, view_opts(view)->full_names, true, STACK_COLUMNS);
+		table_frame(out, &frame, view_opts(view)->full_names, true,
+			    columns > LEAST_FRAME ? columns : LEAST_FRAME);
 		strbuf_addch(out, '\n');
 	}
 	if (site->stack.lost)

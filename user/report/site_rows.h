@@ -101,9 +101,11 @@ void site_row_line(struct strbuf *out, const struct site_row *row,
 		   const struct site_layout *layout);
 
 /*
- * A site's stack as lines, each ended by a newline, of any length: what allocates first; before it
- * what its numbers can be off, where they are estimates. False: it is in the view no more.
+ * A site's stack as lines, each ended by a newline, its frames in so many columns: what allocates
+ * first; before it what its numbers can be off, where they are estimates. False: it is in the view
+ * no more.
  */
-bool site_stack_lines(const struct view *view, uint32_t image, uint64_t id, struct strbuf *out);
+bool site_stack_lines(const struct view *view, uint32_t image, uint64_t id, size_t columns,
+		      struct strbuf *out);
 
 #endif

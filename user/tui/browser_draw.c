@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/vec.h"
 #include "config/units.h"
-#include "report/text/table_out.h"
+#include "report/text/table.h"
 #include "report/text/text.h"
 #include "tui/browser_state.h"
 
@@ -40,11 +40,32 @@ static void put_built(struct drawing *d, enum browser_style style, struct strbuf
 	put(d, style, strbuf_str(line));
 }
 
-static void add_state(struct strbuf *line, const struct browser_totals *t)
+/* A number that is cut looks like another: a line ends before the part that does not fit. */
+static void put_parts(struct drawing *d, enum browser_style style, struct strbuf *line)
+{
+	const char *text = strbuf_str(line), *end = NULL;
+	_cleanup_strbuf_ struct strbuf fitting = { 0 };
+	size_t columns = 0;
+
+	for (const char *s = text; *s && columns + strlen(" .") <= d->b->width; s++) {
+		if ((*s == ',' || *s == ';') && s[1] == ' ')
+			end = s;
+		columns += ((unsigned char)*s & 0xc0) != 0x80;
+	}
+	if (text_columns(text) <= d->b->width || !end) {
+		put_built(d, style, line);
+		return;
+	}
+	strbuf_add(&fitting, text, (size_t)(end - text));
+	strbuf_adds(&fitting, " …");
+	put_built(d, style, &fitting);
+}
+
+static void add_state(struct strbuf *line, const struct browser_totals *t, const char *title)
 {
 	char text[FORMAT_UNIT_LEN];
 
-	strbuf_addf(line, "memtraced  %s, %s, ", t->name, format_duration(t->elapsed_ns, text));
+	strbuf_addf(line, "%s%s, %s, ", title, t->name, format_duration(t->elapsed_ns, text));
 	if (t->exact)
 		strbuf_adds(line, "exact");
 	else
@@ -53,32 +74,75 @@ static void add_state(struct strbuf *line, const struct browser_totals *t)
 		strbuf_addf(line, ", %" PRIu64 " lost", t->lost);
 }
 
-static void put_header(struct drawing *d)
+/* What goes first where the window is too narrow for all. */
+enum detail { DETAIL_BYTES, DETAIL_PEAK, DETAIL_BLOCKS, DETAIL_NONE };
+
+static void add_growth(struct strbuf *line, const struct browser_totals *t)
 {
-	const struct browser_totals *t = &d->b->totals;
+	if (!t->has_growth)
+		return;
+	strbuf_adds(line, "; ");
+	table_growth_words(&t->growth, line);
+	if (t->n_processes > 1)
+		strbuf_addf(line, " in pid %" PRIu32, t->growth_pid);
+}
+
+static void add_totals(struct strbuf *totals, const struct browser_totals *t, enum detail from)
+{
 	const char *mark = t->exact ? "" : "~";
-	_cleanup_strbuf_ struct strbuf state = { 0 }, totals = { 0 };
 	char live[FORMAT_UNIT_LEN], peak[FORMAT_UNIT_LEN], rate[FORMAT_UNIT_LEN];
 	char mmap[FORMAT_UNIT_LEN];
 
-	add_state(&state, t);
-	put_built(d, t->exact ? STYLE_PLAIN : STYLE_BOLD, &state);
-	strbuf_addf(&totals, "live %s%s", mark, format_size(t->live_bytes, live));
-	table_margin(&totals, &t->estimate, t->estimate.ci95_bytes);
-	if (!t->estimate.interval)
-		strbuf_addf(&totals, " (%" PRId64 " B)", t->live_bytes);
-	strbuf_addf(&totals, " in %s%" PRId64, mark, t->live_blocks);
-	table_count_margin(&totals, &t->estimate, t->estimate.ci95_blocks);
-	strbuf_adds(&totals, " blocks");
-	/* Peaks of several processes were at different times. */
-	if (t->n_processes == 1) {
-		strbuf_addf(&totals, ", peak %s%s", mark, format_size(t->peak_bytes, peak));
-		table_margin(&totals, &t->estimate, t->estimate.ci95_peak_bytes);
+	strbuf_addf(totals, "live %s%s", mark, format_size(t->live_bytes, live));
+	table_margin(totals, &t->estimate, t->estimate.ci95_bytes);
+	if (!t->estimate.interval && from <= DETAIL_BYTES)
+		strbuf_addf(totals, " (%" PRId64 " B)", t->live_bytes);
+	if (from <= DETAIL_BLOCKS) {
+		strbuf_addf(totals, " in %s%" PRId64, mark, t->live_blocks);
+		table_count_margin(totals, &t->estimate, t->estimate.ci95_blocks);
+		strbuf_adds(totals, " blocks");
 	}
-	strbuf_addf(&totals, ", %s allocs/s", format_count((int64_t)t->rate, rate));
+	/* Peaks of several processes were at different times. */
+	if (t->n_processes == 1 && from <= DETAIL_PEAK) {
+		strbuf_addf(totals, ", peak %s%s", mark, format_size(t->peak_bytes, peak));
+		table_margin(totals, &t->estimate, t->estimate.ci95_peak_bytes);
+	}
+	add_growth(totals, t);
+	strbuf_addf(totals, ", %s allocs/s", format_count((int64_t)t->rate, rate));
 	if (t->mmap_bytes)
-		strbuf_addf(&totals, ", mmap %s%s", mark, format_size(t->mmap_bytes, mmap));
-	put_built(d, STYLE_BOLD, &totals);
+		strbuf_addf(totals, ", mmap %s%s", mark, format_size(t->mmap_bytes, mmap));
+}
+
+static void put_header(struct drawing *d)
+{
+	const struct browser_totals *t = &d->b->totals;
+	_cleanup_strbuf_ struct strbuf state = { 0 }, totals = { 0 }, resident = { 0 };
+	enum detail from = DETAIL_BYTES;
+
+	add_state(&state, t, "memtraced  ");
+	if (text_columns(strbuf_str(&state)) > d->b->width) {
+		strbuf_reset(&state);
+		add_state(&state, t, "");
+	}
+	put_parts(d, t->exact ? STYLE_PLAIN : STYLE_BOLD, &state);
+	add_totals(&totals, t, from);
+	while (text_columns(strbuf_str(&totals)) > d->b->width && from < DETAIL_NONE) {
+		strbuf_reset(&totals);
+		add_totals(&totals, t, ++from);
+	}
+	put_parts(d, STYLE_BOLD, &totals);
+	if (t->n_resident == 0)
+		return;
+	table_resident_words(&t->resident, t->resident_exact, &resident);
+	if (t->n_resident > 1)
+		strbuf_addf(&resident, "; of %zu processes", t->n_resident);
+	put_parts(d, STYLE_PLAIN, &resident);
+}
+
+/* Below the rows, with a line between them. */
+static bool notes_fit(const struct browser *b)
+{
+	return b->notes_lines > 0 && b->rows.n_rows + 1 + b->notes_lines <= browser_room(b);
 }
 
 static void put_shown(struct drawing *d)
@@ -108,7 +172,29 @@ static void put_shown(struct drawing *d)
 		strbuf_addf(&line, " in %s%" PRId64 " blocks still live",
 			    t->estimate.interval ? "~" : "", t->young_blocks);
 	}
-	put_built(d, STYLE_PLAIN, &line);
+	if (!notes_fit(b) && b->notes_lines > 0)
+		strbuf_adds(&line, "; i: notes");
+	put_parts(d, STYLE_PLAIN, &line);
+}
+
+/* The lines of a text from that one on. */
+static void put_text(struct drawing *d, const char *text, size_t from)
+{
+	size_t line = 0, room = browser_room(d->b);
+
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+		_cleanup_free_ char *copy = strndup(text, len);
+
+		if (!copy) {
+			d->error = -ENOMEM;
+			return;
+		}
+		if (line >= from && line - from < room)
+			put(d, STYLE_PLAIN, copy);
+		line++;
+		text += len + (text[len] != '\0');
+	}
 }
 
 static void put_list(struct drawing *d)
@@ -137,25 +223,9 @@ static void put_list(struct drawing *d)
 		site_row_line(&line, &b->rows.rows[i], &layout);
 		put_built(d, i == b->selected ? STYLE_REVERSE : STYLE_PLAIN, &line);
 	}
-}
-
-/* The lines of a text from the scrolled one on. */
-static void put_text(struct drawing *d, const char *text)
-{
-	size_t line = 0, room = browser_room(d->b);
-
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-		_cleanup_free_ char *copy = strndup(text, len);
-
-		if (!copy) {
-			d->error = -ENOMEM;
-			return;
-		}
-		if (line >= d->b->scrolled && line - d->b->scrolled < room)
-			put(d, STYLE_PLAIN, copy);
-		line++;
-		text += len + (text[len] != '\0');
+	if (notes_fit(b)) {
+		put(d, STYLE_PLAIN, "");
+		put_text(d, strbuf_str((struct strbuf *)&b->notes), 0);
 	}
 }
 
@@ -166,21 +236,29 @@ static void put_page(struct drawing *d)
 
 	if (b->page == PAGE_STACK) {
 		put(d, STYLE_REVERSE,
-		    b->opened_gone ? "a site that is gone or filtered" : "what allocates, first");
-		put_text(d, strbuf_str((struct strbuf *)&b->stack));
+		    b->opened_gone ? "a site that is gone" :
+				     "stack of the site, the innermost frame first");
+		put_text(d, strbuf_str((struct strbuf *)&b->stack), b->scrolled);
+		return;
+	}
+	if (b->page == PAGE_NOTES) {
+		put(d, STYLE_REVERSE,
+		    b->notes_lines ? "notes" : "there is nothing to note of these programs");
+		put_text(d, strbuf_str((struct strbuf *)&b->notes), b->scrolled);
 		return;
 	}
 	put(d, STYLE_REVERSE, "memtraced: keys");
-	for (size_t i = 0; i < browser_help_lines; i++)
-		strbuf_addf(&help, "%s\n", browser_help[i]);
+	browser_help(b, &help);
 	if (strbuf_error(&help) < 0)
 		d->error = -ENOMEM;
 	else
-		put_text(d, strbuf_str(&help));
+		put_text(d, strbuf_str(&help), b->scrolled);
 }
 
 static void put_footer(struct drawing *d)
 {
+	static const char keys_line[] = "?: help  /: filter  m: mark  enter: stack  s: save  "
+					"q: quit  sort: l b n r a p v";
 	const struct browser *b = d->b;
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 
@@ -193,13 +271,16 @@ static void put_footer(struct drawing *d)
 			    b->prompt == PROMPT_FILTER ? "filter: " : "save as FORMAT:PATH: ");
 		escape_text(&line, b->answer);
 		strbuf_addch(&line, '_');
+		if (b->prompt == PROMPT_FILTER)
+			strbuf_adds(&line, "   enter: keep  esc: all sites");
 	} else if (*b->message) {
 		strbuf_adds(&line, b->message);
 	} else if (b->totals.ended && b->has_rows) {
 		strbuf_adds(&line, "all processes have ended; q: final report");
 	} else {
-		strbuf_adds(&line, "?: help  /: filter  m: mark  enter: stack  s: save  q: quit  "
-				   "sort: l b n r a p v");
+		strbuf_adds(&line, b->width < text_columns(keys_line) ?
+					   "?: help  /: filter  enter: stack  q: end" :
+					   keys_line);
 	}
 	put_built(d, STYLE_BOLD, &line);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/clock.h"
 #include "base/saturate.h"
-#include "report/text/text.h"
+#include "report/text/next_words.h"
+#include "report/text/table.h"
 #include "tui/browser.h"
 #include "tui/browser_state.h"
 
@@ -9,7 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-const char *const browser_help[] = {
+/* Where what a key does begins. */
+#define HELP_INDENT 9
+
+static const char *const help[] = {
 	"The sites that hold memory, anew each second; totals are of all processes.",
 	"",
 	"up down pgup pgdn home end   go (also k j space g G)",
@@ -19,16 +23,22 @@ const char *const browser_help[] = {
 	"  n  NEW      live, since the mark   r  /S       allocations a second",
 	"  a  ALLOCS   allocations so far     p  PEAK     bytes at the process's peak",
 	"  v  VERDICT  leak, growing, cache or steady, once that is known",
-	"95%      of samples: what LIVE can be off by; a ? says that there are few of them",
-	"m        mark: a generation begins. NEW then counts what was allocated after the",
-	"         mark and still lives, by the age that each block itself has (10 ms). It is",
-	"         read while the program runs, a moment after LIVE.",
-	"/        only sites with a frame whose function, file or object has this text",
-	"esc      all sites again",
+	"95%      of samples: what LIVE can be off by; a ? says that they are few",
+	"m        mark: a generation begins. NEW then counts what was allocated after the mark "
+	"and still lives, by the age that each block itself has (10 ms). It is read while the "
+	"program runs, a moment after LIVE.",
+	"/        only sites with a frame whose function, file or object has this text; enter "
+	"keeps it, esc shows all sites again",
+	"i        notes: what is not seen of such programs, and what helps",
 	"s        save a report as FORMAT:PATH (json:out.json, flamegraph:out.svg, ...)",
 	"q        end: the final report goes to standard output",
 };
-const size_t browser_help_lines = sizeof(browser_help) / sizeof(browser_help[0]);
+
+void browser_help(const struct browser *b, struct strbuf *out)
+{
+	for (size_t i = 0; i < sizeof(help) / sizeof(help[0]); i++)
+		text_wrap(out, help[i], b->width, b->width > 2 * HELP_INDENT ? HELP_INDENT : 0);
+}
 
 int browser_new(struct browser **ret_browser)
 {
@@ -48,14 +58,33 @@ void browser_free(struct browser *browser)
 		return;
 	site_rows_done(&browser->rows);
 	strbuf_done(&browser->stack);
+	strbuf_done(&browser->notes);
 	free(browser);
+}
+
+static size_t n_lines(const struct strbuf *text)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < text->len; i++)
+		n += text->data[i] == '\n';
+	return n;
+}
+
+static size_t help_lines(const struct browser *b)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	browser_help(b, &text);
+	return n_lines(&text);
 }
 
 /* --- where one is ---------------------------------------------------------------------------- */
 
 size_t browser_room(const struct browser *b)
 {
-	size_t taken = b->page == PAGE_LIST ? HEADER_LINES + FOOTER_LINES : 1 + FOOTER_LINES;
+	size_t header = b->page == PAGE_LIST ? HEADER_LINES + (b->totals.n_resident > 0) : 1;
+	size_t taken = header + FOOTER_LINES;
 
 	return b->height > taken ? b->height - taken : 1;
 }
@@ -63,7 +92,8 @@ size_t browser_room(const struct browser *b)
 size_t browser_text_lines(const struct browser *b)
 {
 	return b->page == PAGE_STACK ? b->stack_lines :
-	       b->page == PAGE_HELP  ? browser_help_lines :
+	       b->page == PAGE_NOTES ? b->notes_lines :
+	       b->page == PAGE_HELP  ? help_lines(b) :
 				       0;
 }
 
@@ -113,6 +143,41 @@ static double young_variance(uint64_t interval, const struct view_site *site)
 	return site->live_variance * young / (double)site->live_bytes;
 }
 
+/* Of processes that run: what the others had is given back. */
+static void add_resident(struct browser_totals *t, const struct view_process *process)
+{
+	const struct record_resident *v = &process->image->resident;
+	struct record_resident *sum = &t->resident;
+
+	if (!process->image->has_resident || (process->image->ended && t->n_processes > 1))
+		return;
+	t->resident_exact =
+		(t->resident_exact || t->n_resident == 0) && view_resident_exact(process);
+	t->n_resident++;
+	sum->rss = saturate_add_u64(sum->rss, v->rss);
+	sum->heap_live = saturate_add_u64(sum->heap_live, v->heap_live);
+	sum->heap_free = saturate_add_u64(sum->heap_free, v->all_blocks ? v->heap_free : 0);
+	sum->mmap = saturate_add_u64(sum->mmap, v->mmap);
+	sum->file = saturate_add_u64(sum->file, v->file);
+	sum->stack = saturate_add_u64(sum->stack, v->stack);
+	sum->unknown = saturate_add_u64(sum->unknown, v->unknown);
+	sum->unknown_heap = saturate_add_u64(sum->unknown_heap, v->unknown_heap);
+	sum->all_blocks = true; /* there are none in the sum of the others */
+}
+
+static void add_growth(struct browser_totals *t, const struct view_process *process)
+{
+	const struct growth *growth = &process->growth;
+
+	if (!process->has_growth || (t->has_growth && growth->verdict < t->growth.verdict) ||
+	    (t->has_growth && growth->verdict == t->growth.verdict &&
+	     growth->bytes_per_s <= t->growth.bytes_per_s))
+		return;
+	t->has_growth = true;
+	t->growth = *growth;
+	t->growth_pid = process->image->pid;
+}
+
 static void add_process(struct browser_totals *t, const struct view_process *process)
 {
 	const struct record_totals *v = &process->totals;
@@ -130,6 +195,8 @@ static void add_process(struct browser_totals *t, const struct view_process *pro
 	t->mmap_bytes = saturate_add(t->mmap_bytes, process->mmap.live_bytes);
 	t->allocs += v->allocs;
 	view_estimate_add_image(&t->estimate, &estimate, process->image);
+	add_resident(t, process);
+	add_growth(t, process);
 	for (size_t i = 0; i < process->n_sites; i++) {
 		if (process->sites[i].class != VIEW_HEAP)
 			continue;
@@ -186,7 +253,7 @@ static int update_stack(struct browser *b, const struct view *view)
 
 	if (b->page != PAGE_STACK)
 		return 0;
-	b->opened_gone = !site_stack_lines(view, b->opened_image, b->opened_id, &stack);
+	b->opened_gone = !site_stack_lines(view, b->opened_image, b->opened_id, b->width, &stack);
 	if (strbuf_error(&stack) < 0) {
 		strbuf_done(&stack);
 		return -ENOMEM;
@@ -198,9 +265,26 @@ static int update_stack(struct browser *b, const struct view *view)
 	}
 	strbuf_done(&b->stack);
 	b->stack = stack;
-	b->stack_lines = 0;
-	for (size_t i = 0; i < stack.len; i++)
-		b->stack_lines += stack.data[i] == '\n';
+	b->stack_lines = n_lines(&stack);
+	return 0;
+}
+
+/* What the end of a table says, too. */
+static int update_notes(struct browser *b, const struct view *view)
+{
+	const char *next = next_words(view_model(view));
+	struct table t = { .view = view };
+
+	table_programs(&t);
+	if (next)
+		table_wrap(&t, 2, next);
+	if (strbuf_error(&t.out) < 0) {
+		strbuf_done(&t.out);
+		return -ENOMEM;
+	}
+	strbuf_done(&b->notes);
+	b->notes = t.out;
+	b->notes_lines = n_lines(&b->notes);
 	return 0;
 }
 
@@ -225,6 +309,8 @@ int browser_update(struct browser *b, const struct view *view)
 
 	if (r == 0)
 		r = update_stack(b, view);
+	if (r == 0)
+		r = update_notes(b, view);
 	if (r == 0)
 		r = site_rows_make(view, b->filter, b->has_rows ? &b->rows : NULL, &rows);
 	if (r < 0)
@@ -279,6 +365,15 @@ static void type(char *text, size_t size, int key)
 	}
 }
 
+static enum browser_wish set_filter(struct browser *b, const char *text)
+{
+	if (strcmp(b->filter, text) == 0)
+		return BROWSER_NOTHING;
+	snprintf(b->filter, sizeof(b->filter), "%.*s", (int)sizeof(b->filter) - 1, text);
+	b->selected = b->first = 0;
+	return BROWSER_UPDATE;
+}
+
 static enum browser_wish key_in_prompt(struct browser *b, int key)
 {
 	enum browser_prompt prompt = b->prompt;
@@ -286,23 +381,23 @@ static enum browser_wish key_in_prompt(struct browser *b, int key)
 	switch (key) {
 	case BROWSER_ESCAPE:
 		b->prompt = PROMPT_NONE;
-		return BROWSER_NOTHING;
-	case BROWSER_BACKSPACE:
-		erase_last(b->answer);
-		return BROWSER_NOTHING;
+		*b->answer = '\0';
+		break;
 	case BROWSER_ENTER:
 		b->prompt = PROMPT_NONE;
-		if (prompt == PROMPT_SAVE)
-			return *b->answer ? BROWSER_SAVE : BROWSER_NOTHING;
-		snprintf(b->filter, sizeof(b->filter), "%.*s", (int)sizeof(b->filter) - 1,
-			 b->answer);
-		b->selected = b->first = 0;
-		return BROWSER_UPDATE;
+		if (prompt == PROMPT_SAVE && *b->answer)
+			return BROWSER_SAVE;
+		break;
+	case BROWSER_BACKSPACE:
+		erase_last(b->answer);
+		break;
 	default:
 		type(b->answer, prompt == PROMPT_FILTER ? sizeof(b->filter) : sizeof(b->answer),
 		     key);
-		return BROWSER_NOTHING;
+		break;
 	}
+	/* Rows follow what is typed. */
+	return prompt == PROMPT_FILTER ? set_filter(b, b->answer) : BROWSER_NOTHING;
 }
 
 static void ask(struct browser *b, enum browser_prompt prompt, const char *text)
@@ -390,10 +485,7 @@ static enum browser_wish key_in_list(struct browser *b, int key)
 	case BROWSER_ENTER:
 		return open_stack(b);
 	case BROWSER_ESCAPE:
-		if (!*b->filter)
-			return BROWSER_NOTHING;
-		*b->filter = '\0';
-		return BROWSER_UPDATE;
+		return set_filter(b, "");
 	case '/':
 		ask(b, PROMPT_FILTER, b->filter);
 		return BROWSER_NOTHING;
@@ -418,6 +510,9 @@ enum browser_wish browser_key(struct browser *b, int key)
 	case '?':
 	case 'h':
 		open_page(b, PAGE_HELP);
+		return BROWSER_NOTHING;
+	case 'i':
+		open_page(b, PAGE_NOTES);
 		return BROWSER_NOTHING;
 	case 'q':
 		if (b->page == PAGE_LIST)

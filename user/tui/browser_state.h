@@ -8,14 +8,17 @@
 
 #include "tui/browser.h"
 
-/* Lines above the list: process, totals, what is shown, heads of the columns; and the bottom. */
+/*
+ * Lines above the list: process, totals, what is shown, heads of the columns; one more where it is
+ * known what is resident. And the bottom.
+ */
 #define HEADER_LINES 4
 #define FOOTER_LINES 1
 
 /* Columns that the list has, and sorts by. */
 #define BROWSER_COLUMNS SITE_GROWN
 
-enum browser_page { PAGE_LIST, PAGE_STACK, PAGE_HELP };
+enum browser_page { PAGE_LIST, PAGE_STACK, PAGE_NOTES, PAGE_HELP };
 enum browser_prompt { PROMPT_NONE, PROMPT_FILTER, PROMPT_SAVE };
 
 /* Sums over the processes shown. */
@@ -27,7 +30,13 @@ struct browser_totals {
 	uint64_t allocs, elapsed_ns;
 	double rate; /* allocations a second */
 	struct view_estimate estimate;
-	double young_ci95; /* what young_bytes can be off */
+	double young_ci95;		 /* what young_bytes can be off */
+	struct record_resident resident; /* sums of its parts */
+	size_t n_resident;		 /* processes of which it is known */
+	bool resident_exact;
+	struct growth growth; /* the worst of a process, */
+	uint32_t growth_pid;
+	bool has_growth; /* if any is known */
 	char name[64];
 };
 
@@ -44,8 +53,8 @@ struct browser {
 	uint32_t opened_image;	/* the site whose stack is open */
 	uint64_t opened_id;
 	bool opened_gone;
-	struct strbuf stack;
-	size_t stack_lines;
+	struct strbuf stack, notes;
+	size_t stack_lines, notes_lines;
 	bool marked;
 	uint64_t mark_ns;
 	char filter[128];
@@ -58,8 +67,7 @@ size_t browser_room(const struct browser *b);
 /* Lines of the page's text; 0 for the list. */
 size_t browser_text_lines(const struct browser *b);
 
-/* What the keys do, a line each. */
-extern const char *const browser_help[];
-extern const size_t browser_help_lines;
+/* Appends what the keys do, in lines that fit. */
+void browser_help(const struct browser *b, struct strbuf *out);
 
 #endif

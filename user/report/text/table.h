@@ -38,7 +38,9 @@ void table_death(struct table *t, const struct view_process *process);
 int table_groups(struct table *t);
 void table_resident(struct table *t, const struct view_process *process);
 /* "RSS 1.2 MiB: heap 60%, files 40%": uses of 2 % and more. */
-void table_resident_words(const struct view_process *process, struct strbuf *line);
+void table_resident_words(const struct record_resident *v, bool exact, struct strbuf *line);
+/* "leak ~1.2 MiB/h", "steady" */
+void table_growth_words(const struct growth *growth, struct strbuf *line);
 /* Which processes run code of which less is seen, and what helps. */
 void table_programs(struct table *t);
 void table_coverage(struct table *t);

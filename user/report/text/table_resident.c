@@ -98,10 +98,9 @@ void table_resident(struct table *t, const struct view_process *process)
 		moved_line(t, v);
 }
 
-void table_resident_words(const struct view_process *process, struct strbuf *line)
+void table_resident_words(const struct record_resident *v, bool exact, struct strbuf *line)
 {
-	const struct record_resident *v = &process->image->resident;
-	const char *before = ":", *mark = view_resident_exact(process) ? "" : "~";
+	const char *before = ":", *mark = exact ? "" : "~";
 	char rss[FORMAT_UNIT_LEN];
 	struct part parts[PARTS];
 

@@ -16,11 +16,11 @@
 /* Of a process's name: longer than the kernel's. */
 #define NAME_COLUMNS 40
 
-static void add_verdict(struct strbuf *line, const struct growth *growth)
+void table_growth_words(const struct growth *growth, struct strbuf *line)
 {
 	char rate[TABLE_NUMBER_LEN];
 
-	strbuf_addf(line, "; %s", growth_verdict_name(growth->verdict));
+	strbuf_adds(line, growth_verdict_name(growth->verdict));
 	if (growth->verdict >= GROWTH_GROWING)
 		strbuf_addf(line, " %s", table_rate(growth->bytes_per_s, rate));
 }
@@ -55,15 +55,17 @@ static void process_lines(struct table *t, const struct view_process *process)
 		add_held(&line, process, false);
 	else
 		strbuf_adds(&line, "heap not counted");
-	if (image->has_totals && process->has_growth)
-		add_verdict(&line, &process->growth);
+	if (image->has_totals && process->has_growth) {
+		strbuf_adds(&line, "; ");
+		table_growth_words(&process->growth, &line);
+	}
 	table_bold(t, true);
 	table_wrap(t, 8, strbuf_str(&line));
 	table_bold(t, false);
 	if (image->has_resident) {
 		strbuf_reset(&line);
 		strbuf_adds(&line, "  ");
-		table_resident_words(process, &line);
+		table_resident_words(&image->resident, view_resident_exact(process), &line);
 		table_wrap(t, 8, strbuf_str(&line));
 	}
 	if (strbuf_error(&name) < 0 || strbuf_error(&line) < 0)

@@ -12,6 +12,12 @@
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
+/* Columns below which a function and where it is are not both shown in full. */
+#define NARROW 80
+/* Less of a line, or of an object, is not worth its room. */
+#define LEAST_LINE 5
+#define LEAST_OBJECT 12
+
 static const char *xml_entity(char c)
 {
 	switch (c) {
@@ -185,18 +191,43 @@ void text_fit_function(struct strbuf *out, const char *name, size_t columns)
 		out->error = strbuf_error(&bare);
 }
 
+/* What a function needs without its parameters. */
+static size_t function_columns(const char *function, bool full)
+{
+	struct function_name part = function_name_of(function);
+	size_t all = text_columns(function);
+	size_t bare = (size_t)(part.start + part.len - function) + strlen("(.)");
+
+	return full || bare > all ? all : bare;
+}
+
+/*
+ * Of its columns, a function has no more than so many to itself: a line tells more than the rest of
+ * a long name, an object that most functions of a program are in tells less.
+ */
+static size_t own_columns(const char *where, size_t columns)
+{
+	if (*where == '(')
+		return columns < NARROW ? columns : columns - columns / 3;
+	return columns < NARROW / 2 ? columns / 2 : columns / 3;
+}
+
 void text_fit_place(struct strbuf *out, const char *function, const char *where, bool full,
 		    size_t columns)
 {
 	size_t where_columns = *where ? text_columns(where) + 2 : 0;
+	size_t own = own_columns(where, columns), needed = function_columns(function, full);
 
-	if (where_columns > columns - columns / 3)
-		where_columns = columns - columns / 3;
+	if (where_columns > columns - (needed < own ? needed : own))
+		where_columns = columns - (needed < own ? needed : own);
+	if (where_columns < text_columns(where) + 2 &&
+	    where_columns < (*where == '(' ? LEAST_OBJECT : LEAST_LINE) + 2)
+		where_columns = 0;
 	if (full)
 		text_fit(out, function, columns - where_columns);
 	else
 		text_fit_function(out, function, columns - where_columns);
-	if (where_columns < 3 + 2)
+	if (where_columns == 0)
 		return;
 	strbuf_adds(out, "  ");
 	text_fit(out, where, where_columns - 2);

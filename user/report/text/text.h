@@ -38,8 +38,10 @@ void text_fit(struct strbuf *out, const char *s, size_t columns);
 void text_fit_function(struct strbuf *out, const char *name, size_t columns);
 
 /*
- * A function and behind it where it is, its line or its object (may be empty). The function gives
- * way first, but not below a third of the columns. `full`: text_fit, and not text_fit_function.
+ * A function and behind it where it is, its line or "(its object)" (may be empty). Before a line
+ * the function gives way first, but not below a third of the columns, or half where they are few;
+ * before an object not below two thirds, or at all. `full`: text_fit, and not
+ * text_fit_function.
  */
 void text_fit_place(struct strbuf *out, const char *function, const char *where, bool full,
 		    size_t columns);

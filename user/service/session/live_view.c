@@ -134,11 +134,13 @@ static int mark(struct live_view *v)
 	return refresh(v);
 }
 
-static int on_key(struct live_view *v, int key)
+/* Sets *wants_rows where a refresh is due: one for all keys that have been typed meanwhile. */
+static int on_key(struct live_view *v, int key, bool *wants_rows)
 {
 	switch (browser_key(v->browser, key)) {
 	case BROWSER_UPDATE:
-		return refresh(v);
+		*wants_rows = true;
+		break;
 	case BROWSER_MARK:
 		return mark(v);
 	case BROWSER_SAVE:
@@ -155,6 +157,7 @@ static int on_key(struct live_view *v, int key)
 static int on_input(int fd, uint32_t events, void *userdata)
 {
 	struct live_view *v = userdata;
+	bool wants_rows = false;
 	int key, r = 0;
 
 	(void)fd;
@@ -163,8 +166,8 @@ static int on_input(int fd, uint32_t events, void *userdata)
 		return 0;
 	}
 	while (r == 0 && (key = terminal_key(v->terminal)) != BROWSER_NO_KEY)
-		r = on_key(v, key);
-	return r;
+		r = on_key(v, key, &wants_rows);
+	return r == 0 && wants_rows ? refresh(v) : r;
 }
 
 int live_view_resize(struct live_view *v)

@@ -25,6 +25,11 @@ static int read_resident(struct session *s, pid_t pid)
 	return resident_read(s->live, s->model, pid, all_counted, session_take_record, s);
 }
 
+int session_read_resident(struct session *s)
+{
+	return read_resident(s, 0);
+}
+
 static int cut_session(struct session *s)
 {
 	int r = session_say_cost(s);

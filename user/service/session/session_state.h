@@ -34,7 +34,8 @@ struct session {
 	struct terminal_relay *relay; /* NULL: the command has no terminal of its own */
 	struct leak_check *leaks;     /* NULL: not asked for */
 	struct status_line *status;
-	struct live_view *view; /* NULL: no full-screen view */
+	struct live_view *view;	    /* NULL: no full-screen view */
+	uint64_t resident_after_ns; /* when it may look at that again */
 	struct loop_source *grace;
 	bool takes_samples;
 	struct sample_clock samples;
@@ -71,6 +72,8 @@ int session_take_buffered(struct session *s, int r);
 
 /* Do its reports say what resident memory is made of? */
 bool session_reads_resident(const struct options *options);
+/* Reads that, if it is to be known, of all processes that run. 0 or negative errno. */
+int session_read_resident(struct session *s);
 
 /* A cut and all outputs of it, after a leak check if one was asked for. 0 or negative errno. */
 int session_report(struct session *s, bool final);

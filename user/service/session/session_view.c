@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/clock.h"
 #include "service/session/session.h"
 #include "service/session/session_state.h"
 
@@ -6,6 +7,26 @@
 #include <unistd.h>
 
 #define TABLE_NS 2000000000ULL
+
+/*
+ * What is resident is read at most so often, and for a fiftieth of the time at most: while the
+ * kernel looks through a process's pages, that cannot map others.
+ */
+#define RESIDENT_NS 2000000000ULL
+#define RESIDENT_SHARE 50
+
+static int look_at_resident(struct session *s)
+{
+	uint64_t begin = clock_monotonic_ns(), rest;
+	int r;
+
+	if (begin < s->resident_after_ns)
+		return 0;
+	r = session_read_resident(s);
+	rest = RESIDENT_SHARE * (clock_monotonic_ns() - begin);
+	s->resident_after_ns = begin + (rest > RESIDENT_NS ? rest : RESIDENT_NS);
+	return r;
+}
 
 static int refresh_view(uint64_t mark_ns, live_view_show_fn fn, void *fn_userdata, void *userdata)
 {
@@ -15,7 +36,9 @@ static int refresh_view(uint64_t mark_ns, live_view_show_fn fn, void *fn_userdat
 	if (r < 0)
 		return r;
 	live_buffer_begin(s->live);
-	r = outputs_show(s->outputs, mark_ns, fn, fn_userdata);
+	r = look_at_resident(s);
+	if (r == 0)
+		r = outputs_show(s->outputs, mark_ns, fn, fn_userdata);
 	return session_take_buffered(s, r);
 }
 

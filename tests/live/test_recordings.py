@@ -76,7 +76,7 @@ def read(folder, data, checked=True):
         return schema.load(file), done.stderr
 
 
-SAID = "ends early or is damaged: the report is of what comes before that"
+SAID = "ends early or is damaged; reporting what comes before that"
 
 
 @test(need_root, need_program("zstd"))

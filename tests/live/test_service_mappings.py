@@ -156,7 +156,7 @@ def mappings_and_page_faults_are_profiles_of_their_own():
         assert "/debug/pprof/mappings?pid=" in served.ask("/debug/pprof/", Accept="text/html")[
             2].decode()
         assert "mappings" in served.text("/debug/pprof/")
-        assert "takes no seconds" in served.text(f"{path}&seconds=3", status=400)
+        assert "'seconds' does not apply" in served.text(f"{path}&seconds=3", status=400)
         said = run([*as_nobody(served)[:4], "curl", "-s", "--unix-socket", served.path,
                     "http://localhost/debug/pprof/mappings"]).stdout
         assert "only root may see" in said, said[:300]

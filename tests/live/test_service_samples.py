@@ -62,7 +62,7 @@ def check(report, process, places):
 def an_address_has_what_the_process_shows():
     with scratch() as folder, service(folder) as served, showing() as process:
         for other in ("profile", "growth", "mappings"):
-            assert "depth is of heap and allocs" in served.text(
+            assert "'depth' applies to heap and allocs only" in served.text(
                 f"/debug/pprof/{other}?pid={process.pid}&depth=sampled", status=400)
         where = f"/debug/pprof/heap?pid={process.pid}&depth=sampled"
         asked = Asking(served, f"{where}&seconds=600&format=json")

@@ -176,7 +176,7 @@ static void what_is_partial_or_not_known_is_said(void **state)
 		"note: 3 blocks of the C library's",
 		"note: 1,200 blocks are jemalloc's, whose own data may hold their addresses: lost",
 		"note: 30 blocks are mimalloc's, which hands them out with addresses of others: "
-		"lost ones may be reachable\n",
+		"lost blocks may count as reachable\n",
 	};
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 

@@ -557,8 +557,7 @@ static void conflicts_are_refused_with_what_to_do(void **state)
 		{ { { "-p1", "-qv" } },
 		  "'--verbose' and '--quiet' exclude each other: leave one out" },
 		{ { { "-p1", "--min-size=2k", "--max-size=1k" } },
-		  "no block is of at least 2048 and at most 1024 bytes: change --min-size or "
-		  "--max-size" },
+		  "no block matches: --min-size 2048 is more than --max-size 1024" },
 		{ { { "-p1", "--run-as=nobody" } },
 		  "'--run-as' is for a command that memtraced starts: give one with -c or behind "
 		  "--" },

@@ -55,9 +55,11 @@ static void what_has_no_meaning_is_refused(void **state)
 		  "'--sort=growth' has no meaning for 'diff', which shows nothing else: give "
 		  "bytes, count, peak or temporary" },
 		{ { "diff", "a", "b", "-o", "json:x.%p" },
-		  "'diff' is of two runs: of '%' only '%e' may stand in 'x.%p'" },
+		  "invalid path 'x.%p': expected no '%' but '%e', as 'diff' writes about "
+		  "two runs" },
 		{ { "diff", "a", "b", "-o", "folded:%e.%%" },
-		  "'diff' is of two runs: of '%' only '%e' may stand in '%e.%%'" },
+		  "invalid path '%e.%%': expected no '%' but '%e', as 'diff' writes about "
+		  "two runs" },
 		{ { "diff", "a", "b", "--", "ls" }, "'diff' starts no command: leave out '--'" },
 		{ { "report", "a", "--widths=after" },
 		  "'--widths' is about two runs: see 'memtraced diff'" },

@@ -126,10 +126,11 @@ static void an_option_is_a_topic(void **state)
 	assert_int_equal(options_help("filter", &help, &error), -ENOENT);
 	assert_string_equal(strbuf_str(&error), "no help on 'filter'; did you mean 'filters'?");
 	assert_int_equal(options_help("", &help, &error), -ENOENT);
-	assert_string_equal(strbuf_str(&error),
-			    "no help on ''; topics are options and targets, jobs, leaks, start, "
-			    "times, filters, output, tracing, service, other, report, diff, ctl, "
-			    "sample, formats, all");
+	assert_string_equal(
+		strbuf_str(&error),
+		"no help on ''; give the name of an option, or targets, jobs, leaks, start, "
+		"times, filters, output, tracing, service, other, report, diff, ctl, "
+		"sample, formats, all");
 	assert_int_equal(help.len, 0);
 }
 

@@ -164,14 +164,13 @@ static const struct key options[] = {
 	  .help = "Trace allocations beside these jobs, too." },
 	{ jobs, "--sample", KEY_SIZE, OPTION_ALLOC | OPTION_MAY, FIELD(sample_bytes), .least = 1,
 	  .most = OPTIONS_SAMPLE_MOST, .implied = "512k", .metavar = "BYTES",
-	  .help = "Count samples that programs choose themselves and show by otel_memory "
-		  "probes, one in BYTES (of -c; default: 512k), in place of all calls: "
-		  "estimates, at a fraction of the cost." },
+	  .help = "Count samples instead of all calls, at a fraction of the cost: those that "
+		  "programs show by otel_memory probes, for -c one in BYTES; default: 512k." },
 	{ jobs, "--max-overhead", KEY_SHARE, OPTION_ALLOC, FIELD(max_overhead), .least = 1,
 	  .most = 10000, .metavar = "P%",
-	  .help = "Count all calls once P% of the program's own CPU time pays for that, and "
-		  "while it does; else samples, or only page faults: the report says what since "
-		  "when." },
+	  .help = "Count all calls while that costs at most P% of the program's CPU time, "
+		  "otherwise samples, or only page faults. The report says what was counted "
+		  "from when on." },
 
 	{ leaks, "--leak-check", KEY_CHOICE, OPTION_ALLOC, FIELD(leak.mode),
 	  .choices = leak_check_names,
@@ -243,8 +242,8 @@ static const struct key options[] = {
 	  .help = "Stop after SEC seconds; default: when the traced processes have ended." },
 	{ times, "--sample-interval", KEY_TIME, OPTION_GROWTH, FIELD(sample_interval_ns),
 	  .least = 1, .metavar = "SEC",
-	  .help = "Look every SEC seconds at what is live and resident, for the timeline and "
-		  "trends, later less often; default: 0.1, for massif and heaptrack 0.01." },
+	  .help = "Sample live and resident bytes every SEC seconds, later less often, for the "
+		  "timeline and trends; default: 0.1, for massif and heaptrack 0.01." },
 
 	{ filters, "--min-size", KEY_SIZE, OPTION_ALLOC,
 	  FIELD(block_filter.min_size), .metavar = "SIZE",
@@ -325,9 +324,8 @@ static const struct key options[] = {
 	  .help = "Room for N live blocks at a time (1M: 1048576); default: 2097152." },
 	{ tracing, "--keep-ended", KEY_NUMBER, OPTION_ALLOC, FIELD(keep_ended),
 	  .most = UINT32_MAX, .metavar = "N",
-	  .help = "Of processes that have ended, keep the sites of the newest N, and of the "
-		  "others sums by executable; default: 100 of a host, cgroup, user or name, "
-		  "else all." },
+	  .help = "Keep the sites of the newest N ended processes, and sums by executable of "
+		  "the others; default: 100 for a host, cgroup, user or name, otherwise all." },
 	{ tracing, "--memory-limit", KEY_SIZE, OPTION_ALLOC, FIELD(memory_limit),
 	  .least = OPTIONS_MEMORY_LEAST, .metavar = "SIZE",
 	  .help = "Choose the maps so that they and memtraced itself stay below SIZE, 96M or "

@@ -86,8 +86,8 @@ static int check_diff(struct option_parser *p)
 	for (size_t i = 0; r == 0 && i < o->n_outputs; i++)
 		if (o->outputs[i].path && !has_only_jobs(o->outputs[i].path))
 			return config_error(p->error,
-					    "'diff' is of two runs: of '%%' only '%%e' may stand "
-					    "in '%s'",
+					    "invalid path '%s': expected no '%%' but '%%e', as "
+					    "'diff' writes about two runs",
 					    o->outputs[i].path);
 	p->options->action = ACTION_DIFF;
 	return r;
@@ -396,10 +396,9 @@ int options_check(struct option_parser *p)
 		return config_error(p->error, "'--verbose' and '--quiet' exclude each other: leave "
 					      "one out");
 	if (o->block_filter.min_size > o->block_filter.max_size)
-		return config_error(p->error,
-				    "no block is of at least %llu and at most %llu bytes: change "
-				    "--min-size or --max-size",
-				    o->block_filter.min_size, o->block_filter.max_size);
+		return config_error(
+			p->error, "no block matches: --min-size %llu is more than --max-size %llu",
+			o->block_filter.min_size, o->block_filter.max_size);
 	if (!p->diff && of_diff)
 		return config_error(p->error, "'%s' is about two runs: see 'memtraced diff'",
 				    of_diff->name);

@@ -247,7 +247,7 @@ static int refuse_topic(const char *topic, struct strbuf *error)
 	if (meant)
 		strbuf_addf(error, "no help on '%s'; did you mean '%s'?", topic, meant);
 	else
-		strbuf_addf(error, "no help on '%s'; topics are options and %s", topic,
+		strbuf_addf(error, "no help on '%s'; give the name of an option, or %s", topic,
 			    strbuf_str(&all));
 	return strbuf_error(error) || strbuf_error(&all) ? -ENOMEM : -ENOENT;
 }

@@ -405,7 +405,7 @@ static int check(struct parser *p)
 				    c->listens[i].text);
 	}
 	if (c->seconds_ns > c->max_seconds_ns)
-		return fail(p, "[trace] seconds is more than max_seconds");
+		return fail(p, "[trace] seconds is more than [trace] max_seconds");
 	return check_named(p);
 }
 

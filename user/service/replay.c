@@ -48,10 +48,9 @@ int recorded_run_read(FILE *file, const char *path, record_fn fn, void *userdata
 	}
 	*ret_damaged = meaningless || recording_truncated(source);
 	if (meaningless)
-		log_warning("%s is damaged: the report is of what comes before that", path);
+		log_warning("%s is damaged; reporting what comes before the damage", path);
 	else if (*ret_damaged)
-		log_warning("%s ends early or is damaged: the report is of what comes before that",
-			    path);
+		log_warning("%s ends early or is damaged; reporting what comes before that", path);
 	return 0;
 }
 

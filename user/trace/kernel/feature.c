@@ -14,7 +14,7 @@ static const struct {
 	[FEATURE_BTF] = { "btf", "types of the running kernel, for CO-RE" },
 	[FEATURE_TRACEFS] = { "tracefs", "tracepoints of system calls" },
 	[FEATURE_PERF_UPROBE] = { "perf-uprobe", "uprobes by perf events" },
-	[FEATURE_COOKIES] = { "cookies", "probes need no program of their own each" },
+	[FEATURE_COOKIES] = { "cookies", "one program serves all probes" },
 	[FEATURE_ATOMICS] = { "atomics", "atomic operations that give a value" },
 	[FEATURE_UPROBE_MULTI] = { "uprobe-multi", "one link for all sites of a file" },
 	[FEATURE_UPROBE_SESSION] = { "uprobe-session", "entry and return by one program" },

@@ -201,7 +201,7 @@ static void add_budget(const struct traces *traces, struct strbuf *out)
 		return;
 	strbuf_addf(out, "probes take %.2f %% of the host's CPUs, ", budget.host * 100);
 	if (budget.most > 0)
-		strbuf_addf(out, "of which %.2f %% are allowed", budget.most * 100);
+		strbuf_addf(out, "at most %.2f %%", budget.most * 100);
 	else
 		strbuf_adds(out, "without a limit");
 	strbuf_addf(out,

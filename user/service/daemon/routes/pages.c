@@ -8,15 +8,15 @@
 static const struct {
 	const char *name, *help;
 } profiles[] = {
-	{ "heap", "what is live of what was allocated in the next seconds (in a trace that runs: "
-		  "since it began), by call stack; depth=sampled: by the samples that it shows" },
-	{ "allocs", "the same, showing first all that was allocated" },
+	{ "heap", "live blocks by call stack, among those allocated in the next seconds (in a "
+		  "running trace: since it began); depth=sampled: by the process's samples" },
+	{ "allocs", "the same, with all allocations as the first value" },
 	{ "profile", "CPU time by call stack; without a pid, of the host" },
-	{ "growth", "where memory was touched first, by call stack: page faults, sampled since the "
-		    "service has begun to; without a pid, of the host" },
+	{ "growth", "where memory was touched first, by call stack: sampled page faults; without a "
+		    "pid, of the host" },
 	{ "mappings",
-	  "what is mapped (mmap, brk) and not unmapped, by call stack, since the service has "
-	  "begun to look; without a pid, of the host" },
+	  "memory that is mapped (mmap, brk) and not unmapped, by call stack; without a pid, "
+	  "of the host" },
 	{ "cmdline", "the command line" },
 	{ "symbol", "POST of addresses, as 0x1+0x2: their functions" },
 };

@@ -141,10 +141,11 @@ static int choose_target(struct service_call *call, struct http_answer *answer)
 	int r;
 
 	if (!target)
-		return page_candidates(call,
-				       "of which process? ?pid=PID says so; [trace] target of the "
-				       "configuration names one for good",
-				       NULL, answer);
+		return page_candidates(
+			call,
+			"no process given: add ?pid=PID, or set [trace] target in the "
+			"configuration",
+			NULL, answer);
 	if (target[strspn(target, "0123456789")] == '\0') {
 		call->query.pid = (pid_t)strtol(target, NULL, 10);
 		return 0;
@@ -158,7 +159,7 @@ static int choose_target(struct service_call *call, struct http_answer *answer)
 		r = page_candidates(call,
 				    call->rows.n_all ?
 					    "several processes have the name of [trace] "
-					    "target: ?pid=PID says which" :
+					    "target: add ?pid=PID" :
 					    "no process that you may see has the name of "
 					    "[trace] target",
 				    target, answer);
@@ -183,7 +184,7 @@ static int ask(struct service_call *call, struct http_answer *answer, enum trace
 	int r;
 
 	if (kind != TRACE_HEAP && call->query.depth != HEAP_EXACT)
-		http_answer_say(answer, 400, "depth is of heap and allocs");
+		http_answer_say(answer, 400, "'depth' applies to heap and allocs only");
 	else
 		service_check_trace(call, report_format_find(format_of(call)), answer);
 	if (answer->status)
@@ -231,9 +232,9 @@ static void answer_no_growth(const struct service_call *call, enum growth_job jo
 
 	if (error == -ESRCH && job == GROWTH_MAPPINGS)
 		http_answer_say(answer, 404,
-				"nothing is known of process %d: it is from its first page fault "
-				"on that is sampled, one in %llu is, or when it maps as much as "
-				"so many pages at once",
+				"process %d is not known yet: a process is known from its first "
+				"sampled page fault on, one in %llu, or when it maps that many "
+				"pages at once",
 				(int)call->query.pid, (unsigned long long)info.period);
 	else if (error == -ESRCH)
 		http_answer_say(answer, 404,
@@ -288,10 +289,11 @@ static int answer_growth(struct service_call *call, enum growth_job job, struct 
 	if (!call->query.format && call->wants_html && !call->query.debug)
 		call->query.format = strdup("flamegraph");
 	if (call->query.depth != HEAP_EXACT)
-		http_answer_say(answer, 400, "depth is of heap and allocs");
+		http_answer_say(answer, 400, "'depth' applies to heap and allocs only");
 	else if (call->query.seconds)
-		http_answer_say(answer, 400, "%s all the time: it takes no seconds",
-				job == GROWTH_FAULTS ? "growth is of" : "mappings are traced");
+		http_answer_say(answer, 400, "'seconds' does not apply: %s all the time",
+				job == GROWTH_FAULTS ? "page faults are sampled" :
+						       "mappings are traced");
 	else
 		service_check_trace(call, report_format_find(format_of(call)), answer);
 	if (answer->status)

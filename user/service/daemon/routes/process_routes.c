@@ -32,7 +32,7 @@
 static int check_process(struct service_call *call, struct http_answer *answer)
 {
 	if (!call->query.pid)
-		return page_candidates(call, "of which process? ?pid=PID says so", NULL, answer);
+		return page_candidates(call, "no process given: add ?pid=PID", NULL, answer);
 	service_check_process(call, answer);
 	return 0;
 }

@@ -102,6 +102,13 @@ def java_is_named_by_its_machine():
     assert f"jcmd {pid} " in notes(report)[pid]["java"], notes(report)
 
 
+@test(need_root, need_program("erl"), timeout=120)
+def erlang_is_named_by_its_machine():
+    check_named(["erl", "-noshell", "-eval",
+                 'io:format("~p~n", [length(lists:seq(1, 100000))]), halt().'], "erlang",
+                "erlang:memory()", "+JPperf true", timeout=100)
+
+
 GO = """package main
 import "fmt"
 import "os"

@@ -3,7 +3,9 @@
 
 #include "base/saturate.h"
 #include "config/where.h"
+#include "probe/program_kinds.h"
 #include "report/diff/diff_keys.h"
+#include "report/writers.h"
 #include "tests/report_fixture.h"
 
 #include <string.h>
@@ -96,17 +98,34 @@ struct pair {
 	struct diff *diff;
 };
 
-static void pair_of(struct pair *pair, const struct line *before, const struct line *after,
-		    const struct report_opts *opts)
+static void diff_of(struct pair *pair, const struct report_opts *opts)
 {
 	static const struct report_opts everything = { 0 };
-	struct diff_run runs[DIFF_SIDES] = { 0 };
+	struct diff_run runs[DIFF_SIDES] = { { .path = "a" }, { .path = "b" } };
 
-	run_of(&pair->before, before);
-	run_of(&pair->after, after);
 	runs[DIFF_BEFORE].view = fixture_view(&pair->before, &everything);
 	runs[DIFF_AFTER].view = fixture_view(&pair->after, &everything);
 	assert_int_equal(diff_new(runs, opts, &pair->diff), 0);
+}
+
+static void pair_of(struct pair *pair, const struct line *before, const struct line *after,
+		    const struct report_opts *opts)
+{
+	run_of(&pair->before, before);
+	run_of(&pair->after, after);
+	diff_of(pair, opts);
+}
+
+static char *diff_text(const struct pair *pair, int (*write)(const struct diff *diff, FILE *file))
+{
+	char *text = NULL;
+	size_t len;
+	FILE *file = open_memstream(&text, &len);
+
+	assert_non_null(file);
+	assert_int_equal(write(pair->diff, file), 0);
+	assert_int_equal(fclose(file), 0);
+	return text;
 }
 
 static void pair_done(struct pair *pair)
@@ -345,6 +364,56 @@ static void names_lose_what_a_build_adds(void **state)
 	}
 }
 
+static void emit_kind(const struct script *s, enum program_kind kind)
+{
+	emit(s, &(struct record){ .type = RECORD_MAPPING,
+				  .mapping = { .start = 0x700000,
+					       .end = 0x701000,
+					       .path = "/usr/bin/other",
+					       .executable = true,
+					       .kind = kind } });
+}
+
+/* A program may have been rewritten. */
+static void what_is_not_seen_of_either_run_is_said(void **state)
+{
+	const struct line lines[] = { { .live = 64 }, { 0 } };
+	_cleanup_free_ char *table = NULL, *json = NULL;
+	struct pair pair = { 0 };
+
+	(void)state;
+	run_of(&pair.before, lines);
+	run_of(&pair.after, lines);
+	emit_kind(&pair.before.script, PROGRAM_PYTHON);
+	emit_kind(&pair.after.script, PROGRAM_PYTHON);
+	emit_kind(&pair.after.script, PROGRAM_GO);
+	diff_of(&pair, &(struct report_opts){ 0 });
+	table = diff_text(&pair, diff_table_write);
+	assert_non_null(strstr(table, "\n\nserver (pid 100): Go; "));
+	assert_non_null(strstr(table, "\nserver (pid 100), server (pid 100): Python; "));
+	json = diff_text(&pair, diff_json_write);
+	assert_non_null(strstr(json, "\"notes\":[{\"program\":\"python\""));
+	assert_non_null(strstr(json, "\"notes\":[{\"program\":\"go\""));
+	assert_null(strstr(json, "\"hint\""));
+	pair_done(&pair);
+}
+
+static void a_run_that_saw_nothing_says_what_to_try(void **state)
+{
+	_cleanup_free_ char *table = NULL, *json = NULL;
+	struct pair pair = { 0 };
+
+	(void)state;
+	run_of(&pair.before, (const struct line[]){ { .live = 64 }, { 0 } });
+	run_of(&pair.after, (const struct line[]){ { 0 } });
+	diff_of(&pair, &(struct report_opts){ 0 });
+	table = diff_text(&pair, diff_table_write);
+	assert_non_null(strstr(strstr(table, "\nafter "), "no call of an allocator was seen: "));
+	json = diff_text(&pair, diff_json_write);
+	assert_non_null(strstr(strstr(json, "\"after\":{"), "\"hint\":\"no call of an "));
+	pair_done(&pair);
+}
+
 static void differences_do_not_overflow(void **state)
 {
 	(void)state;
@@ -362,6 +431,8 @@ int main(void)
 		cmocka_unit_test(what_one_run_does_not_know_is_no_change),
 		cmocka_unit_test(a_filter_keeps_both_sides_of_what_passes_on_one),
 		cmocka_unit_test(names_lose_what_a_build_adds),
+		cmocka_unit_test(what_is_not_seen_of_either_run_is_said),
+		cmocka_unit_test(a_run_that_saw_nothing_says_what_to_try),
 		cmocka_unit_test(differences_do_not_overflow),
 	};
 

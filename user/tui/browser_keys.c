@@ -275,7 +275,7 @@ static int update_notes(struct browser *b, const struct view *view)
 	const char *next = next_words(view_model(view));
 	struct table t = { .view = view };
 
-	table_programs(&t);
+	table_programs(&t, NULL);
 	if (next)
 		table_wrap(&t, 2, next);
 	if (strbuf_error(&t.out) < 0) {

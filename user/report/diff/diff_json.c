@@ -10,8 +10,10 @@
 #include "report/json/json_counts.h"
 #include "report/json/json_coverage.h"
 #include "report/json/json_out.h"
+#include "report/json/json_process.h"
 #include "report/json/json_site.h"
 #include "report/json/json_stacks.h"
+#include "report/text/next_words.h"
 #include "report/writers.h"
 
 #include <errno.h>
@@ -71,6 +73,9 @@ static void put_run(struct json_out *out, const char *key, const struct diff_run
 	json_out_string(out, json, "file", run->path);
 	json_out_bool(out, json, "exact", view_is_exact(run->view));
 	json_out_bool(out, json, "damaged", run->damaged);
+	json_add_notes(out, json, run->view, NULL);
+	if (next_words(view_model(run->view)))
+		json_out_string(out, json, "hint", next_words(view_model(run->view)));
 	fprintf(out->file, "\"%s\":{", key);
 	json_out_put_members(out, json);
 	fputc(',', out->file);

@@ -8,7 +8,8 @@
 #include "base/saturate.h"
 #include "config/units.h"
 #include "report/text/coverage_words.h"
-#include "report/text/table_out.h"
+#include "report/text/next_words.h"
+#include "report/text/table.h"
 #include "report/writers.h"
 
 #include <errno.h>
@@ -330,6 +331,8 @@ static void run_line(struct table *t, const struct diff_run *run, const char *na
 {
 	const struct record_run *record = model_run(view_model(run->view));
 	enum coverage_state state = coverage_state(run->view);
+	const char *next = next_words(view_model(run->view));
+	_cleanup_strbuf_ struct strbuf hint = { 0 };
 
 	strbuf_addf(&t->out, "%-6s  ", name);
 	escape_text(&t->out, run->path);
@@ -346,6 +349,12 @@ static void run_line(struct table *t, const struct diff_run *run, const char *na
 	if (state == COVERAGE_LOST || state == COVERAGE_UNKNOWN)
 		strbuf_addf(&t->out, "        %s\n", coverage_state_name(state));
 	table_warn(t, false);
+	if (next) {
+		strbuf_addf(&hint, "        %s", next);
+		table_wrap(t, 8, strbuf_str(&hint));
+	}
+	if (strbuf_error(&hint) < 0)
+		t->out.error = strbuf_error(&hint);
 }
 
 static void group_margins(struct table *t, const struct diff_group *group,
@@ -404,6 +413,19 @@ static int groups_part(struct table *t, const struct diff *diff)
 	return r;
 }
 
+/* What is not seen of them is in no difference. */
+static void programs_part(struct table *t, const struct view *before)
+{
+	struct table notes = { .view = t->view };
+
+	table_programs(&notes, before);
+	if (notes.out.len > 0)
+		strbuf_addf(&t->out, "\n%s", strbuf_str(&notes.out));
+	if (strbuf_error(&notes.out) < 0)
+		t->out.error = strbuf_error(&notes.out);
+	strbuf_done(&notes.out);
+}
+
 int diff_table_write(const struct diff *diff, FILE *file)
 {
 	struct table t = { .view = diff->runs[DIFF_AFTER].view };
@@ -419,6 +441,7 @@ int diff_table_write(const struct diff *diff, FILE *file)
 				    "report' of each shows what it has seen\n");
 	if (diff->opts.group_by != GROUP_BY_SITE && diff_has_allocations(diff))
 		r = groups_part(&t, diff);
+	programs_part(&t, diff->runs[DIFF_BEFORE].view);
 	if (r == 0)
 		r = strbuf_error(&t.out);
 	if (r == 0)

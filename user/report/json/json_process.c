@@ -107,16 +107,26 @@ static struct json_object *mmap_json(struct json_out *out, const struct region_t
 	return json;
 }
 
-/* Only where there are any. */
-static void add_notes(struct json_out *out, struct json_object *json, const struct view *view,
-		      const struct model_process *image)
+/* Which kinds its processes are of, as a set. */
+static uint32_t kinds_of(const struct view *view)
+{
+	uint32_t kinds = 0;
+
+	for (size_t i = 0; i < view_n_processes(view); i++)
+		kinds |= view_process(view, i)->image->kinds;
+	return kinds;
+}
+
+void json_add_notes(struct json_out *out, struct json_object *json, const struct view *view,
+		    const struct model_process *image)
 {
 	struct json_object *array = NULL, *note;
+	uint32_t kinds = image ? image->kinds : kinds_of(view);
 
 	for (enum program_kind kind = PROGRAM_PLAIN + 1; kind < PROGRAM_KINDS; kind++) {
 		_cleanup_strbuf_ struct strbuf words = { 0 };
 
-		if (program_is(image, kind))
+		if (kinds & UINT32_C(1) << kind)
 			program_words_of_run(kind, image, view, &words);
 		if (words.len == 0)
 			continue;
@@ -144,7 +154,7 @@ void json_process_head(struct json_out *out, const struct view *view,
 	/* Of a run with --max-overhead. */
 	if (depths_overhead(model_depths(view_model(view))))
 		json_out_string(out, json, "depth", json_depth_name(image->depth));
-	add_notes(out, json, view, image);
+	json_add_notes(out, json, view, image);
 	if (image->ended)
 		json_out_add(out, json, "end", end_json(out, image));
 	else

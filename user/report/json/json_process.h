@@ -12,6 +12,13 @@
 void json_process_head(struct json_out *out, const struct view *view,
 		       const struct view_process *process);
 
+/*
+ * The member "notes", where there are any: what is not seen of such a program, and what helps.
+ * `image` NULL: of all processes.
+ */
+void json_add_notes(struct json_out *out, struct json_object *to, const struct view *view,
+		    const struct model_process *image);
+
 /* Members without a brace: leaks, wrong uses of the heap, what is in memory. */
 void json_process_findings(struct json_out *out, const struct view *view,
 			   const struct view_process *process);

@@ -502,7 +502,7 @@ int table_write(const struct view *view, FILE *file)
 		r = processes_write(&t);
 	if (r == 0 && view_has_allocations(view) && view_opts(view)->group_by != GROUP_BY_SITE)
 		r = table_groups(&t);
-	table_programs(&t);
+	table_programs(&t, NULL);
 	table_coverage(&t);
 	if (r == 0)
 		r = strbuf_error(&t.out);

@@ -41,8 +41,11 @@ void table_resident(struct table *t, const struct view_process *process);
 void table_resident_words(const struct record_resident *v, bool exact, struct strbuf *line);
 /* "leak ~1.2 MiB/h", "steady" */
 void table_growth_words(const struct growth *growth, struct strbuf *line);
-/* Which processes run code of which less is seen, and what helps. */
-void table_programs(struct table *t);
+/*
+ * Which processes run code of which less is seen, and what helps; with those of an earlier run, if
+ * that is not NULL.
+ */
+void table_programs(struct table *t, const struct view *before);
 void table_coverage(struct table *t);
 /* Both nothing but with --max-overhead: how closely an image was looked at, and what that cost. */
 void table_process_depth(struct table *t, const struct view_process *process);

@@ -7,8 +7,9 @@ import time
 
 import schema
 
+from cgroups import memory_cgroup
 from lib import (GONE, blocks_lost, counting, exact, heap_sites, load_report, memtraced,
-                 need_kernel, need_long, need_root, need_speed, read_counts, scaled, scratch,
+                 need_kernel, need_long, need_root, need_speed, read_counts, run, scaled, scratch,
                  started, target, test, trace, with_function)
 
 MIB = 1 << 20
@@ -155,3 +156,14 @@ def with_room_for_them_all_frees_of_shared_blocks_are_counted(first):
     for process in run.report["processes"]:
         assert process["alloc"]["frees"] == 40000, process["alloc"]
         assert process["alloc"]["unknown_frees"] == 0 and process["heap_errors"] == [], process
+
+
+@test(need_root, need_kernel(5, 11))
+def a_lack_of_memory_for_maps_says_what_needs_less():
+    """Before, their memory is in no cgroup."""
+    with memory_cgroup(64 * MIB) as (_, inner, _path):
+        done = run(["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', inner, memtraced(),
+                    "--memory-limit=1G", "--", "true"])
+    assert done.returncode == 2, done
+    assert done.stderr == ("memtraced: loading the BPF programs: not enough memory for their maps; "
+                           "a smaller --memory-limit or --max-blocks needs less\n"), done.stderr

@@ -202,6 +202,9 @@ static void log_load(int r, const struct strbuf *error)
 	else if (r == -EPERM)
 		log_error("the kernel refused the BPF programs: missing capabilities: CAP_BPF, "
 			  "CAP_PERFMON");
+	else if (r == -ENOMEM)
+		log_error("loading the BPF programs: not enough memory for their maps; a smaller "
+			  "--memory-limit or --max-blocks needs less");
 	else
 		log_error("loading the BPF programs: %s; MEMTRACED_DEBUG_BPF=1 shows the kernel's "
 			  "own words",

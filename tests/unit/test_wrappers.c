@@ -19,6 +19,7 @@ static void what_allocates_for_others_is_one(void **state)
 	} cases[] = {
 		{ "__strdup", "__strdup", "/usr/lib/x86_64-linux-gnu/libc.so.6" },
 		{ NULL, NULL, "/lib64/libc-2.28.so" },
+		{ "sample_returned", NULL, "/usr/lib/memtraced/libmemtraced-sample.so" },
 		{ "_dl_init", NULL, "/lib64/ld-linux-x86-64.so.2" },
 		{ "operator new(unsigned long)", "_Znwm", "/usr/lib/libstdc++.so.6.0.30" },
 		{ "operator new[](unsigned long)", "_Znam", "/opt/static" },

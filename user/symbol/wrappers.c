@@ -22,6 +22,7 @@ static const char *const objects[] = {
 	"libpthread",
 	"libdl.so.",
 	"libdl-2.",
+	"libmemtraced-sample.so", /* its calloc and others, with what is inlined there */
 	/* C++ */
 	"libstdc++.so",
 	"libc++.so",

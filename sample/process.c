@@ -79,6 +79,7 @@ static void in_child(void)
 
 	/* Mixed, so that a child's child has no number that another child has got. */
 	sample_process.seed = sampler_mix(sample_process.seed ^ sample_process.forks);
+	sample_process.owed = 0; /* the parent's, which tells of it */
 	if (thread->seeded)
 		sampler_init(&thread->sampler, &sample_process.rate,
 			     thread->sampler.random ^ sample_process.forks);
@@ -139,17 +140,19 @@ static bool make_way(const void *block)
 }
 
 /*
- * With no room the weight is given to the thread's next sample: sums stay true, their places do
- * not.
+ * With no room the weight is given to the next sample of any thread, as this one may end: sums stay
+ * true, their places do not.
  */
-static void tell(struct sample_thread *thread, void *block, size_t size, uint64_t weight)
+static void tell(void *block, size_t size, uint64_t weight)
 {
-	weight += thread->owed;
-	thread->owed = 0;
+	uint64_t *owed = &sample_process.owed;
+
+	if (__atomic_load_n(owed, __ATOMIC_RELAXED))
+		weight += __atomic_exchange_n(owed, 0, __ATOMIC_RELAXED);
 	if (make_way(block) && sampled_set_add(&sample_process.blocks, block))
 		memtraced_sampled_alloc(block, size, weight);
 	else
-		thread->owed = weight;
+		__atomic_fetch_add(owed, weight, __ATOMIC_RELAXED);
 }
 
 void sample_allocated(void *block, size_t size)
@@ -165,7 +168,7 @@ void sample_allocated(void *block, size_t size)
 	if (thread_counts(thread)) {
 		weight = sampler_take(&thread->sampler, &sample_process.rate, size);
 		if (weight && block && probe_alloc_is_heard())
-			tell(thread, block, size, weight);
+			tell(block, size, weight);
 	}
 	thread->busy = false;
 	errno = error;

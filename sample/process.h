@@ -23,6 +23,7 @@ struct sample_process {
 	uint64_t seed;
 	uint64_t threads; /* that have been given a seed */
 	uint64_t forks;
+	uint64_t owed; /* weight of samples for which sampled_set had no room */
 	struct sampled_set blocks;
 };
 
@@ -31,7 +32,6 @@ struct sample_thread {
 	bool seeded;
 	bool busy;
 	uint64_t drawn; /* calls of sample_allocated() */
-	uint64_t owed;	/* weight of samples for which sampled_set had no room */
 };
 
 extern struct sample_process sample_process __attribute__((visibility("hidden")));

@@ -200,7 +200,7 @@ struct abi_site {
 	struct abi_site_counts cut;
 };
 
-/* Epochs of cuts are even; of a site that a program changes just now, odd. */
+/* Epochs of cuts are even; of a site or process that a program changes just now, odd. */
 #define ABI_CUT_STEP 2
 #define ABI_CUT_BUSY 1U
 
@@ -358,6 +358,7 @@ enum abi_loss {
 	ABI_LOST_BLOCK_ROOM,	   /* blocks */
 	ABI_LOST_UNKNOWN_ALLOCATION, /* of a block that is freed: no probe has seen it */
 	ABI_LOST_OUTLIVED,	     /* a call in the memory of a process that has ended */
+	ABI_LOST_CODE_START, /* no room for where code is mapped: it may be taken for older */
 	ABI_LOSSES,
 	/* in the same map: events seen, for the status line, */
 	ABI_EVENTS = ABI_LOSSES,

@@ -175,7 +175,14 @@ static __always_inline struct abi_proc *image_new(__u32 pid, bool wanted, __u32 
 		proc->state = ABI_PROC_UNWANTED;
 	else
 		proc->state = control.shared ? ABI_PROC_ACTIVE : ABI_PROC_PENDING;
-	bpf_map_update_elem(&pids, &pid, ret_slot, BPF_ANY);
+	if (bpf_map_update_elem(&pids, &pid, ret_slot, BPF_ANY)) {
+		/* The daemon is not told of it: the slot is free again. */
+		proc->state = ABI_PROC_FREE;
+		bpf_map_push_elem(&free_slots, ret_slot, 0);
+		*ret_slot = ABI_NO_SLOT;
+		count_loss(ABI_LOST_PROCESS);
+		return NULL;
+	}
 	return proc;
 }
 

@@ -144,8 +144,9 @@ static __attribute__((noinline)) void code_mapped(struct abi_proc *proc, __u32 s
 	struct abi_file *file;
 	__u8 mapped = ABI_CODE_START_MAPPED;
 
-	bpf_map_update_elem(&code_starts, &start, &mapped, BPF_ANY);
-	bpf_map_update_elem(&code_starts, &base, &mapped, BPF_ANY);
+	if (bpf_map_update_elem(&code_starts, &start, &mapped, BPF_ANY) ||
+	    bpf_map_update_elem(&code_starts, &base, &mapped, BPF_ANY))
+		count_loss(ABI_LOST_CODE_START);
 	if (!file_identity(call->fd, &key)) {
 		proc_lost(proc, ABI_LOST_FILE);
 		return;
@@ -396,8 +397,8 @@ static __attribute__((noinline)) int code_starts_at(__u32 slot, __u64 addr)
 	key = ABI_BLOCK_KEY(slot, addr);
 	if (is_alone)
 		bpf_map_delete_elem(&code_starts, &key);
-	else
-		bpf_map_update_elem(&code_starts, &key, &gone, BPF_ANY);
+	else if (bpf_map_update_elem(&code_starts, &key, &gone, BPF_ANY))
+		count_loss(ABI_LOST_CODE_START);
 	return 1;
 }
 

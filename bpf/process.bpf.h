@@ -9,6 +9,7 @@
 #include "access.bpf.h"
 #include "knobs.bpf.h"
 #include "maps.bpf.h"
+#include "registers.bpf.h"
 
 static __always_inline struct abi_proc *proc_by_slot(__u32 slot)
 {
@@ -78,17 +79,35 @@ static __always_inline void proc_found(struct abi_proc *proc, enum abi_loss caus
 	count_losses(cause, -(__s64)n);
 }
 
-/* Saves what belongs to a cut before the first change after it. */
+/*
+ * Saves the peak that belongs to a cut before the first change after it. It is read before another
+ * program can take it for saved and raise it, and the epoch is busy until it is written down
+ * (tests/models/peak_at_cut.pml). Readers: shared_peak_at_cut().
+ */
 static __always_inline void proc_enter_cut(struct abi_proc *proc)
 {
 	__u32 cut = *(volatile __u32 *)&control.cut_epoch;
-	__u32 seen = proc->cut_epoch;
+	__u32 seen = *(volatile __u32 *)&proc->cut_epoch, epoch;
+	__s64 peak;
 
 	/* A program that was preempted since may have read an epoch that is over. */
-	if ((__s32)(cut - seen) <= 0 || !swap_once(&proc->cut_epoch, seen, cut))
+	if (seen & ABI_CUT_BUSY || (__s32)(cut - seen) <= 0)
 		return;
-	proc->cut_peak_bytes = proc->peak_bytes;
-	proc->cut_peak_epoch = proc->peak_epoch;
+	peak = *(volatile __s64 *)&proc->peak_bytes;
+	epoch = *(volatile __u32 *)&proc->peak_epoch;
+	if (!swap_once(&proc->cut_epoch, seen, cut | ABI_CUT_BUSY))
+		return;
+	proc->cut_peak_bytes = peak;
+	proc->cut_peak_epoch = epoch;
+	PUBLISH(&proc->cut_epoch, cut);
+}
+
+/* While another CPU saves it, what it is now is what it was at the cut, but for a third's raise. */
+static __always_inline __u32 proc_cut_peak_epoch(const struct abi_proc *proc)
+{
+	return *(volatile __u32 *)&proc->cut_epoch & ABI_CUT_BUSY ?
+		       *(volatile __u32 *)&proc->peak_epoch :
+		       *(volatile __u32 *)&proc->cut_peak_epoch;
 }
 
 /*
@@ -130,6 +149,8 @@ static __always_inline void proc_add_bytes(struct abi_proc *proc, __s64 bytes, _
 			return;
 		}
 	}
+	/* It is higher than what was kept by no more than this. */
+	__sync_fetch_and_add(&proc->race_bytes, live - peak);
 }
 #endif
 

@@ -184,7 +184,7 @@ static __always_inline __u32 site_enter_epochs(struct abi_site *site, const stru
 	/* A program that was preempted may know of an older cut than the site was saved for. */
 	if ((__s32)(cut - saved) > 0) {
 		site->cut = site->now;
-		site->cut_peak_bytes = site->peak_epoch == proc->cut_peak_epoch ?
+		site->cut_peak_bytes = site->peak_epoch == proc_cut_peak_epoch(proc) ?
 					       site->peak_bytes :
 					       site->now.live_bytes;
 		PUBLISH(&site->cut_epoch, cut | ABI_CUT_BUSY);

@@ -390,7 +390,7 @@ SPARES_TOTALS = {"stack-map-full", "process-stacks-full", "stack-unreadable",
                  "stack-scratch-busy", "mapping-unknown",
                  "file-name", "unwind-tables-full", "free-pair-map-full", "birth-map-full",
                  "symbols-unread", "unwind-rows-not-parsed", "process-mapping-stacks-full",
-                 "cpu-was-away"}
+                 "code-start-map-full", "cpu-was-away"}
 
 
 def check_stacks_said(coverage):

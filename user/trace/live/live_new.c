@@ -203,6 +203,7 @@ void live_free(struct live *live)
 	vec_done(&live->closed.files);
 	vec_done(&live->held.marks);
 	vec_done(&live->held.checkpoints);
+	vec_done(&live->untold.images);
 	vec_done(&live->mapped.waiting);
 	vec_done(&live->waiting.slots);
 	vec_done(&live->unsettled);

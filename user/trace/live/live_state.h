@@ -46,6 +46,7 @@ enum user_loss {
 	LOSS_ROWS_UNREAD,    /* a file's unwind rows, in the same way: stacks are cut */
 	LOSS_CPU_AWAY,	     /* times that a CPU may not have been sampled: off, or asleep before */
 	LOSS_FILE_UNOPENED,  /* a file that could not be opened without waiting for others */
+	LOSS_CODE_START,     /* ABI_LOST_CODE_START, of what was mapped before it was read */
 	LOSS_CUT,	     /* of this cut: programs in progress were not waited for */
 	LOSSES
 };
@@ -232,6 +233,11 @@ struct live_closed {
 	VEC(struct live_file) files;
 };
 
+/* Images of which no event has told, at the last drain: lifecycle/live_follow.c. */
+struct live_untold {
+	VEC(image_t) images;
+};
+
 /* What cuts have counted: cuts/live_cut.c. */
 struct live_cuts {
 	struct cut_coverage running, settled; /* of the last cut; of all settled processes */
@@ -276,6 +282,7 @@ struct live {
 	VEC(slot_t) unsettled;
 	struct stack_index *stacks;
 	struct live_mapped mapped;
+	struct live_untold untold;
 	struct live_cuts cuts;
 	struct live_settling settling;
 	size_t next_share;  /* cuts/live_sample.c: the slot whose proportional share is read next */

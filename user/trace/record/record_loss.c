@@ -19,6 +19,7 @@ bool record_loss_spares_totals(const char *cause)
 		RECORD_CAUSE_UNREAD,
 		"unwind-rows-not-parsed",
 		"process-mapping-stacks-full",
+		"code-start-map-full",
 		"cpu-was-away",
 	};
 

@@ -112,9 +112,10 @@ static bool is_same_file(const struct proc_map *a, const struct proc_map *b)
 
 /*
  * The programs are told where the file's mappings begin, as they tell themselves of later ones: its
- * unmapping begins there. Without room its stacks may be taken for those of what comes there.
+ * unmapping begins there. Without room, which is counted, its stacks may be taken for those of what
+ * comes there.
  */
-static void note_start(const struct live *live, const struct live_process *process,
+static void note_start(struct live *live, const struct live_process *process,
 		       const struct proc_maps *maps, size_t i)
 {
 	const int fd = bpf_map__fd(live->programs->skel->maps.code_starts);
@@ -125,7 +126,8 @@ static void note_start(const struct live *live, const struct live_process *proce
 	       is_same_file(&maps->maps[i - 1], &maps->maps[i]))
 		i--;
 	key = ABI_BLOCK_KEY(process->slot.n, maps->maps[i].start);
-	(void)urgent_update(fd, &key, &mapped);
+	if (urgent_update(fd, &key, &mapped))
+		live_count_loss(live, NULL, LOSS_CODE_START);
 }
 
 int live_add_maps(struct live *live, struct live_process *process, uint64_t time_ns,

@@ -73,6 +73,8 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_ROWS_UNREAD] = "unwind-rows-not-parsed",
 	[LOSS_CPU_AWAY] = "cpu-was-away",
 	[LOSS_FILE_UNOPENED] = "file-not-opened",
+	[ABI_LOST_CODE_START] = "code-start-map-full", /* added to LOSS_CODE_START */
+	[LOSS_CODE_START] = "code-start-map-full",
 	[LOSS_CUT] = "moment-uncertain",
 };
 
@@ -145,13 +147,12 @@ static struct record_totals totals_of(const struct live *live, const struct live
 				      const struct snapshot_site *sites, size_t n)
 {
 	const struct abi_proc *proc = shared_proc(live->programs, process->slot);
-	bool saved = proc->cut_epoch == live->programs->control->cut_epoch;
 	double live_variance = 0, variance = 0;
 	struct record_totals t = {
 		.slot = process->image.n,
 		.comm = *process->comm ? process->comm : NULL,
 		.unknown_frees = proc->unknown_frees,
-		.peak_bytes = saved ? proc->cut_peak_bytes : proc->peak_bytes,
+		.peak_bytes = shared_peak_at_cut(proc, live->programs->control->cut_epoch).bytes,
 		.peak_error_bytes = proc->race_bytes,
 		.lost = proc->lost,
 		.peak_ns = process->peak.ns,
@@ -362,6 +363,8 @@ static int emit_coverage(struct live *live)
 	memcpy(counts + ABI_LOSSES, live->slots.losses, sizeof(live->slots.losses));
 	counts[LOSS_SHARED_MEMORY] += counts[ABI_LOST_OUTLIVED];
 	counts[ABI_LOST_OUTLIVED] = 0;
+	counts[LOSS_CODE_START] += counts[ABI_LOST_CODE_START];
+	counts[ABI_LOST_CODE_START] = 0;
 	counts[LOSS_UNWIND_TABLES] = live->tables ? unwind_tables_refused(live->tables) : 0;
 	counts[LOSS_FILE_UNREAD] = objects_unread(live->objects);
 	counts[LOSS_FILE_UNOPENED] = objects_unopened(live->objects);

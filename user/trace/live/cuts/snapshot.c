@@ -10,6 +10,7 @@
 #include "trace/kernel/urgent.h"
 #include "trace/live/cuts/block_walk.h"
 #include "trace/live/cuts/inheritance.h"
+#include "trace/live/slots/shared_state.h"
 #include "trace/record/record.h"
 
 #include <errno.h>
@@ -101,13 +102,11 @@ static bool is_saved(const struct snapshot *s, const struct abi_site *site)
  */
 static int64_t peak_at_cut(const struct snapshot *s, const struct abi_site *site, uint32_t slot)
 {
-	const struct abi_proc *proc = &s->programs->procs[slot];
-	bool proc_saved = proc->cut_epoch == s->cut;
-	uint32_t epoch = proc_saved ? proc->cut_peak_epoch : proc->peak_epoch;
-
 	if (is_saved(s, site))
 		return site->cut_peak_bytes;
-	return site->peak_epoch == epoch ? site->peak_bytes : site->now.live_bytes;
+	return site->peak_epoch == shared_peak_at_cut(&s->programs->procs[slot], s->cut).epoch ?
+		       site->peak_bytes :
+		       site->now.live_bytes;
 }
 
 static int on_site(struct snapshot *s, const struct abi_site_key *key, const struct abi_site *value)

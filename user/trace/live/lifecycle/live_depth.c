@@ -64,6 +64,10 @@ static int change_image(struct live *live, struct live_process *old, uint64_t ti
 	}
 	if (r)
 		return r;
+	/*
+	 * It may have executed a program since it was looked up, or be about to: the event names
+	 * `old` then, and finds this one by it (live_process_latest, restore_pid).
+	 */
 	if (bpf_map_update_elem(pids, &key, &process->slot, BPF_EXIST))
 		return live_process_discard(live, process); /* it has just ended */
 	shared_end(live->programs, old->slot);

@@ -12,6 +12,7 @@
 #include "trace/live/slots/shared_state.h"
 #include "trace/live/stacks/live_stacks.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -285,9 +286,26 @@ static int map_newcomer(struct live *live, struct live_process *process, uint64_
 	return 0;
 }
 
+/*
+ * A change of depth has overwritten in the map of pids what an exec had put there, with `stale`,
+ * which is over. The programs find the new image again.
+ */
+static void restore_pid(struct live *live, const struct live_process *process,
+			const struct live_process *stale)
+{
+	const int fd = bpf_map__fd(live->programs->skel->maps.pids);
+	uint32_t key = (uint32_t)process->pid, slot;
+
+	if (urgent_lookup(fd, &key, &slot) || slot != stale->slot.n)
+		return;
+	(void)bpf_map_update_elem(fd, &key, &process->slot, BPF_EXIST); /* or it has just ended */
+	live_count_loss(live, process, LOSS_ATTACHED_LATE);
+}
+
 static int on_execed(struct live *live, const struct abi_ev_process *ev)
 {
-	struct live_process *old = live_process_at(live, (slot_t){ ev->old_slot }), *process;
+	struct live_process *told = live_process_at(live, (slot_t){ ev->old_slot });
+	struct live_process *old = live_process_latest(live, told), *process;
 	struct image_origin origin = { .alone = ev->flags & ABI_PROCESS_ALONE,
 				       .unwanted = ev->flags & ABI_PROCESS_UNWANTED,
 				       .comm = ev->comm };
@@ -295,10 +313,12 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 	int r;
 
 	if (ev->flags & ABI_PROCESS_SHARES_MM)
-		leave_memory(old);
+		leave_memory(told);
 	if (replaced)
 		live_rss_peak_end(&old->rss_peak, ev);
-	r = replaced ? live_end_image(live, old, RECORD_END_EXEC, 0, ev->head.time_ns) : 0;
+	r = replaced && !old->ended ?
+		    live_end_image(live, old, RECORD_END_EXEC, 0, ev->head.time_ns) :
+		    0;
 	if (r ||
 	    ev->head.slot == ABI_NO_SLOT) /* the new image is not counted, nor what it starts */
 		return r;
@@ -312,6 +332,8 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 	r = live_process_new(live, event_slot(&ev->head), ev->pid, &origin, &process);
 	if (r)
 		return r;
+	if (old != told)
+		restore_pid(live, process, old);
 	live_rss_peak_begin(&process->rss_peak, ev->peak_pages);
 	if (process->unwanted)
 		return 0;
@@ -330,6 +352,7 @@ static int on_exited(struct live *live, const struct abi_ev_process *ev)
 		leave_memory(process);
 		return 0;
 	}
+	process = live_process_latest(live, process);
 	if (!process) {
 		live_count_loss(live, NULL, LOSS_STATE);
 		return 0;
@@ -403,9 +426,58 @@ int live_end_unseen(struct live *live, struct live_process *process, uint32_t fl
 	return end_untold(live, process, flags);
 }
 
+/* What the refused event would have told of a process that no other event has told of. */
+static int tell_untold(struct live *live, slot_t slot)
+{
+	const struct abi_proc *proc = shared_proc(live->programs, slot);
+	const struct live_process *parent = live_process_at(live, (slot_t){ proc->parent });
+	struct abi_ev_process ev = { .head = { .slot = slot.n, .time_ns = clock_monotonic_ns() },
+				     .pid = proc->pid,
+				     .old_slot = proc->parent };
+
+	if (parent && !parent->ended) {
+		ev.head.type = ABI_EV_FORK;
+		memcpy(ev.comm, parent->comm, sizeof(ev.comm));
+		return live_on_process_event(live, &ev);
+	}
+	if (proc->state == ABI_PROC_UNWANTED)
+		return 0;
+	ev.head.type = ABI_EV_SEEN;
+	(void)process_comm((pid_t)proc->pid, ev.comm); /* gone: unknown */
+	return live_on_process_event(live, &ev);
+}
+
+/*
+ * Their slots would be taken for good. An event that is on its way is in the ring by the next
+ * drain: an image that is unknown then, too, was not told of.
+ */
+static int tell_all_untold(struct live *live)
+{
+	struct live_untold before = live->untold;
+	uint32_t n = __atomic_load_n(live->programs->next_slot, __ATOMIC_RELAXED);
+	slot_t slot;
+	int r = 0;
+
+	live->untold = (struct live_untold){ 0 };
+	for (slot.n = 0; r == 0 && slot.n < n && slot.n < live->programs->max_procs; slot.n++) {
+		const struct abi_proc *proc = shared_proc(live->programs, slot);
+		const image_t image = { proc->image };
+		bool was_unknown = false;
+
+		if (proc->state == ABI_PROC_FREE || image.n == ABI_NO_SLOT ||
+		    live_process_at(live, slot))
+			continue;
+		vec_foreach(&before.images, other)
+			was_unknown |= other->n == image.n;
+		r = was_unknown ? tell_untold(live, slot) : vec_push(&live->untold.images, image);
+	}
+	vec_done(&before.images);
+	return r;
+}
+
 int live_end_refused(struct live *live)
 {
-	int r = 0;
+	int r = tell_all_untold(live);
 
 	vec_foreach(&live->slots.all, p) {
 		const struct live_process *process = *p;

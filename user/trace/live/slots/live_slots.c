@@ -22,6 +22,22 @@ struct live_process *live_process_at(const struct live *live, slot_t slot)
 	return slot.n < live->slots.all.len ? live->slots.all.data[slot.n] : NULL;
 }
 
+struct live_process *live_process_latest(const struct live *live, struct live_process *process)
+{
+	while (process && process->ended) {
+		struct live_process *next = NULL;
+
+		vec_foreach(&live->slots.all, p)
+			if (*p && (*p)->prev_image.n == process->image.n &&
+			    (*p)->pid == process->pid)
+				next = *p;
+		if (!next)
+			break;
+		process = next;
+	}
+	return process;
+}
+
 size_t live_running(const struct live *live)
 {
 	size_t n = 0;
@@ -204,8 +220,10 @@ int live_slot_recycle(struct live *live, slot_t slot)
 	live->slots.all.data[slot.n] = NULL;
 	live->slots.forgotten_lost += shared_proc(live->programs, slot)->lost;
 	/* A slot that cookies of links know stays empty. */
-	if (own_links)
+	if (own_links) {
+		shared_vacate(live->programs, slot);
 		return 0;
+	}
 	shared_clear(live->programs, slot, (image_t){ live->slots.next_image++ });
 	return slot_quarantine_add(&live->slots.quarantine, slot.n);
 }

@@ -29,6 +29,12 @@ static inline slot_t event_slot(const struct abi_event *head)
 /* NULL: nobody is there. */
 struct live_process *live_process_at(const struct live *live, slot_t slot);
 
+/*
+ * The image that the process has now, if only the depth has changed since `process`: programs that
+ * had read its slot before that tell of it by the old one. NULL for NULL.
+ */
+struct live_process *live_process_latest(const struct live *live, struct live_process *process);
+
 int live_process_new(struct live *live, slot_t slot, pid_t pid, const struct image_origin *origin,
 		     struct live_process **ret);
 /* In a slot of its own, which no program knows by the pid yet. -ENOSPC: there is none. */

@@ -6,6 +6,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 int shared_take_slot(struct programs *programs, slot_t *ret_slot)
@@ -40,6 +41,11 @@ void shared_clear(struct programs *programs, slot_t slot, image_t image)
 	memset(proc, 0, sizeof(*proc));
 	proc->parent = ABI_NO_SLOT;
 	proc->image = image.n;
+}
+
+void shared_vacate(struct programs *programs, slot_t slot)
+{
+	programs->procs[slot.n].image = ABI_NO_SLOT;
 }
 
 void shared_activate(struct programs *programs, slot_t slot, uint32_t owner)
@@ -107,6 +113,27 @@ void shared_add_older(struct programs *programs, slot_t slot, int64_t bytes)
 void shared_set_stacks_full(struct programs *programs, slot_t slot)
 {
 	__atomic_store_n(&programs->procs[slot.n].stacks_full, 1, __ATOMIC_RELAXED);
+}
+
+/* A program that was stopped while it saves the peak goes on when its CPU does. */
+#define SAVED_TRIES 1000
+
+struct peak_at_cut shared_peak_at_cut(const struct abi_proc *proc, uint32_t cut)
+{
+	struct peak_at_cut now;
+	uint32_t epoch;
+
+	for (unsigned int i = 0;; i++) {
+		/* Before the epoch: what nobody has saved by then nobody had raised. */
+		now.bytes = __atomic_load_n(&proc->peak_bytes, __ATOMIC_RELAXED);
+		now.epoch = __atomic_load_n(&proc->peak_epoch, __ATOMIC_ACQUIRE);
+		epoch = __atomic_load_n(&proc->cut_epoch, __ATOMIC_ACQUIRE);
+		if (epoch == cut)
+			return (struct peak_at_cut){ proc->cut_peak_bytes, proc->cut_peak_epoch };
+		if (epoch != (cut | ABI_CUT_BUSY) || i == SAVED_TRIES)
+			return now;
+		sched_yield();
+	}
 }
 
 uint32_t shared_code_epoch(const struct programs *programs, slot_t slot)

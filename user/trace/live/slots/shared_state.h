@@ -29,6 +29,8 @@ int shared_take_slot(struct programs *programs, slot_t *ret_slot);
 void shared_begin(struct programs *programs, slot_t slot, pid_t pid);
 /* Nobody is in it, and its next image has this number. */
 void shared_clear(struct programs *programs, slot_t slot, image_t image);
+/* Nobody is in it, nor will be: its image is ABI_NO_SLOT. */
+void shared_vacate(struct programs *programs, slot_t slot);
 /* It is counted from now on by the links of `owner`, unless it has ended meanwhile. */
 void shared_activate(struct programs *programs, slot_t slot, uint32_t owner);
 void shared_set_owner(struct programs *programs, slot_t slot, uint32_t owner);
@@ -51,6 +53,13 @@ void shared_drop_sharer(struct programs *programs, slot_t slot);
 void shared_add_older(struct programs *programs, slot_t slot, int64_t bytes);
 /* Of --mappings: regions have no stacks any more. */
 void shared_set_stacks_full(struct programs *programs, slot_t slot);
+
+/* The peak as it was at the latest cut, whose epoch is `cut`. */
+struct peak_at_cut {
+	int64_t bytes;
+	uint32_t epoch;
+};
+struct peak_at_cut shared_peak_at_cut(const struct abi_proc *proc, uint32_t cut);
 
 /* The epoch that stacks are hashed with (abi_proc.code_epoch). */
 uint32_t shared_code_epoch(const struct programs *programs, slot_t slot);

@@ -63,7 +63,7 @@ def who_allocates_too_fast_is_not_traced_to_the_end():
         assert served.metric("memtraced_overhead_max_ppm") == 10000
         assert served.metric("memtraced_overhead_ppm") > 0
         status = ctl(served, "status")
-        assert "of which 1.00 % are allowed" in status, status
+        assert "at most 1.00 %" in status, status
         assert "for that 1 traces ended early, 2 were refused" in status, status
         assert process.poll() is None
 

@@ -173,7 +173,7 @@ def rules_and_the_budget_are_shown_with_what_was_not_seen():
         page.until("document.querySelector('#budget .bad:not([hidden])') !== null")
         costs = text_of(page, "#budget p")
         assert re.fullmatch(r"Probes take \d+\.\d\d % of the host's CPUs \(estimated: \d+ ns a "
-                            r"call of an allocator\), of which 0\.50 % are allowed\. For that "
+                            r"call of an allocator\), at most 0\.50 %\. For that "
                             r"1 traces ended early, \d+ were refused\.", costs), costs
         unseen = text_of(page, "#budget .bad:not([hidden])")
         assert f"process {pid} for " in unseen or "NOT TRACED" in unseen, unseen

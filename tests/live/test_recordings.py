@@ -92,7 +92,7 @@ def what_comes_before_the_damage_is_reported():
             "a byte of a record behind the cut": (bytes(flipped), SAID),
             "a cut-off record behind the cut": (data[:behind_cut + 5], SAID),
             "a record where it has no meaning": (data[:-RECORD.size] + record(CUT_END),
-                                                 "is damaged: the report"),
+                                                 "is damaged; reporting"),
         }
         for what, (bad, said) in broken.items():
             report, stderr = read(folder, bad)

@@ -28,7 +28,7 @@
 			return "The cost of an allocator call could not be measured: no budget applies.";
 		return "Probes take " + share(budget.host_ppm) + " of the host's CPUs (estimated: " + budget.call_ns +
 			" ns a call of an allocator), " +
-			(budget.max_ppm === null ? "without a limit" : "of which " + share(budget.max_ppm) + " are allowed") +
+			(budget.max_ppm === null ? "without a limit" : "at most " + share(budget.max_ppm)) +
 			". For that " + budget.stopped + " traces ended early, " + budget.refused + " were refused.";
 	}
 

@@ -111,7 +111,7 @@ static void the_table_has_them_in_place_of_stacks(void **state)
 {
 	struct fixture *f = *state;
 	struct report_opts opts = { .group_by = GROUP_BY_FUNCTION, .top = 2 };
-	_cleanup_free_ char *grouped = NULL, *by_size = NULL;
+	_cleanup_free_ char *grouped = NULL, *narrow = NULL, *by_size = NULL;
 
 	two_stacks(f);
 	grouped = fixture_report(f, "table", &opts);
@@ -121,6 +121,10 @@ static void the_table_has_them_in_place_of_stacks(void **state)
 					" ~30.0%          ~3 ~100.0%         ~10  vfs_read\n"
 					"  … 1 more; --top 0 shows all\n"));
 	assert_null(strstr(grouped, "#1"));
+	opts.width = 40;
+	narrow = fixture_report(f, "table", &opts);
+	assert_non_null(strstr(narrow, "   SELF   TOTAL  function\n ~70.0%  ~70.0%  get_random\n"));
+	opts.width = 0;
 	/* Stacks have no size. */
 	opts.group_by = GROUP_BY_SIZE;
 	by_size = fixture_report(f, "table", &opts);

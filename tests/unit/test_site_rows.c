@@ -182,11 +182,33 @@ static void a_table_begins_with_one_screen(void **state)
 	}
 }
 
+/* But names of files, which are as long as they are. */
+static void tables_fit_into_narrow_terminals(void **state)
+{
+	static const unsigned int widths[] = { 40, 60, 79, 80 };
+	struct fixture *f = *state;
+
+	emit_processes(f, 6);
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		for (enum group_by by = GROUP_BY_SITE; by <= GROUP_BY_FUNCTION; by++) {
+			const struct report_opts opts = { .width = widths[i],
+							  .group_by = by,
+							  .top = 10 };
+			_cleanup_free_ char *text = fixture_report(f, "table", &opts);
+
+			for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+				if (text_columns(line) > widths[i])
+					fail_msg("%u columns: %s", widths[i], line);
+		}
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(tables_fit_into_narrow_terminals),
 		TEST(sites_of_a_function_and_line_are_one_row),
 		TEST(sites_of_several_processes_are_one_row),
 		TEST(sites_can_be_read_in_any_window),

@@ -34,6 +34,8 @@ struct report_usage {
 	void *userdata;
 };
 
+#define REPORT_LEAST_WIDTH 40
+
 struct report_opts {
 	enum option_sort sort;
 	uint64_t top; /* of sites, processes, groups and stacks, each, in tables; 0: all */
@@ -49,7 +51,7 @@ struct report_opts {
 	uint64_t mark_ns; /* regions from then on are young (view_site); blocks say so themselves */
 	enum option_widths widths; /* in flame graphs of diffs */
 	bool color;
-	unsigned int width; /* columns of tables, at least 80 */
+	unsigned int width; /* columns of tables, at least REPORT_LEAST_WIDTH; 0: 80 */
 	/*
 	 * What formats that hold the stacks of one job are about, counted from 0: allocations, if
 	 * they were traced, then the events as they were asked for.

@@ -294,7 +294,7 @@ static void ended_line(struct table *t, const struct model_ended *ended)
 		 ended->exe   ? ended->exe :
 		 *ended->comm ? ended->comm :
 				"others",
-		 view_opts(t->view)->width - 45);
+		 table_rest(t, 45));
 	strbuf_addch(&t->out, '\n');
 	if (estimate.interval) {
 		strbuf_addf(&t->out, "%9s", "");

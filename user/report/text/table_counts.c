@@ -342,6 +342,9 @@ static void event_section(struct table *t, const struct view_event *event)
 	strbuf_addch(&t->out, '\n');
 }
 
+/* Below it there is no room for values beside shares. */
+#define LEAST_WITH_VALUES 64
+
 /* A value and its share of all. */
 static void value_cells(struct table *t, const struct view_event *event, uint64_t value)
 {
@@ -354,6 +357,8 @@ static void value_cells(struct table *t, const struct view_event *event, uint64_
 	snprintf(text, sizeof(text), "%s%.1f%%", mark,
 		 100.0 * (double)value / (double)(all + !all));
 	strbuf_addf(&t->out, "%7s", text);
+	if (view_opts(t->view)->width < LEAST_WITH_VALUES)
+		return;
 	strbuf_adds(&cell, mark);
 	if (event->asked->timed)
 		strbuf_adds(&cell, format_duration(value, text));
@@ -371,9 +376,13 @@ static int flat_profile(struct table *t, const struct view_event *event)
 	struct event_groups groups;
 	int r = event_groups_make(event, by, view_opts(t->view)->full_names, &groups);
 	size_t n_shown = table_shown(t, groups.n);
+	bool with_values = view_opts(t->view)->width >= LEAST_WITH_VALUES;
+	size_t rest = table_rest(t, with_values ? 41 : 17);
+	int values = with_values ? 12 : 0;
 
 	event_head(t, event);
-	strbuf_addf(&t->out, "%7s %11s %7s %11s  %s\n", "SELF", "", "TOTAL", "", group_by_name(by));
+	strbuf_addf(&t->out, "%7s%*s %7s%*s  %s\n", "SELF", values, "", "TOTAL", values, "",
+		    group_by_name(by));
 	for (size_t i = 0; r == 0 && i < n_shown; i++) {
 		const struct event_group *group = &groups.groups[i];
 
@@ -382,9 +391,9 @@ static int flat_profile(struct table *t, const struct view_event *event)
 		value_cells(t, event, group->total);
 		strbuf_adds(&t->out, "  ");
 		if (by == GROUP_BY_FUNCTION)
-			text_fit_function(&t->out, group->name, view_opts(t->view)->width - 41);
+			text_fit_function(&t->out, group->name, rest);
 		else
-			text_fit(&t->out, group->name, view_opts(t->view)->width - 41);
+			text_fit(&t->out, group->name, rest);
 		strbuf_addch(&t->out, '\n');
 	}
 	if (r == 0 && groups.n > n_shown)

@@ -6,6 +6,13 @@
 #include <errno.h>
 #include <inttypes.h>
 
+size_t table_rest(const struct table *t, size_t used)
+{
+	size_t width = view_opts(t->view)->width;
+
+	return width > used + 10 ? width - used : 10;
+}
+
 void table_wrap(struct table *t, size_t indent, const char *text)
 {
 	size_t width = view_opts(t->view)->width;

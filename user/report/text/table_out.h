@@ -43,6 +43,9 @@ void table_pid(const struct model_process *image, char buf[TABLE_PID_LEN]);
 /* "dd (pid 4242)" */
 void table_process(struct strbuf *out, const struct model_process *image);
 
+/* The columns that so many leave of a line, 10 at least. */
+size_t table_rest(const struct table *t, size_t used);
+
 /* A line broken to the width of the report, all but its first part indented. */
 void table_wrap(struct table *t, size_t indent, const char *text);
 

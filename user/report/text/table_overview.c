@@ -67,12 +67,26 @@ int64_t table_heap_bytes(const struct view_process *process)
 	return process->image->has_totals ? process->totals.live_bytes : 0;
 }
 
+/* Numbers that leave room for the state. */
+static size_t overview_columns(const struct table *t)
+{
+	size_t width = view_opts(t->view)->width;
+
+	return width < 60 ? 1 : width < 80 ? 2 : 4;
+}
+
 static void overview_line(struct table *t, const struct view_process *process)
 {
+	static const size_t columns[] = { 12, 9, 12, 9 };
+	size_t n = overview_columns(t), used = 27;
 	const struct model_process *image = process->image;
 	const struct record_totals *totals = &process->totals;
 	const char *near = process->exact ? "" : "~", *at_least = table_at_least(t, process->exact);
 	const struct view_estimate estimate = view_estimate_totals(totals);
+	const int64_t values[] = { totals->live_bytes, totals->live_blocks, totals->peak_bytes,
+				   (int64_t)totals->allocs };
+	const uint64_t margins[] = { estimate.ci95_bytes, estimate.ci95_blocks,
+				     estimate.ci95_peak_bytes, estimate.ci95_allocs };
 	_cleanup_strbuf_ struct strbuf comm = { 0 }, state = { 0 };
 	char pid[TABLE_PID_LEN], number[FORMAT_UNIT_LEN];
 
@@ -81,19 +95,23 @@ static void overview_line(struct table *t, const struct view_process *process)
 	state_word(image, &state);
 	strbuf_addf(&t->out, "%8s  %s%*s", pid, strbuf_str(&comm),
 		    15 - (int)text_columns(strbuf_str(&comm)), "");
-	table_cell(&t->out, near, format_size(totals->live_bytes, number), 12);
-	table_cell(&t->out, near, format_count(totals->live_blocks, number), 9);
-	table_cell(&t->out, near, format_size(totals->peak_bytes, number), 12);
-	table_cell(&t->out, at_least, format_count((int64_t)totals->allocs, number), 9);
-	strbuf_adds(&t->out, "  ");
-	text_fit(&t->out, strbuf_str(&state), view_opts(t->view)->width - 69);
+	for (size_t i = 0; i < n; i++) {
+		if (i % 2)
+			format_count(values[i], number);
+		else
+			format_size(values[i], number);
+		table_cell(&t->out, i < 3 ? near : at_least, number, columns[i]);
+		used += columns[i];
+	}
+	if (n > 1) {
+		strbuf_adds(&t->out, "  ");
+		text_fit(&t->out, strbuf_str(&state), table_rest(t, used));
+	}
 	strbuf_addch(&t->out, '\n');
 	if (estimate.interval) {
 		strbuf_addf(&t->out, "%25s", "");
-		table_margin_cell(t, estimate.ci95_bytes, false, 12);
-		table_margin_cell(t, estimate.ci95_blocks, true, 9);
-		table_margin_cell(t, estimate.ci95_peak_bytes, false, 12);
-		table_margin_cell(t, estimate.ci95_allocs, true, 9);
+		for (size_t i = 0; i < n; i++)
+			table_margin_cell(t, margins[i], i % 2, columns[i]);
 		strbuf_addch(&t->out, '\n');
 	}
 	if (strbuf_error(&comm) < 0 || strbuf_error(&state) < 0)
@@ -103,6 +121,7 @@ static void overview_line(struct table *t, const struct view_process *process)
 void table_hidden(struct table *t, struct view_process *const *processes, size_t n, size_t n_shown,
 		  const char *indent, const char *hint)
 {
+	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char size[TABLE_NUMBER_LEN];
 	int64_t hidden_bytes = 0;
 	bool exact = true;
@@ -113,8 +132,11 @@ void table_hidden(struct table *t, struct view_process *const *processes, size_t
 		hidden_bytes = saturate_add(hidden_bytes, table_heap_bytes(processes[i]));
 		exact &= processes[i]->exact;
 	}
-	strbuf_addf(&t->out, "%s… %zu more process%s, %s of heap live%s\n", indent, n - n_shown,
+	strbuf_addf(&line, "%s… %zu more process%s, %s of heap live%s", indent, n - n_shown,
 		    n - n_shown == 1 ? "" : "es", table_size(hidden_bytes, exact, size), hint);
+	table_wrap(t, strlen(indent) + 2, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
 }
 
 void table_overview(struct table *t, struct view_process *const *processes, size_t n,
@@ -122,8 +144,12 @@ void table_overview(struct table *t, struct view_process *const *processes, size
 {
 	if (n < OVERVIEW_MIN)
 		return;
-	strbuf_addf(&t->out, "%8s  %-15s %11s %8s %11s %8s  %s\n", "PID", "COMMAND", "LIVE",
-		    "BLOCKS", "PEAK", "ALLOCS", "STATE");
+	strbuf_addf(&t->out, "%8s  %-15s %11s", "PID", "COMMAND", "LIVE");
+	if (overview_columns(t) > 1)
+		strbuf_addf(&t->out, " %8s", "BLOCKS");
+	if (overview_columns(t) > 2)
+		strbuf_addf(&t->out, " %11s %8s", "PEAK", "ALLOCS");
+	strbuf_adds(&t->out, overview_columns(t) > 1 ? "  STATE\n" : "\n");
 	for (size_t i = 0; i < n_shown; i++)
 		overview_line(t, processes[i]);
 	table_hidden(t, processes, n, n_shown, "          ", "");

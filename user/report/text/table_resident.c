@@ -46,7 +46,7 @@ static void part_line(struct table *t, const struct record_resident *v, const st
 		 v->rss ? 100.0 * (double)part->bytes / (double)v->rss : 0.0);
 	strbuf_addf(&line, "      %11s %7s  %s",
 		    table_size(saturate_signed(part->bytes), exact, size), share, part->what);
-	table_wrap(t, 27, strbuf_str(&line));
+	table_wrap(t, view_opts(t->view)->width < 60 ? 8 : 27, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);
 }

@@ -8,6 +8,7 @@
 #include "report/text/table_out.h"
 #include "report/view/site_groups.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -206,19 +207,20 @@ static void site_head(struct table *t, const struct section *s, const struct vie
 static void rest_lines(struct table *t, const struct section *s, size_t n_shown, size_t n_hidden,
 		       int64_t hidden_weight, const struct view_estimate *hidden, size_t n_zero)
 {
-	_cleanup_strbuf_ struct strbuf value = { 0 };
+	_cleanup_strbuf_ struct strbuf value = { 0 }, line = { 0 };
 
 	if (n_hidden > 0) {
 		add_value(&value, s, hidden_weight, hidden);
-		strbuf_addf(&t->out, "  … %zu more site%s, %s; --top 0 shows all\n", n_hidden,
+		strbuf_addf(&line, "  … %zu more site%s, %s; --top 0 shows all", n_hidden,
 			    table_plural(n_hidden), strbuf_str(&value));
+		table_wrap(t, 4, strbuf_str(&line));
 	}
 	/* Without a title of its own, a line of regions would be read as one of the heap. */
 	if (n_zero > 0 && (n_shown > 0 || s->class == VIEW_HEAP))
 		strbuf_addf(&t->out, "  … %zu %ssite%s with nothing %s\n", n_zero,
 			    n_shown > 0 ? "more " : "", table_plural(n_zero), value_name(s->sort));
-	if (strbuf_error(&value) < 0)
-		t->out.error = strbuf_error(&value);
+	if (strbuf_error(&value) < 0 || strbuf_error(&line) < 0)
+		t->out.error = -ENOMEM;
 }
 
 void table_sites(struct table *t, const struct view_process *process, enum view_class class)
@@ -259,32 +261,79 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 	rest_lines(t, &s, rank, n_hidden, hidden_weight, &hidden, n_zero);
 }
 
-static void margins_line(struct table *t, const struct view_estimate *estimate)
+/* What names of groups need to be read. */
+#define LEAST_NAME 16
+
+enum group_column { LIVE, BLOCKS, AT_PEAK, ALLOCATED, ALLOCS, SITES, GROUP_COLUMNS };
+
+static const struct {
+	const char *head;
+	size_t columns;
+	bool is_count;
+} group_columns[GROUP_COLUMNS] = {
+	[LIVE] = { "LIVE", 9, false },	      [BLOCKS] = { "BLOCKS", 8, true },
+	[AT_PEAK] = { "AT PEAK", 10, false }, [ALLOCATED] = { "ALLOCATED", 10, false },
+	[ALLOCS] = { "ALLOCS", 8, true },     [SITES] = { "SITES", 7, true },
+};
+
+/* The first ones, which leave room for names; *ret_used are their columns. */
+static size_t fitting_columns(const struct table *t, size_t *ret_used)
 {
-	table_margin_cell(t, estimate->ci95_bytes, false, 9);
-	table_margin_cell(t, estimate->ci95_blocks, true, 8);
-	table_margin_cell(t, estimate->ci95_peak_bytes, false, 10);
-	table_margin_cell(t, estimate->ci95_allocated_bytes, false, 10);
-	table_margin_cell(t, estimate->ci95_allocs, true, 8);
+	size_t n, used = 2;
+
+	for (n = 0; n < GROUP_COLUMNS; n++) {
+		if (used + group_columns[n].columns + LEAST_NAME > view_opts(t->view)->width)
+			break;
+		used += group_columns[n].columns;
+	}
+	*ret_used = used;
+	return n;
+}
+
+static void margins_line(struct table *t, const struct view_estimate *estimate, size_t n)
+{
+	const uint64_t margins[] = {
+		[LIVE] = estimate->ci95_bytes,	       [BLOCKS] = estimate->ci95_blocks,
+		[AT_PEAK] = estimate->ci95_peak_bytes, [ALLOCATED] = estimate->ci95_allocated_bytes,
+		[ALLOCS] = estimate->ci95_allocs,
+	};
+
+	for (size_t i = 0; i < n && i < SITES; i++)
+		table_margin_cell(t, margins[i], group_columns[i].is_count,
+				  group_columns[i].columns);
 	strbuf_addch(&t->out, '\n');
+}
+
+static void group_cells(struct table *t, const struct site_group *group, size_t n)
+{
+	const char *near = group->exact ? "" : "~", *at_least = table_at_least(t, group->exact);
+	const int64_t values[GROUP_COLUMNS] = {
+		[LIVE] = group->live_bytes,	   [BLOCKS] = group->live_blocks,
+		[AT_PEAK] = group->peak_bytes,	   [ALLOCATED] = (int64_t)group->bytes,
+		[ALLOCS] = (int64_t)group->allocs, [SITES] = (int64_t)group->n_sites,
+	};
+	char number[FORMAT_UNIT_LEN];
+
+	for (size_t i = 0; i < n; i++) {
+		const char *mark = i < ALLOCATED ? near : i < SITES ? at_least : "";
+
+		if (group_columns[i].is_count)
+			format_count(values[i], number);
+		else
+			format_size(values[i], number);
+		table_cell(&t->out, mark, number, group_columns[i].columns);
+	}
 }
 
 static void group_line(struct table *t, const struct site_group *group)
 {
-	const char *near = group->exact ? "" : "~", *at_least = table_at_least(t, group->exact);
-	size_t columns = view_opts(t->view)->width - 54;
+	size_t used, n = fitting_columns(t, &used), columns = table_rest(t, used);
 	const char *name = group->name;
-	char number[FORMAT_UNIT_LEN];
 
 	/* Of a path, the end tells more than the beginning. */
 	if (*name == '/' && text_columns(name) > columns)
 		name = text_base_name(name);
-	table_cell(&t->out, near, format_size(group->live_bytes, number), 9);
-	table_cell(&t->out, near, format_count(group->live_blocks, number), 8);
-	table_cell(&t->out, near, format_size(group->peak_bytes, number), 10);
-	table_cell(&t->out, at_least, format_size((int64_t)group->bytes, number), 10);
-	table_cell(&t->out, at_least, format_count((int64_t)group->allocs, number), 8);
-	table_cell(&t->out, "", format_count((int64_t)group->n_sites, number), 7);
+	group_cells(t, group, n);
 	strbuf_adds(&t->out, "  ");
 	if (view_opts(t->view)->group_by == GROUP_BY_FUNCTION)
 		text_fit_function(&t->out, name, columns);
@@ -292,7 +341,7 @@ static void group_line(struct table *t, const struct site_group *group)
 		text_fit(&t->out, name, columns);
 	strbuf_addch(&t->out, '\n');
 	if (group->estimate.interval)
-		margins_line(t, &group->estimate);
+		margins_line(t, &group->estimate, n);
 }
 
 /* Are there mappings that the groups are not of? */
@@ -310,20 +359,19 @@ int table_groups(struct table *t)
 {
 	struct site_groups groups;
 	int r = site_groups_make(t->view, &groups);
-	size_t n_shown = table_shown(t, groups.n);
+	size_t n_shown = table_shown(t, groups.n), used, n_columns = fitting_columns(t, &used);
 
 	if (r == 0) {
 		table_bold(t, true);
-		strbuf_addf(&t->out, "%9s%8s%10s%10s%8s%7s  %s\n", "LIVE", "BLOCKS", "AT PEAK",
-			    "ALLOCATED", "ALLOCS", "SITES",
-			    group_by_name(view_opts(t->view)->group_by));
+		for (size_t i = 0; i < n_columns; i++)
+			table_cell(&t->out, "", group_columns[i].head, group_columns[i].columns);
+		strbuf_addf(&t->out, "  %s\n", group_by_name(view_opts(t->view)->group_by));
 		table_bold(t, false);
 		if (has_other_class(t->view))
-			strbuf_adds(&t->out,
-				    "  of the heap; --where 'class = mmap' shows mappings\n");
+			table_wrap(t, 2, "  of the heap; --where 'class = mmap' shows mappings");
 	}
 	if (r == 0 && view_n_processes(t->view) > 1)
-		strbuf_adds(&t->out, "  AT PEAK: " SAMPLE_PEAKS_DIFFER "\n");
+		table_wrap(t, 4, "  AT PEAK: " SAMPLE_PEAKS_DIFFER);
 	for (size_t i = 0; r == 0 && i < n_shown; i++)
 		group_line(t, &groups.groups[i]);
 	if (r == 0 && groups.n > n_shown)

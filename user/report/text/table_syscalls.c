@@ -50,9 +50,7 @@ static void add_bytes(struct table *t, uint64_t bytes, size_t columns)
 /* Text in what is left of a line of which `used` columns are taken. */
 static void add_rest(struct table *t, const char *text, size_t used)
 {
-	size_t width = view_opts(t->view)->width;
-
-	text_fit(&t->out, text, width > used + 10 ? width - used : 10);
+	text_fit(&t->out, text, table_rest(t, used));
 	strbuf_addch(&t->out, '\n');
 }
 

@@ -283,8 +283,8 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 		return -ENOMEM;
 	view->model = model;
 	view->opts = *opts;
-	if (view->opts.width < 80)
-		view->opts.width = 80;
+	if (view->opts.width < REPORT_LEAST_WIDTH)
+		view->opts.width = view->opts.width ? REPORT_LEAST_WIDTH : 80;
 	/* Else all would be told as nothing temporary. */
 	if (view->opts.sort == SORT_TEMPORARY && !view_knows_temporary(model))
 		view->opts.sort = SORT_BYTES;

@@ -129,9 +129,7 @@ static unsigned int terminal_width(void)
 {
 	struct winsize size;
 
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_col < 80)
-		return 80;
-	return size.ws_col;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
 struct report_opts output_filters(const struct options *options)

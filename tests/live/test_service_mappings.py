@@ -296,7 +296,8 @@ def who_is_killed_by_its_cgroups_limit_has_the_line_that_mapped():
         send_line(process, "fill 100 256")
         said = summary(served, process.pid, "mapper")
         one, _ = death_of(served, process.pid)
-    found = re.search(r"; ([\d.]+) MiB was mapped in that time and not unmapped \((\d+) regions\), "
+    found = re.search(r"; ([\d.]+) MiB of address space was mapped in that time and not unmapped "
+                      r"\((\d+) regions\), "
                       rf"most from keeps \(mapper.c:{line}\), ([\d.]+) MiB", said)
     assert found and f"cgroup {path} was at its limit" in said, said
     assert " of its page faults were sampled, one in 10, in " in said, said

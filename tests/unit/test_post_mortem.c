@@ -178,16 +178,18 @@ static void what_is_mapped_is_said_to_be_exact_or_about_and_nothing_is_not_said(
 	assert_int_equal(out.len, 0);
 	process.mmap = (struct region_totals){ .live_bytes = 80 << 20, .live_blocks = 12 };
 	assert_true(growth_words_mapped(&process, &out));
-	assert_string_equal(strbuf_str(&out), "80.0 MiB was mapped in that time and not unmapped "
-					      "(12 regions)");
+	assert_string_equal(strbuf_str(&out),
+			    "80.0 MiB of address space was mapped in that time and not unmapped "
+			    "(12 regions)");
 	strbuf_reset(&out);
 	process.exact = false;
 	process.mmap.live_blocks = 1;
 	process.mmap.left_out = 3;
 	assert_true(growth_words_mapped(&process, &out));
-	assert_string_equal(strbuf_str(&out), "about 80.0 MiB was mapped in that time and not "
-					      "unmapped (1 region, and there were more than are "
-					      "kept)");
+	assert_string_equal(strbuf_str(&out),
+			    "about 80.0 MiB of address space was mapped in that time and not "
+			    "unmapped (1 region, and there were more than are "
+			    "kept)");
 	strbuf_reset(&out);
 	/* A stack that was lost has no place, and a site of the heap is none of theirs. */
 	process.sites = sites;

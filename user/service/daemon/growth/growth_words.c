@@ -55,7 +55,9 @@ bool growth_words_mapped(const struct view_process *process, struct strbuf *out)
 
 	if (!process->has_mmap || mmap->live_bytes <= 0)
 		return false;
-	strbuf_addf(out, "%s%s was mapped in that time and not unmapped (%" PRId64 " region%s%s)",
+	strbuf_addf(out,
+		    "%s%s of address space was mapped in that time and not unmapped (%" PRId64
+		    " region%s%s)",
 		    process->exact ? "" : "about ", format_size(mmap->live_bytes, size),
 		    mmap->live_blocks, mmap->live_blocks == 1 ? "" : "s",
 		    mmap->left_out ? ", and there were more than are kept" : "");

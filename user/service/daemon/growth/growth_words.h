@@ -23,8 +23,9 @@ void growth_words(const struct view_event *faults, uint64_t seen_ns, uint64_t pa
 bool growth_words_place(const struct view_event *faults, uint64_t page_size, struct strbuf *out);
 
 /*
- * "80.0 MiB was mapped in that time and not unmapped (12 regions)", of its newest image; "about"
- * before it where regions were lost. How much of that is in memory is not known. False: it has
+ * "80.0 MiB of address space was mapped in that time and not unmapped (12 regions)", of its newest
+ * image; "about" before it where regions were lost. How much of that is in memory or only reserved
+ * (PROT_NONE) is not known. False: it has
  * nothing mapped, nothing is added.
  */
 bool growth_words_mapped(const struct view_process *process, struct strbuf *out);

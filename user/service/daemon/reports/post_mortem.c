@@ -325,7 +325,7 @@ static void decide(void *arg)
 		service->post_mortems_limited++;
 }
 
-/* "; 80.0 MiB was mapped in that time and not unmapped (12 regions), most from fill (grow.c:12)" */
+/* "; 80.0 MiB of address space was mapped ... (12 regions), most from fill (grow.c:12)" */
 static void add_mapped(const struct view_process *process, struct strbuf *out)
 {
 	_cleanup_strbuf_ struct strbuf words = { 0 }, place = { 0 };

@@ -35,8 +35,9 @@ static void growth_metrics_put_processes(const struct host_growth *growth,
 {
 	static const struct metrics_family mapped = {
 		"memtraced_process_mapped_bytes", METRICS_GAUGE, "bytes",
-		"Bytes that the processes with most resident memory have mapped by mmap and brk "
-		"and not unmapped, since growth depth has known them."
+		"Bytes of address space, reservations (PROT_NONE) among them, that the processes "
+		"with most resident memory have mapped by mmap and brk and not unmapped, since "
+		"growth depth has known them."
 	};
 	struct region_totals totals;
 	char pid[16];

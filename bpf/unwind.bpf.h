@@ -4,7 +4,7 @@
  * the frames in `ev`. Pure but for the maps and for stack memory, so that it also compiles on the
  * host (tests/unit/test_unwind.c).
  *
- *   unwind         calls unwind_frames until the stack ends
+ *   unwind         calls unwind_row until the stack ends, which calls unwind_frames
  *   path_check     what is as in the last stack: unwind_path.bpf.h
  *   unwind_frames  a few frames; what the cache holds a short code for is done here
  *   unwind_find    what the cache does not hold: unwind_find.bpf.h
@@ -22,14 +22,20 @@
 #include "unwind_path.bpf.h"
 #include "unwind_window.bpf.h"
 
-/* For more the verifier walks more: 500 instructions each. */
+/* For more the verifier walks more: 500 instructions each. Old kernels' build has no stack for two. */
+#ifdef OLD_KERNEL
+#define UNWIND_FRAMES_AT_ONCE 1
+#else
 #define UNWIND_FRAMES_AT_ONCE 2
+#endif
 /*
- * Of unwind_frames() in a walk: for its frames, and one in which a stack of ABI_MAX_FRAMES is found
- * to end or not; for the words of a path, and where checks of these begin and end.
+ * Of unwind_frames() in a walk: for its frames, each of which may end a call, and one in which a
+ * stack of ABI_MAX_FRAMES is found to end or not; for the words of a path, and where checks of these
+ * begin and end.
  */
-#define UNWIND_CALLS                                                                               \
-	(ABI_MAX_FRAMES / UNWIND_FRAMES_AT_ONCE + 1 + (int)PATH_CALLS + 2 * (PATH_MISSES + 1))
+#define UNWIND_CALLS (ABI_MAX_FRAMES + 1 + (int)PATH_CALLS + 2 * (PATH_MISSES + 1))
+#define UNWIND_CALLS_IN_ROW 20
+#define UNWIND_ROWS ((UNWIND_CALLS + UNWIND_CALLS_IN_ROW - 1) / UNWIND_CALLS_IN_ROW)
 /* That are looked at for a register that is not tracked; ld.so has five below its frame. */
 #define UNWIND_RBX_FRAMES 8
 /* Of path_check(), where the first frame is in the path; others come through unwind_frames(). */
@@ -178,7 +184,7 @@ static __always_inline int rbx_left_by(struct stack_scratch *s, __u64 callee, __
 }
 
 /*
- * To the caller of a frame whose CFA is by rbx, w->by_rbx being its rule. It is looked for when it
+ * To the caller of a frame whose CFA is by rbx, w->later being its rule. It is looked for when it
  * is wanted: the nearest of the frames that were called from there which has saved it has the
  * value, or the register.
  */
@@ -204,9 +210,9 @@ VERIFIED_ONCE_NUMBERS int unwind_by_rbx(scratch_ref ref)
 		rbx = REGISTER_RBX(task_registers());
 		left = 1;
 	}
-	number = w->by_rbx; /* Linux 6.1 takes no key from there */
+	number = w->later; /* Linux 6.1 takes no key from there */
 	rule = bpf_map_lookup_elem(&unwind_rules, &number);
-	w->by_rbx = 0;
+	w->later = 0;
 	if (left <= 0 || !rule)
 		return unwind_cut(w, ABI_CUT_UNSUPPORTED);
 	return unwind_to(w, rule, rbx + rule->offset);
@@ -240,6 +246,7 @@ VERIFIED_ONCE_NUMBERS int unwind_unmapped(scratch_ref ref)
 	if (!s)
 		return 0;
 	w = &s->walk;
+	w->later = 0;
 	address = w->exact ? interrupted_return(w->pc, w->sp, &w->instance, &slot) : 0;
 	if (!address)
 		return unwind_by_fp(w, ABI_CUT_NO_MAPPING);
@@ -248,6 +255,16 @@ VERIFIED_ONCE_NUMBERS int unwind_unmapped(scratch_ref ref)
 	w->exact = 0;
 	w->path_from = w->frames;
 	return 1;
+}
+
+/*
+ * Not where it is found out, but in unwind_row(): that would be more functions deep than have
+ * stacks.
+ */
+static __always_inline int unwind_later(struct unwind_walk *w, __u32 code)
+{
+	w->later = code;
+	return 0;
 }
 
 /* Steps to the caller by what unwind_find() said; 0 when the walk is over. */
@@ -263,7 +280,7 @@ VERIFIED_ONCE_NUMBERS int unwind_step(scratch_ref ref, __u32 code)
 	if (code == UNWIND_NOT_EXACT)
 		return unwind_cut(w, ABI_CUT_PRUNED);
 	if (code == UNWIND_NO_MAPPING)
-		return unwind_unmapped(ref);
+		return unwind_later(w, code);
 	rule = bpf_map_lookup_elem(&unwind_rules, &code);
 	if (!rule || rule->kind == ABI_UNWIND_NONE)
 		return unwind_by_fp(w, ABI_CUT_NO_CFI);
@@ -286,8 +303,7 @@ VERIFIED_ONCE_NUMBERS int unwind_step(scratch_ref ref, __u32 code)
 	case ABI_UNWIND_GO_RESUMED:
 		return unwind_to_goroutine(ref, code);
 	case ABI_UNWIND_RBX:
-		w->by_rbx = code;
-		return 0;
+		return unwind_later(w, code);
 	default:
 		return unwind_cut(w, ABI_CUT_UNSUPPORTED);
 	}
@@ -441,7 +457,7 @@ static __always_inline void unwind_begin(struct stack_scratch *s, bool interrupt
 		w->window_next = (before + UNWIND_FIRST_BYTES) & ~7ULL;
 	w->start_sp = w->sp;
 	w->any_fp = 0;
-	w->by_rbx = 0;
+	w->later = 0;
 	w->cut = ABI_CUT_LIMIT; /* what ends a walk says why */
 	path_begin(s);
 	/* rarely set: only then it has to be cleared */
@@ -463,31 +479,36 @@ static __always_inline int unwind_return(struct stack_scratch *s)
 	return 1;
 }
 
-/* In old kernels' build unwind_frames() takes the stack that this function would. */
-#ifdef OLD_KERNEL
-#define UNWIND_LOOP static __always_inline
-#else
-#define UNWIND_LOOP VERIFIED_ONCE_NUMBERS
-#endif
-
-/* Until the walk is over. */
-UNWIND_LOOP int unwind_all(scratch_ref ref)
+/*
+ * Walks on for a row of calls; 0 when the walk is over. The verifier walks a loop round by round: so
+ * it walks the sum of the calls in a row and of the rows, where one loop would have their product.
+ */
+VERIFIED_ONCE_NUMBERS int unwind_row(scratch_ref ref)
 {
 	struct stack_scratch *s = scratch_told(ref);
-	struct unwind_walk *w;
 	int i, more = 1;
 
 	if (!s)
 		return 0;
-	w = &s->walk;
+	for (i = 0; i < UNWIND_CALLS_IN_ROW && more; i++) {
+		more = unwind_frames(ref);
+		if (more || !s->walk.later)
+			continue;
+		more = s->walk.later == UNWIND_NO_MAPPING ? unwind_unmapped(ref) :
+							    unwind_by_rbx(ref);
+	}
+	return more;
+}
+
+/* Until the walk is over. */
+static __always_inline int unwind_all(scratch_ref ref, struct unwind_walk *w)
+{
+	int i, more = 1;
+
 	for (i = 0; i < UNWIND_FIRST_CHECKS && more && (!i || w->joined); i++)
 		more = path_check(ref);
-	for (i = 0; i < UNWIND_CALLS && more; i++) {
-		more = unwind_frames(ref);
-		/* Not where it is found out: that would be more functions deep than have stacks. */
-		if (!more && w->by_rbx)
-			more = unwind_by_rbx(ref);
-	}
+	for (i = 0; i < UNWIND_ROWS && more; i++)
+		more = unwind_row(ref);
 	return w->frames ? path_end(ref) : 0;
 }
 
@@ -498,7 +519,7 @@ static __always_inline __u64 unwind(struct stack_scratch *s)
 	__u64 hash;
 	int i;
 
-	unwind_all(scratch_tell(s));
+	unwind_all(scratch_tell(s), w);
 	/* First what branches: there the verifier sees that all ends of the loop are alike. */
 	s->ev.flags = ABI_STACK_CFI | (w->any_fp ? ABI_STACK_FRAME_POINTERS : 0) |
 		      w->cut << ABI_STACK_CUT_SHIFT;

@@ -376,7 +376,7 @@ RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
 		'scripts/check-bpf-stacks $(BPF_OBJECTS:$(O)/%=$(OTHER_O)/%)' \
 	--status 'tests: of the scripts' '$(PYTHON) -B -m unittest discover -s tests/scripts' \
 	--status 'bench: arithmetic and tables' '$(PYTHON) -B -m unittest discover -s bench'
-RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) $(filter-out %.c,$(TESTS))'
+RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) --lanes 2 $(filter-out %.c,$(TESTS))'
 RUN_ATTACKS = --tap '$(PYTHON) tests/live/run.py --build $(O) attacks'
 # A few inputs and always the same: what can break is the build, and an input that was mended.
 RUN_FUZZ = $(SANITIZED_TESTS:%=--tap '$(O)/fuzz/%') \

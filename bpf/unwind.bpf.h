@@ -22,7 +22,7 @@
 #include "unwind_path.bpf.h"
 #include "unwind_window.bpf.h"
 
-/* For more the verifier walks more: 500 instructions each. Old kernels' build has no stack for two. */
+/* For more the verifier walks more: 500 instructions each. Old kernels lack the stack for two. */
 #ifdef OLD_KERNEL
 #define UNWIND_FRAMES_AT_ONCE 1
 #else
@@ -30,8 +30,8 @@
 #endif
 /*
  * Of unwind_frames() in a walk: for its frames, each of which may end a call, and one in which a
- * stack of ABI_MAX_FRAMES is found to end or not; for the words of a path, and where checks of these
- * begin and end.
+ * stack of ABI_MAX_FRAMES is found to end or not; for the words of a path, and where checks of
+ * these begin and end.
  */
 #define UNWIND_CALLS (ABI_MAX_FRAMES + 1 + (int)PATH_CALLS + 2 * (PATH_MISSES + 1))
 #define UNWIND_CALLS_IN_ROW 20
@@ -480,8 +480,8 @@ static __always_inline int unwind_return(struct stack_scratch *s)
 }
 
 /*
- * Walks on for a row of calls; 0 when the walk is over. The verifier walks a loop round by round: so
- * it walks the sum of the calls in a row and of the rows, where one loop would have their product.
+ * Walks on for a row of calls; 0 when the walk is over. The verifier walks a loop round by round:
+ * so it walks the sum of a row's calls and of the rows, where one loop would have their product.
  */
 VERIFIED_ONCE_NUMBERS int unwind_row(scratch_ref ref)
 {

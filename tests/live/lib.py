@@ -13,8 +13,10 @@ import socket
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
+import zlib
 
 import schema
 
@@ -50,6 +52,19 @@ class Skip(Exception):
 TESTS = []
 
 
+def kernel_version():
+    return tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
+
+
+def usual_paths(function):
+    """The attach paths by which make check runs a test of all: the one that this kernel's users
+    have, and by turns one of the others. make check-long runs all."""
+    ours = max((since, path) for path, since in ATTACH_PATHS.items()
+               if since <= kernel_version())[1]
+    others = sorted(ATTACH_PATHS.keys() - {ours})
+    return {ours, others[zlib.crc32(function.__name__.encode()) % len(others)]}
+
+
 class Test:
     def __init__(self, function, area, argument, needs, timeout, every_kernel):
         self.function, self.argument = function, argument
@@ -57,6 +72,9 @@ class Test:
         self.area = area
         name = function.__name__.replace("_", " ")
         self.name = f"{area}: {name}" + (f" [{argument}]" if argument is not None else "")
+        path = str(argument).split(" ")[-1]
+        self.usual = path not in ATTACH_PATHS or path in usual_paths(function)
+        self.beside = getattr(sys.modules[function.__module__], "BESIDE_OTHERS", False)
 
     def run(self):
         for need in self.needs:
@@ -78,10 +96,6 @@ def test(*needs, each=(None,), timeout=60, every_kernel=False):
             TESTS.append(Test(function, area, argument, needs, timeout, quick))
         return function
     return declare
-
-
-def kernel_version():
-    return tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
 
 
 def need_root():

@@ -4,18 +4,23 @@
 test's name ("accounting:", "[perf]"); a test runs if all patterns match, with --areas if it is of
 one of these, and with --every-kernel if it is declared for every kernel. What failed the last time
 comes first. --until-uptime: tests that have not begun so many seconds after the boot are skipped;
-of each area and attach path one comes first then. MEMTRACED_LONG=1: at full size,
-MEMTRACED_SMALL=1: on an emulated CPU."""
+of each area and attach path one comes first then. --lanes N: N areas at a time, of those whose
+tests look at processes of their own alone (BESIDE_OTHERS in their modules); the others follow one by
+one. Without patterns, tests of all attach paths run by two of them, with MEMTRACED_LONG=1 by all,
+and all at full size. MEMTRACED_SMALL=1: on an emulated CPU."""
 
 import argparse
 import collections
 import glob
 import importlib
+import itertools
 import os
+import pickle
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 
@@ -100,13 +105,77 @@ class Failed:
     def first(self, tests):
         return sorted(tests, key=lambda test: test.name not in self.names)
 
-    def note(self, test, passed):
-        before = len(self.names)
-        (self.names.discard if passed else self.names.add)(test.name)
-        if len(self.names) != before:
+    def note(self, results):
+        """results: whether they passed, by name."""
+        before = set(self.names)
+        for name, passed in results.items():
+            (self.names.discard if passed else self.names.add)(name)
+        if self.names != before:
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
             with open(self.path, "w", encoding="utf-8") as file:
                 file.writelines(name + "\n" for name in sorted(self.names))
+
+
+def run_each(numbered, until):
+    """Whether they passed, by name."""
+    return {test.name: run_one(number, test, until) for number, test in numbered}
+
+
+def remove_workdir():
+    shutil.rmtree(lib.workdir(), ignore_errors=True)
+
+
+class Lane:
+    """An area's tests in a process of their own, whose output is shown when it is complete."""
+
+    def __init__(self, numbered, until):
+        self.numbered = numbered
+        self.said, self.told = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        sys.stdout.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.dup2(self.said.fileno(), 1)
+                results = run_each(numbered, until)
+                with os.fdopen(self.told.fileno(), "wb", closefd=False) as file:
+                    pickle.dump((results, matrix.ROWS, clients.ROWS), file)
+            finally:
+                remove_workdir()
+                os._exit(0)
+
+    def finish(self):
+        """As run_each(); a test of which nothing is known has failed."""
+        self.said.seek(0)
+        print(self.said.read().decode(errors="replace"), end="", flush=True)
+        self.told.seek(0)
+        try:
+            results, rows, showed = pickle.load(self.told)
+        except EOFError:
+            return {test.name: False for _, test in self.numbered}
+        matrix.ROWS.update(rows)
+        clients.ROWS.update(showed)
+        return results
+
+
+def run_beside(areas, lanes, until):
+    """The results of each area in turn, as it is over."""
+    running = {}
+    while areas or running:
+        while areas and len(running) < lanes:
+            lane = Lane(areas.pop(0), until)
+            running[lane.pid] = lane
+        pid, _ = os.wait()
+        yield running.pop(pid).finish()
+
+
+def split(tests, lanes, failed):
+    """Numbered tests: those of each area that goes beside others, and the rest. What failed the
+    last time comes first, then the largest area, so that no lane is busy with it at the end."""
+    areas, alone = collections.defaultdict(list), []
+    for number, test in enumerate(tests, 1):
+        (areas[test.area] if lanes > 1 and test.beside else alone).append((number, test))
+    return sorted(areas.values(),
+                  key=lambda area: (area[0][1].name not in failed.names, -len(area))), alone
 
 
 def main():
@@ -115,12 +184,15 @@ def main():
     parser.add_argument("--every-kernel", action="store_true")
     parser.add_argument("--until-uptime", type=float, default=float("inf"))
     parser.add_argument("--areas", nargs="+", metavar="AREA")
+    parser.add_argument("--lanes", type=int, default=1)
     parser.add_argument("pattern", nargs="*")
     args = parser.parse_args()
     lib.Place.build = os.path.abspath(args.build)
     for path in sorted(glob.glob(os.path.join(HERE, "test_*.py"))):
         importlib.import_module(os.path.basename(path)[:-len(".py")])
+    all_paths = lib.LONG or lib.SMALL or args.pattern
     tests = [t for t in lib.TESTS if all(part in t.name for part in args.pattern) and
+             (t.usual or all_paths) and
              (t.every_kernel or not args.every_kernel) and
              (not args.areas or t.area in args.areas)]
     if args.until_uptime < float("inf"):
@@ -137,15 +209,17 @@ def main():
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.chdir("/")
+    areas, alone = split(tests, args.lanes, failed)
+    passed = True
     try:
-        results = []
-        for number, test in enumerate(tests, 1):
-            results.append(run_one(number, test, args.until_uptime))
-            failed.note(test, results[-1])
+        for results in itertools.chain(run_beside(areas, args.lanes, args.until_uptime),
+                                       (run_each([test], args.until_uptime) for test in alone)):
+            failed.note(results)
+            passed = passed and all(results.values())
     finally:
-        shutil.rmtree(lib.workdir(), ignore_errors=True)
+        remove_workdir()
     comment("\n".join("note: " + line for line in matrix.lines() + clients.lines()))
-    return 0 if all(results) else 1
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":

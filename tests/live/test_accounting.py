@@ -9,6 +9,7 @@ from lib import (ATTACH_PATHS, EXACT_KEYS, SERIAL_KEYS, attach_option, attached,
                  same_images, scaled, scratch, send_line, started, target, test, total, trace,
                  with_function)
 
+BESIDE_OTHERS = True
 EACH_PATH = sorted(ATTACH_PATHS)
 
 

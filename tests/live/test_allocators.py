@@ -10,6 +10,7 @@ from lib import (ATTACH_PATHS, LONG, SERIAL_KEYS, SMALL, Skip, attach_option, ca
                  heap_sites, need_program, need_root, run, run_memtraced, same, same_calls,
                  same_images, scaled, target, test, total, trace, with_function)
 
+BESIDE_OTHERS = True
 EACH_PATH = sorted(ATTACH_PATHS)
 # What tests/targets/families.c is built for; what is not installed was not built.
 FAMILIES = ["glibc", "glibc-static", "glibc-static-pie", "musl", "musl-static", "jemalloc",

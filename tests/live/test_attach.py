@@ -17,6 +17,7 @@ from lib import (ATTACH_PATHS, GONE, Counts, attach_option, attached, brief, cou
                  started, target, test)
 from tracees import PTRACE_SEIZE, ptrace
 
+BESIDE_OTHERS = True
 EACH_PATH = sorted(ATTACH_PATHS)
 BLOCKS, THREADS = 6000, 3
 

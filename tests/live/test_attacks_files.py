@@ -14,6 +14,7 @@ from lib import (heap_sites, load_report, memtraced, need_program, need_root, ru
 from test_jit import CALLS, jit_frames, made_code
 from test_service import NOBODY
 
+BESIDE_OTHERS = True
 READER = """
 import os, sys
 os.setgroups([]); os.setgid(65534); os.setuid(65534)

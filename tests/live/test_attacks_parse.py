@@ -10,6 +10,7 @@ from lib import (heap_sites, load_report, need_long, need_root, run_memtraced, s
                  target, test)
 from test_unwind import need_x86_64
 
+BESIDE_OTHERS = True
 # Maps files as code, and allocates until its input ends.
 MAPPER = """
 import mmap, select, sys

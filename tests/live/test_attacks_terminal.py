@@ -19,6 +19,7 @@ from lib import (PATIENCE, Skip, eventually, memtraced, need_program, need_root,
 from test_attach import waits_for
 from tracees import kept_stopped
 
+BESIDE_OTHERS = True
 PROMPT = "ready> "
 need_shell = need_program("bash", "stty")
 SYSCTL = "/proc/sys/dev/tty/legacy_tiocsti"

@@ -6,6 +6,7 @@ import os
 from lib import load_report, need_root, run_memtraced, scratch, target, test
 from test_unwind import need_x86_64
 
+BESIDE_OTHERS = True
 KERNEL = "[kernel.kallsyms]"
 STARTERS = {
     "clone3": (["spin", "1"], 1, ["pthread_create", "main"]),

@@ -8,6 +8,7 @@ import clients
 from lib import (heap_sites, load_report, mapped_sites, need_program, need_root, run,
                  run_memtraced, scratch, target, test, total, with_function)
 
+BESIDE_OTHERS = True
 COSTS = ("live_bytes", "live_blocks", "peak_bytes", "bytes", "allocs")
 
 

@@ -14,6 +14,7 @@ from lib import (Skip, eventually, free_port, load_report, memtraced, need_long,
 from test_programs import Redis, redis_command
 from test_stack_programs import NODE, PAGE, clang_program, java_program
 
+BESIDE_OTHERS = True
 DOCUMENT = """# What is claimed of real programs
 
 Made by `tests/live/test_claims.py` with `MEMTRACED_CLAIMS`: memtraced {version} on Linux {kernel},

@@ -10,6 +10,7 @@ from leaks import memcheck
 from lib import (attached, load_report, need_program, need_root, run_memtraced, scratch, send_line,
                  started, target, test)
 
+BESIDE_OTHERS = True
 SEGV_MAPERR, SEGV_ACCERR, BUS_ADRERR = 1, 2, 2
 MIB = 1 << 20
 

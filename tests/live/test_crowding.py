@@ -6,6 +6,7 @@ import contextlib
 from lib import attached, brief, heap_sites, need_root, run_memtraced, scaled, send_line, \
     started, target, test, total, with_function, without
 
+BESIDE_OTHERS = True
 OTHER = "[other stacks]"
 # Room for some 1,300 stacks and sites: the least that there is.
 LITTLE = "--memory-limit=96M"

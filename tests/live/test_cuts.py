@@ -5,6 +5,7 @@ import schema
 from lib import (ATTACH_PATHS, INTERVAL, SMALL, attach_option, exact, heap_sites,
                  need_root, run_memtraced, scaled, target, test, total, with_function, without)
 
+BESIDE_OTHERS = True
 THREADS = 16  # many more than CPUs, so that some stop in the middle of a call
 SIZES = {"first": 64, "second": 48}
 

@@ -11,6 +11,7 @@ from cgroups import memory_cgroup, memory_hierarchy, move
 from lib import (attached, load_report, need_root, run_memtraced, scratch, send_line, started,
                  target, test, without)
 
+BESIDE_OTHERS = True
 BLOCK = 100_000
 LIMIT = 20 << 20
 # What CPUs have charged ahead is given back before the killer comes, so a little may be free.

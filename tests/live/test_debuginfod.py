@@ -12,6 +12,8 @@ import urllib.request
 from lib import (eventually, free_port, heap_sites, load_report, need_long, need_program,
                  need_root, run, run_memtraced, scratch, started, target, test)
 
+BESIDE_OTHERS = True
+
 
 def build_id(path):
     notes = run(["readelf", "-n", path]).stdout

@@ -15,6 +15,7 @@ from lib import (Counts, counting, eventually, memtraced, need_program, need_roo
 from test_flamegraph import frames_of
 from test_pprof import GO, shown
 
+BESIDE_OTHERS = True
 KEYS = ("live_bytes", "live_blocks", "allocs", "bytes", "temporary", "peak_bytes")
 
 

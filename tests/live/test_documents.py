@@ -11,6 +11,7 @@ from documents import all_blocks, first_difference
 from lib import (LONG, Place, Skip, need_program, need_root, need_speed, run, run_memtraced,
                  scratch, started, test)
 
+BESIDE_OTHERS = True
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "documents")
 
 

@@ -9,6 +9,7 @@ import sys
 
 from lib import load_report, need_kernel, need_root, run, run_memtraced, scratch, test
 
+BESIDE_OTHERS = True
 REPLAY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay")
 WRITES = 1000
 DD = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", f"count={WRITES}", "status=none"]

@@ -11,6 +11,7 @@ from lib import (Skip, eventually, need_kernel, need_program, need_root, run, ru
                  scratch, send_line, started, target, test, without)
 from states import is_blocked
 
+BESIDE_OTHERS = True
 KERNEL = "[kernel.kallsyms]"
 LIBRARY = {"getrandom", "getpriority", "__GI___getrandom", "__GI___getpriority"}
 

@@ -11,6 +11,7 @@ from lib import (ATTACH_PATHS, Skip, attach_option, attached, eventually, exact,
                  target, test)
 from states import in_read
 
+BESIDE_OTHERS = True
 EXISTING = ("--existing=20",)
 # glibc's malloc_chunk: 8 bytes beyond the usable size, 16 of a mapped one. A thread's cache is 656.
 HEAD, MAPPED_HEAD, CACHE = 8, 16, 656

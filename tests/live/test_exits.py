@@ -8,6 +8,7 @@ import signal
 from lib import (load_report, memtraced, need_kernel, need_program, need_root, process_state,
                  refused, run, run_memtraced, scratch, Skip, started, target, test)
 
+BESIDE_OTHERS = True
 NOBODY = 65534
 
 

@@ -10,6 +10,7 @@ from lib import (SERIAL_KEYS, Skip, attached, brief, eventually, exact, heap_sit
                  need_program, need_root, process_state, run_memtraced, same_calls, same_images,
                  scaled, send_line, started, target, test, trace, without)
 
+BESIDE_OTHERS = True
 PERF = "probes are perf events"
 JUMPS = "calls after a jump out of an allocator may be taken for its own"
 OLD = f"{PERF}; each has a program of its own; hash maps stand for atomic operations; {JUMPS}"

@@ -10,6 +10,7 @@ import resource
 from lib import (Skip, kernel_version, load_report, memtraced, need_program, need_root, run,
                  run_memtraced, scratch, target, test)
 
+BESIDE_OTHERS = True
 KERNEL = os.environ.get("MEMTRACED_KERNEL", "")
 
 # Debian's cloud kernels, by the names that scripts/check-kernels gives them.

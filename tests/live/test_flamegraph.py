@@ -9,6 +9,7 @@ import clients
 from lib import (heap_sites, load_report, need_long, need_program, need_root, run_memtraced,
                  scratch, target, test, total, with_function)
 
+BESIDE_OTHERS = True
 REPLAY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay")
 LEAKED = sum(64 + i % 64 for i in range(100))
 

@@ -7,6 +7,7 @@ from lib import (ATTACH_PATHS, SERIAL_KEYS, attach_option, attached, exact, load
                  need_root, run_memtraced, same, same_images, scaled, scratch, send_line, started,
                  target, test, trace)
 
+BESIDE_OTHERS = True
 EACH_PATH = sorted(ATTACH_PATHS)
 # The perf path pays seconds for each process that it attaches to: its tests are smaller.
 FEW = {"perf"}

@@ -7,6 +7,7 @@ import signal
 from lib import (attached, eventually, load_report, mapped_sites, need_root, run_memtraced,
                  scratch, send_line, started, target, test, total, with_function)
 
+BESIDE_OTHERS = True
 FUNCTIONS = {"map_region": ("child", "parent"), "map_old": ("old",)}
 
 

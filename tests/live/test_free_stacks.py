@@ -11,6 +11,7 @@ from lib import (ATTACH_PATHS, attach_option, blocks_lost, counting, exact, heap
                  scaled, scratch, target, test, total, with_function, without)
 from test_html import READY, picture
 
+BESIDE_OTHERS = True
 KEYS = ("blocks", "bytes", "other_thread")
 
 

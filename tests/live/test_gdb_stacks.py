@@ -9,6 +9,7 @@ from lib import (exact, heap_sites, need_program, need_root, run, scaled, scratc
                  trace)
 from stacks_table import Table
 
+BESIDE_OTHERS = True
 # What is run, and the function in it at whose calls gdb looks at the stack.
 PROGRAMS = {
     "C": (["unwinding", "plain"], "allocate"),

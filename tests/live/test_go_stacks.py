@@ -6,6 +6,7 @@ import os
 
 from lib import Skip, load_report, need_long, need_root, run, run_memtraced, scratch, test
 
+BESIDE_OTHERS = True
 GO = """
 package main
 /*

@@ -11,6 +11,7 @@ from lib import (ATTACH_PATHS, Skip, attach_option, attached, load_report, need_
                  target, test)
 from test_allocators import library_path
 
+BESIDE_OTHERS = True
 EACH_PATH = sorted(ATTACH_PATHS)
 ABORTED = 128 + signal.SIGABRT
 KINDS = {"InvalidFree": ("invalid-free", "double-free"), "FishyValue": ("suspicious-size",),

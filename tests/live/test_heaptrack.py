@@ -10,6 +10,7 @@ import clients
 from lib import (heap_sites, load_report, need_program, need_root, run, run_memtraced,
                  scratch, target, test, total, with_function)
 
+BESIDE_OTHERS = True
 CHECKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay",
                        "check_heaptrack.py")
 LARGEST_TEMPORARY = 407  # bytes, of tests/targets/leak.c

@@ -12,6 +12,7 @@ from hists import Tallies, calls, held, one, options, ready, same, until_ready, 
 from lib import eventually, need_root, process_state, scaled, send_line, started, target, test
 from states import is_blocked
 
+BESIDE_OTHERS = True
 # --- values ------------------------------------------------------------------------------------
 
 VALUE_SPECS = ["lseek", "lseek:offset", "lseek:offset,lin=-150-150/1", "lseek,lin=-40-1000/26",

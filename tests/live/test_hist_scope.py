@@ -19,6 +19,7 @@ from lib import (eventually, memtraced, need_program, need_root, process_state, 
                  run_memtraced, scaled, scratch, send_line, started, target, test)
 from states import is_blocked
 
+BESIDE_OTHERS = True
 LSEEK = 8 if os.uname().machine == "x86_64" else 62  # its number
 
 # --- cgroups, the host ---------------------------------------------------------------------------

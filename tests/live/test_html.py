@@ -13,6 +13,7 @@ from lib import (attached, exact, heap_sites, load_report, mapped_sites, need_lo
                  need_root, need_sampling, run_memtraced, scratch, send_line, started, target, test,
                  total, with_function)
 
+BESIDE_OTHERS = True
 REPLAY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay")
 READY = "document.body.dataset.ready === '1'"
 CARD = "document.querySelector('.card[data-key=%s]').innerText"

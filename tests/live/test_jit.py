@@ -8,6 +8,7 @@ import re
 from lib import (attached, exact, heap_sites, load_report, need_program, need_root, run_memtraced,
                  scratch, send_line, started, target, test, total, with_function)
 
+BESIDE_OTHERS = True
 CALLS = 50
 
 

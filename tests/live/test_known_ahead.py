@@ -8,6 +8,7 @@ import subprocess
 import schema
 from lib import need_program, need_root, run_memtraced, scratch, test, workdir
 
+BESIDE_OTHERS = True
 LIBRARIES = 24
 
 MAIN = """

@@ -13,6 +13,7 @@ from leaks import KINDS, checked, leaker, memcheck, memcheck_variables, read_sum
 from lib import (PATIENCE, Skip, heap_sites, memtraced, need_long, need_program, need_root, run,
                  run_memtraced, schema, scratch, send_line, started, target, test, without)
 
+BESIDE_OTHERS = True
 # In make check; in make check-long all of tests/targets/leaks.
 QUICK = ("list_lost", "shapes", "cycle_tail", "header_words", "threads_gone", "tls", "mapped",
          "exits_deep", "bases", "new_array", "arena_words", "freed_words",

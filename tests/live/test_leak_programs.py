@@ -13,6 +13,7 @@ from lib import (ROOT, Skip, need_long, need_program, need_root, run, run_memtra
                  scratch, test)
 from test_programs import redis_in_use
 
+BESIDE_OTHERS = True
 SOURCE = """#include <iostream>
 #include <map>
 #include <string>

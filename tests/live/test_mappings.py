@@ -5,6 +5,8 @@ import os
 
 from lib import load_report, need_root, refused, run_memtraced, scratch, target, test
 
+BESIDE_OTHERS = True
+
 
 def mapped_by(*command):
     """What the target told, and the sites of its only process."""

@@ -12,6 +12,7 @@ from lib import (GONE, blocks_lost, counting, exact, heap_sites, load_report, me
                  need_kernel, need_long, need_root, need_speed, read_counts, run, scaled, scratch,
                  started, target, test, trace, with_function)
 
+BESIDE_OTHERS = True
 MIB = 1 << 20
 
 

@@ -9,6 +9,7 @@ import sys
 from lib import load_report, memtraced, need_root, need_sampling, run_memtraced, scratch, \
     send_line, started, test
 
+BESIDE_OTHERS = True
 JOBS = {"allocations": [], "syscalls": ["--syscalls"], "event": ["-e", "clock_nanosleep"],
         "cpu": ["--cpu"], "page faults": ["--page-faults"]}
 

@@ -12,6 +12,7 @@ from lib import (ATTACH_PATHS, EXACT_KEYS, SERIAL_KEYS, attach_option, called_by
 from test_allocators import library_path
 from test_fallbacks import need_everything
 
+BESIDE_OTHERS = True
 EACH_PATH = sorted(ATTACH_PATHS)
 
 

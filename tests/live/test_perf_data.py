@@ -9,6 +9,7 @@ import clients
 from lib import (heap_sites, load_report, mapped_sites, need_program, need_root, run,
                  run_memtraced, scratch, target, test, total, with_function)
 
+BESIDE_OTHERS = True
 CHECKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay",
                        "check_perf_data.py")
 COSTS = (("Live", "live_bytes"), ("LiveBlocks", "live_blocks"), ("Peak", "peak_bytes"),

@@ -17,6 +17,7 @@ TYPES = {"alloc_objects": "allocs", "alloc_space": "bytes", "inuse_objects": "li
 sys.path.append(os.path.join(lib.ROOT, "tests", "replay"))
 import pprof_wire  # noqa: E402
 
+BESIDE_OTHERS = True
 GO = ("go", "tool", "pprof")
 SOURCE = "/usr/share/gocode/src/github.com/google/pprof"
 

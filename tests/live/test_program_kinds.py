@@ -11,6 +11,7 @@ from lib import (Skip, load_report, need_program, need_root, need_sampling, run,
                  scratch, started, target, test)
 from test_host import program_32
 
+BESIDE_OTHERS = True
 PYTHON = "/usr/bin/python3"
 
 

@@ -11,6 +11,7 @@ import tempfile
 from lib import (eventually, heap_sites, load_report, memtraced, need_root, run, run_memtraced,
                  scratch, send_line, started, target, test, total, with_function)
 
+BESIDE_OTHERS = True
 BLOCKS, BLOCK_SIZE = 40, 100000  # tests/targets/resident.c
 
 

@@ -10,6 +10,7 @@ import schema
 from lib import (heap_sites, load_report, need_program, need_root, run_memtraced, scratch, target,
                  test)
 
+BESIDE_OTHERS = True
 HEADER, RECORD = 16, struct.Struct("<III")  # docs/recording.md
 CUT_END, PACKED = 14, 65
 

@@ -11,6 +11,7 @@ from lib import (ROOT, called_by, heap_sites, load_report, memtraced, need_progr
                  process_state, run, run_memtraced, scratch, started, target, test, total, trace,
                  with_function)
 
+BESIDE_OTHERS = True
 FRAME_LINE = re.compile(r"^\t *[0-9a-f]+ \S.* \(.+\)$")
 HEADER_LINE = re.compile(r"^\S.+ +\d+/\d+ +(\[\d+\] +)?\d+\.\d{6,9}: +\d+ [^: ]+: $")
 

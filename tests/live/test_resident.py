@@ -15,6 +15,7 @@ from lib import (attached, load_report, memtraced, need_program, need_root, run_
                  send_line, started, target, test, Lines)
 from test_programs import Redis, free_port, redis_command
 
+BESIDE_OTHERS = True
 HEADERS = 64  # of a block, and what alignment adds: more than any allocator's
 
 

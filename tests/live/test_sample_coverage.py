@@ -8,6 +8,7 @@ import os
 from lib import load_report, need_root, note, run, run_memtraced, scaled, scratch, target, test
 from sample_table import least_covered
 
+BESIDE_OTHERS = True
 INTERVAL = 16384
 KINDS = ("small blocks", "small blocks, replaced", "large blocks", "blocks around the interval",
          "16 to 4,096 bytes", "16 to 65,536 bytes", "64 to 4,096 bytes, replaced",

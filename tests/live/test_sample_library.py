@@ -11,6 +11,7 @@ import usdt
 from lib import (Place, Skip, need_program, need_root, read_counts, run, scaled, scratch, send_line,
                  started, target, test)
 
+BESIDE_OTHERS = True
 LIBRARY = "libmemtraced-sample.so"
 
 

@@ -8,6 +8,7 @@ import shutil
 from lib import (Place, Skip, heap_sites, load_report, memtraced, need_program, need_root, refused,
                  run, run_memtraced, scratch, target, test, total)
 
+BESIDE_OTHERS = True
 INTERVAL = 65536
 BUILD = os.path.join(os.path.dirname(__file__), "..", "..")
 

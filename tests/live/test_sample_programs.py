@@ -12,6 +12,7 @@ from sample_table import Table, least_covered
 from test_programs import Redis, redis_command
 from test_sample_preload import BUILD, INTERVAL
 
+BESIDE_OTHERS = True
 QUICK = ("jq", "perl", "sqlite3", "xmllint")
 SEEDS = scaled(4, 10, 1)
 

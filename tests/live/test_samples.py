@@ -12,6 +12,7 @@ from lib import (ATTACH_PATHS, attach_option, attached, heap_sites, load_report,
                  need_program, need_root, refused, run, run_memtraced, scaled, scratch, send_line,
                  started, target, test, total, with_function, without)
 
+BESIDE_OTHERS = True
 PLACE = ("blocks", "bytes", "live_blocks", "live_bytes", "samples", "weight", "live_samples",
          "live_weight")
 INTERVAL = 65536

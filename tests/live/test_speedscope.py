@@ -13,6 +13,7 @@ import lib
 from lib import (heap_sites, load_report, mapped_sites, need_long, need_program, need_root,
                  run_memtraced, scratch, target, test, total, with_function)
 
+BESIDE_OTHERS = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPTS = os.path.join(HERE, "..", "..", "scripts")
 KEYS = {"Live bytes": "live_bytes", "Live blocks": "live_blocks",

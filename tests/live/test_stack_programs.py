@@ -11,6 +11,7 @@ from stacks_table import Table, write_programs
 from test_programs import PYTHON_SCRIPT
 from test_stacks import OPEN, PERL_SCRIPT, SAME, SQL, WRONG
 
+BESIDE_OTHERS = True
 GO = """
 package main
 /*

@@ -12,6 +12,7 @@ from lib import (Skip, attached, free_port, heap_sites, need_program, need_root,
 from stacks_table import Table
 from test_programs import PYTHON_SCRIPT, Redis
 
+BESIDE_OTHERS = True
 KINDS = ("plain", "variable", "aligned", "sorted", "raised", "altstack", "interrupted", "threads",
          "coroutines", "contexts", "told", "framed")
 BUILDS = ("unwinding", "unwinding-o0", "unwinding-o3", "unwinding-lto", "unwinding-realign",

@@ -8,6 +8,7 @@ import sys
 from lib import (Skip, exact, heap_sites, load_report, need_program, need_root, run, run_memtraced,
                  scratch, target, test, total)
 
+BESIDE_OTHERS = True
 CALLS, SIZE = 50, 1111
 
 

@@ -12,6 +12,7 @@ from lib import (exact, load_report, memtraced, need_program, need_root, run, ru
                  scratch, send_line, started, target, test, without,
                  workdir)
 
+BESIDE_OTHERS = True
 Told = collections.namedtuple("Told", "calls errnos other")
 
 

@@ -7,6 +7,7 @@ import os
 from lib import (Skip, attached, brief, eventually, load_report, need_program, need_root, refused,
                  run, run_memtraced, scratch, send_line, started, target, test)
 
+BESIDE_OTHERS = True
 VALGRIND = ("valgrind", "--tool=none", "-q")
 QEMU = ("qemu-x86_64",)
 LEAK = (target("leak"), "10", "0")

@@ -13,6 +13,7 @@ from lib import (attached, eventually, need_program, need_root, process_state, r
                  scaled, scratch, send_line, started, target, test, trace)
 from test_host import known, program_32, run_counted, tracing
 
+BESIDE_OTHERS = True
 CAUSE = "no-allocator-found"
 
 

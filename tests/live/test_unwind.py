@@ -12,6 +12,7 @@ from lib import (Skip, attached, eventually, heap_sites, load_report, memtraced,
                  need_program, need_root, run, run_memtraced, scratch, send_line, started, target,
                  test)
 
+BESIDE_OTHERS = True
 CHAIN = ["malloc", "step_3", "step_2", "step_1"]
 # How a process's stack begins; libc has names for what is between if it has symbols.
 ROOT = "_start"

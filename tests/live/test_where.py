@@ -6,6 +6,8 @@ import os
 from lib import (heap_sites, load_report, need_root, run_memtraced, scratch, target, test, total,
                  with_function)
 
+BESIDE_OTHERS = True
+
 
 def mean(site):
     return site["bytes"] // site["allocs"]

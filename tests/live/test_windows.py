@@ -8,6 +8,8 @@ import window
 from lib import (heap_sites, load_report, need_long, need_program, need_root, run_memtraced,
                  scratch, target, test, total)
 
+BESIDE_OTHERS = True
+
 
 def traced(folder, form, *options):
     """The file for a viewer, with the process in its name, and the process in the report."""

@@ -5,9 +5,9 @@ test's name ("accounting:", "[perf]"); a test runs if all patterns match, with -
 one of these, and with --every-kernel if it is declared for every kernel. What failed the last time
 comes first. --until-uptime: tests that have not begun so many seconds after the boot are skipped;
 of each area and attach path one comes first then. --lanes N: N areas at a time, of those whose
-tests look at processes of their own alone (BESIDE_OTHERS in their modules); the others follow one by
-one. Without patterns, tests of all attach paths run by two of them, with MEMTRACED_LONG=1 by all,
-and all at full size. MEMTRACED_SMALL=1: on an emulated CPU."""
+tests look at processes of their own alone (BESIDE_OTHERS in their modules); the others follow one
+by one. Without patterns, tests of all attach paths run by two of them, with MEMTRACED_LONG=1 by
+all, and all at full size. MEMTRACED_SMALL=1: on an emulated CPU."""
 
 import argparse
 import collections

@@ -92,14 +92,6 @@ class RunTests(unittest.TestCase):
                                      "FAIL tests/b: y",
                                      "FAIL tests/b (0 passed, 1 failed, 0 skipped)"])
 
-    def test_of_a_program_beside_only_what_was_waited_for_counts(self):
-        tap = self.tap("a", "1..1", "ok 1 - x", "# 9.5 s")
-        status, lines = run("--status", "meanwhile", "true", "--beside", tap)
-        self.assertEqual((status, lines[-1]), (0, "2 passed, 0 failed, 0 skipped"))
-        self.assertFalse([line for line in lines if "9.5 s" in line], lines)
-        self.assertTrue(any(re.match(r"note: +\d+\.\d s  tests/a, after all before it$", line)
-                            for line in lines), lines)
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -43,8 +43,8 @@ struct unwind_walk {
 	__u64 misses;	   /* of words that were not the same */
 	__u64 to_fold;	   /* own frames that are not in the hash */
 	__u32 slot;
-	__u32 memo; /* the thread's */
-	__u32 later; /* code by which unwind_row() finds the newest frame's caller; 0: none */
+	__u32 memo;	/* the thread's */
+	__u32 later;	/* code by which unwind_row() finds the newest frame's caller; 0: none */
 	__u8 any_fp;	/* a frame was found by its callee's frame pointer */
 	__u8 cut;	/* enum abi_stack_cut */
 	__u8 any_exact; /* a bit of abi_ev_stack.exact is set, by this walk or the last */

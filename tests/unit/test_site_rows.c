@@ -107,6 +107,41 @@ static void sites_of_several_processes_are_one_row(void **state)
 	site_rows_done(&rows);
 }
 
+/* Of a program that has freed all but one of them: what it held is what one wants to know. */
+static void what_is_freed_at_the_end_is_shown_by_its_peak(void **state)
+{
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+	_cleanup_free_ char *by_live = NULL, *by_peak = NULL;
+	struct site_rows rows;
+
+	emit_run(s);
+	emit_function(s, 1, "malloc", "/lib/libc.so", 0x100);
+	emit_stacks(s, 0);
+	emit_cut(s, CUT_NS);
+	emit_totals(s,
+		    (struct record_totals){
+			    .allocs = 2, .live_bytes = 8, .live_blocks = 1, .peak_bytes = 9008 });
+	emit_site(s, (struct record_site){ .fn = 1, .stack = 1, .allocs = 1, .peak_bytes = 9000 });
+	emit_site(s, (struct record_site){ .fn = 1,
+					   .stack = 2,
+					   .allocs = 1,
+					   .live_bytes = 8,
+					   .live_blocks = 1,
+					   .peak_bytes = 8 });
+	emit_coverage(s, true, 10, NULL, 0);
+	emit_cut_end(s);
+	by_live = fixture_report(f, "table", &(struct report_opts){ 0 });
+	assert_non_null(strstr(by_live, "  … 1 more site with nothing live; --sort=peak shows what "
+					"they held at the peak\n"));
+	by_peak = fixture_report(f, "table", &(struct report_opts){ .sort = SORT_PEAK });
+	assert_null(strstr(by_peak, "--sort=peak"));
+	/* Nothing is known of the function: the file's name is enough. */
+	assert_int_equal(site_rows_sum(fixture_view(f, NULL), &rows), 0);
+	assert_string_equal(rows.rows[0].name, "server+0x20");
+	site_rows_done(&rows);
+}
+
 static const char *line_of(const struct site_rows *rows, size_t columns, enum site_column sort,
 			   struct strbuf *out)
 {
@@ -208,6 +243,7 @@ static void tables_fit_into_narrow_terminals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(what_is_freed_at_the_end_is_shown_by_its_peak),
 		TEST(tables_fit_into_narrow_terminals),
 		TEST(sites_of_a_function_and_line_are_one_row),
 		TEST(sites_of_several_processes_are_one_row),

@@ -163,7 +163,9 @@ static int name_site(const struct view_site *site, bool full, bool with_class,
 	escape_text(&clean, strbuf_str(&where));
 	if (strbuf_error(&name) < 0 || strbuf_error(&where) < 0 || strbuf_error(&clean) < 0)
 		return -ENOMEM;
-	ret_row->name = strdup(strbuf_str(&name));
+	/* Of the path of an object, the end tells most. */
+	ret_row->name =
+		strdup(frame.function ? strbuf_str(&name) : text_base_name(strbuf_str(&name)));
 	ret_row->where = strdup(strbuf_str(&clean));
 	return ret_row->name && ret_row->where ? 0 : -ENOMEM;
 }

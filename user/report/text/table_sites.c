@@ -204,8 +204,25 @@ static void site_head(struct table *t, const struct section *s, const struct vie
 		t->out.error = strbuf_error(&line);
 }
 
+/* Where they held most of the peak, as of a program that frees all in the end, that is told. */
+static void zero_line(struct table *t, const struct section *s, bool is_more, size_t n,
+		      int64_t peak)
+{
+	bool was_most = s->class == VIEW_HEAP && (s->sort == SORT_BYTES || s->sort == SORT_COUNT) &&
+			peak > s->process->totals.peak_bytes / 2;
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+
+	strbuf_addf(&line, "  … %zu %ssite%s with nothing %s%s", n, is_more ? "more " : "",
+		    table_plural(n), value_name(s->sort),
+		    was_most ? "; --sort=peak shows what they held at the peak" : "");
+	table_wrap(t, 4, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
 static void rest_lines(struct table *t, const struct section *s, size_t n_shown, size_t n_hidden,
-		       int64_t hidden_weight, const struct view_estimate *hidden, size_t n_zero)
+		       int64_t hidden_weight, const struct view_estimate *hidden, size_t n_zero,
+		       int64_t zero_peak)
 {
 	_cleanup_strbuf_ struct strbuf value = { 0 }, line = { 0 };
 
@@ -217,8 +234,7 @@ static void rest_lines(struct table *t, const struct section *s, size_t n_shown,
 	}
 	/* Without a title of its own, a line of regions would be read as one of the heap. */
 	if (n_zero > 0 && (n_shown > 0 || s->class == VIEW_HEAP))
-		strbuf_addf(&t->out, "  … %zu %ssite%s with nothing %s\n", n_zero,
-			    n_shown > 0 ? "more " : "", table_plural(n_zero), value_name(s->sort));
+		zero_line(t, s, n_shown > 0, n_zero, zero_peak);
 	if (strbuf_error(&value) < 0 || strbuf_error(&line) < 0)
 		t->out.error = -ENOMEM;
 }
@@ -229,7 +245,7 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 	struct section s = { .process = process, .class = class, .sort = opts->sort };
 	size_t rank = 0, n_hidden = 0, n_zero = 0;
 	struct view_estimate hidden = { 0 };
-	int64_t hidden_weight = 0;
+	int64_t hidden_weight = 0, zero_peak = 0;
 
 	/* Temporary blocks are a matter of the heap: regions are ranked by size then. */
 	if (class == VIEW_MMAP && s.sort == SORT_TEMPORARY)
@@ -242,7 +258,10 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 		const struct view_site *site = &process->sites[i];
 
 		if (!belongs(&s, site)) {
-			n_zero += site->class == class;
+			if (site->class == class) {
+				n_zero++;
+				zero_peak = saturate_add(zero_peak, site->peak_bytes);
+			}
 			continue;
 		}
 		if (opts->top > 0 && rank >= opts->top) {
@@ -258,7 +277,7 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 		table_site_stack(t, &site->stack);
 		frees_part(t, process, site);
 	}
-	rest_lines(t, &s, rank, n_hidden, hidden_weight, &hidden, n_zero);
+	rest_lines(t, &s, rank, n_hidden, hidden_weight, &hidden, n_zero, zero_peak);
 }
 
 /* What names of groups need to be read. */

@@ -316,9 +316,10 @@ size_t stop_running(const struct stop *stop)
 
 /*
  * Whoever ends the others is in its system call already; while it is running, /proc does not say,
- * and where others are busy, too, that may be for a while.
+ * and where others are busy, too, that may be for a while. A look takes time by the number of
+ * threads, so that not their number is limited, but the time: the thread stands still meanwhile.
  */
-#define MOST_LOOKS 2000
+#define MOST_LOOKING_NS 200000000
 #define LOOK_AT_OTHERS_NS 100000
 
 /* 1: this thread ends all; 0: it does not seem to; -1: it executes a new image. */
@@ -362,6 +363,7 @@ enum thread_exit thread_exit_kind(pid_t pid, pid_t tid)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_AT_OTHERS_NS };
 	struct stopped_thread thread = { .tid = tid, .system_call = -1 };
+	uint64_t until_ns;
 
 	if (!stop_look(&thread) || !thread.is_exiting || !stop_read_registers(&thread))
 		return THREAD_EXIT_EXEC; /* killed meanwhile */
@@ -371,12 +373,13 @@ enum thread_exit thread_exit_kind(pid_t pid, pid_t tid)
 		return THREAD_EXIT_ALONE;
 	if (thread.exit_status != 0)
 		return THREAD_EXIT_PROCESS; /* an exec ends the others with 0 (do_group_exit) */
-	for (int i = 0; i < MOST_LOOKS; i++) {
+	until_ns = clock_monotonic_ns() + MOST_LOOKING_NS;
+	do {
 		int found = others_look_like(pid, tid);
 
 		if (found)
 			return found > 0 ? THREAD_EXIT_PROCESS : THREAD_EXIT_EXEC;
 		(void)nanosleep(&pause, NULL);
-	}
+	} while (clock_monotonic_ns() < until_ns);
 	return THREAD_EXIT_EXEC;
 }

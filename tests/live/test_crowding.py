@@ -2,6 +2,7 @@
 """One process that makes endless stacks or blocks leaves their room to others."""
 
 import contextlib
+import re
 
 from lib import attached, brief, heap_sites, need_root, run_memtraced, scaled, send_line, \
     started, target, test, total, with_function, without
@@ -86,7 +87,8 @@ def by_default_there_is_room_for_the_stacks_of_a_browser():
     """Chromium's largest process makes 230,000: so do more in one process here."""
     done = run_memtraced("--top=1", "--", target("crowding"), "18", "0", input="\n\n")
     assert done.returncode == 0, done
-    assert f" {2 ** 18} complete, 0 truncated" in done.stdout, done.stdout[-500:]
+    complete = re.search(r" (\d+) complete, 0 truncated", done.stdout)
+    assert complete and int(complete[1]) >= 2 ** 18, done.stdout[-500:]  # and some of mappings
     assert "LOST" not in done.stdout, done.stdout[-500:]
 
 

@@ -168,7 +168,8 @@ def busiest(report, pid):
 
 
 def frames_of(process):
-    return [frame for site in heap_sites(process) for frame in site["frames"]]
+    """Of mappings, too: any of them may have been asked for when it died."""
+    return [frame for site in process["sites"] for frame in site["frames"]]
 
 
 @test(need_root, need_one_file_system, each=("KILL", "SEGV"), every_kernel=["SEGV"])

@@ -303,6 +303,18 @@ static int set_event_name(struct view_names *names, struct view_stack *stack)
 	return 0;
 }
 
+/* Page faults are memory, which wrappers of allocators and memset() touch for others. */
+static int set_event_names(struct view_names *names, const struct view_event *event)
+{
+	int (*set)(struct view_names *names, struct view_stack *stack) =
+		event->asked->page_bytes ? set_name : set_event_name;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < event->n_stacks; i++)
+		r = set(names, &event->stacks[i].stack);
+	return r;
+}
+
 static int set_names(struct view_names *names, const struct view_named *named)
 {
 	struct view_counts *counts = named->counts;
@@ -312,8 +324,7 @@ static int set_names(struct view_names *names, const struct view_named *named)
 		for (size_t j = 0; r == 0 && j < named->processes[i].n_sites; j++)
 			r = set_name(names, &named->processes[i].sites[j].stack);
 	for (size_t i = 0; r == 0 && i < counts->n_events; i++)
-		for (size_t j = 0; r == 0 && j < counts->events[i].n_stacks; j++)
-			r = set_event_name(names, &counts->events[i].stacks[j].stack);
+		r = set_event_names(names, &counts->events[i]);
 	return r;
 }
 

@@ -5,8 +5,8 @@ test's name ("accounting:", "[perf]"); a test runs if all patterns match, with -
 one of these, and with --every-kernel if it is declared for every kernel. What failed the last time
 comes first. --until-uptime: tests that have not begun so many seconds after the boot are skipped;
 of each area and attach path one comes first then. --lanes N: N areas at a time, of those whose
-tests look at processes of their own alone (BESIDE_OTHERS in their modules); the others follow one
-by one. Without patterns, tests of all attach paths run by two of them, with MEMTRACED_LONG=1 by
+tests look at processes of their own alone (BESIDE_OTHERS in their modules; a name: but not beside
+each other, for services of the whole host); the others follow one by one. Without patterns, tests of all attach paths run by two of them, with MEMTRACED_LONG=1 by
 all, and all at full size. MEMTRACED_SMALL=1: on an emulated CPU."""
 
 import argparse
@@ -173,7 +173,8 @@ def split(tests, lanes, failed):
     last time comes first, then the largest area, so that no lane is busy with it at the end."""
     areas, alone = collections.defaultdict(list), []
     for number, test in enumerate(tests, 1):
-        (areas[test.area] if lanes > 1 and test.beside else alone).append((number, test))
+        lane = test.area if test.beside is True else test.beside
+        (areas[lane] if lanes > 1 and lane else alone).append((number, test))
     return sorted(areas.values(),
                   key=lambda area: (area[0][1].name not in failed.names, -len(area))), alone
 

@@ -11,6 +11,7 @@ import lib
 from lib import need_root, scratch, test
 from test_service import service
 
+BESIDE_OTHERS = "services"
 POST = b"POST /debug/pprof/symbol?pid=1 HTTP/1.1\r\nHost: localhost\r\n"
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 # The request within: it must not be answered.

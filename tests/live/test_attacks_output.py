@@ -21,6 +21,7 @@ from lib import eventually, memtraced, need_root, scratch, test
 from test_post_mortem import JOURNAL
 from test_service import Asking, service, until_traced
 
+BESIDE_OTHERS = "services"
 TEXT_FORMATS = ("table", "json", "html", "folded", "flamegraph", "perf-script", "gprof2dot",
                 "speedscope", "callgrind", "massif", "heaptrack", "prometheus", "openmetrics")
 # A function's name, as formats have it whose readers take a backslash as it is.

@@ -15,6 +15,7 @@ from lib import eventually, need_program, need_root, run, scratch, started, targ
 from test_ctl import nobodys_targets
 from test_service import NOBODY, ask_as, service, until_traced
 
+BESIDE_OTHERS = "services"
 # Sends a request and closes without reading the answer, while the service does not run.
 SEND_AND_CLOSE = """
 import os, socket, sys

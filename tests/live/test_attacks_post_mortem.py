@@ -15,6 +15,7 @@ from test_sandbox import helpers
 from test_service import NOBODY, service
 from test_service_growth import DENSE, Limited, once_others_leave_room
 
+BESIDE_OTHERS = "services"
 GROWS = "kept = [bytearray(1 << 20) for _ in range(20)]; print('ready', flush=True); input()"
 NAMED = "open('/proc/self/comm', 'w').write('memtraced-parse');" + GROWS
 # Code of a user's own in a process that executes memtraced's program file.

@@ -18,6 +18,7 @@ from test_ctl import ctl
 from test_push import STANDING, Told, push
 from test_service import Asking, Service, finish, service, until_traced
 
+BESIDE_OTHERS = "services"
 TOKEN = "0123456789abcdef\n"
 RULE = "[rule {name}]\nwhen = rss > 1T\ncomm = attach\n"
 

@@ -14,6 +14,7 @@ from lib import (Skip, eventually, need_program, need_root, need_sampling, run, 
 from test_ctl import as_nobody, ctl
 from test_service import ASK_AS, NOBODY, ask_as, service, until_traced
 
+BESIDE_OTHERS = "services"
 # allocate_openly() until it is sent a line, allocate_secretly() after what `argv[1]` says.
 PROGRAM = r"""
 #include <poll.h>

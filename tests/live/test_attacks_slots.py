@@ -13,6 +13,7 @@ from test_attacks_setuid import become
 from test_ctl import ctl
 from test_service import service, until_traced
 
+BESIDE_OTHERS = "services"
 ALICE, BOB, CAROL = 65531, 65532, 65533
 
 

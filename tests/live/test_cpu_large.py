@@ -10,6 +10,7 @@ from lib import (Skip, load_report, memtraced, need_program, need_root, need_sam
 from test_cpu import under
 from test_unwind import check_stacks, keeping_rows_in, need_x86_64
 
+BESIDE_OTHERS = True
 C_FILE = """
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,6 +14,8 @@ from test_allocators import POOL
 from test_attach import counted, one, since, started_target, work
 from test_service import NOBODY, finish, service, until_traced
 
+BESIDE_OTHERS = "services"
+
 
 def ctl(served, *words, status=0):
     done = run_memtraced("ctl", f"--socket={served.path}", *words)

@@ -10,6 +10,7 @@ from lib import ROOT, need_root, run, scratch, test
 from test_service import service
 from test_systemd import UNIT, capability_names
 
+BESIDE_OTHERS = "services"
 DAEMONSET = os.path.join(ROOT, "deploy", "daemonset.yaml")
 SYSTEM_PYTHON = "/usr/bin/python3"
 PARSE = "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))"

@@ -7,6 +7,7 @@ import schema
 from lib import (exact, heap_sites, load_report, need_long, need_root, need_speed, run_memtraced,
                  scratch, started, target, test, trace, with_function)
 
+BESIDE_OTHERS = True
 VERDICTS = {"leak": "leak", "slow_leak": "leak", "cache": "cache", "lru": "cache",
             "sawtooth": "steady", "warm_up": "steady", "busy": "steady", "backlog": "growing"}
 

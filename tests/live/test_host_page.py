@@ -13,6 +13,7 @@ from lib import (eventually, need_long, need_program, need_root, resident, scrat
 from test_ctl import ctl, nobodys_targets
 from test_service import ask_as, service
 
+BESIDE_OTHERS = "services"
 WATCH = "[watch]\ninterval = 1s"
 
 

@@ -15,6 +15,7 @@ import lib
 from lib import (load_report, need_long, need_program, need_root, run, run_memtraced, scratch,
                  started, target, test, total, with_function)
 
+BESIDE_OTHERS = True
 SYSTEM_PYTHON = "/usr/bin/python3"  # where Debian's packages are
 PARSE = """
 import sys

@@ -13,6 +13,7 @@ from lib import (INTERVAL, eventually, load_report, memtraced, need_long, need_r
                  process_state, refused, run_memtraced, scratch, send_line, started, target, test)
 from test_cpu import under
 
+BESIDE_OTHERS = "services"
 PAGES = 20000
 
 

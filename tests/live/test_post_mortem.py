@@ -16,6 +16,7 @@ from test_ctl import as_nobody, ctl, nobodys_targets
 from test_deaths import AT_LIMIT, BLOCK, LIMIT, leaking_site, own_count, victim
 from test_service import NOBODY, service
 
+BESIDE_OTHERS = "services"
 TRACED = "[post_mortem]\nformat = json\ntrace = deaths\ntrace = othe*"
 
 

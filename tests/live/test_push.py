@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import otlp_wire  # noqa: E402  (they are beside the golden files that they read)
 import pprof_wire  # noqa: E402
 
+BESIDE_OTHERS = "services"
 STANDING = "[post_mortem]\nreports = no\ntrace = attach\n"
 
 

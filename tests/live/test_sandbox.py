@@ -23,6 +23,7 @@ from test_jit import CALLS, jit_frames, made_code
 from test_service import Asking, finish, service, until_traced
 from test_unwind import need_x86_64
 
+BESIDE_OTHERS = "services"
 SYS_PIDFD_GETFD = 438
 OBJECT_ROWS = 0x41  # of probe/object_wire.h
 

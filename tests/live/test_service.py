@@ -20,6 +20,7 @@ from test_attach import counted, one, since, started_target, work
 from test_metrics import need_parser, samples, value
 from test_pprof import GO, shown
 
+BESIDE_OTHERS = "services"
 NOBODY = 65534
 
 

@@ -22,6 +22,7 @@ from test_pprof import GO, shown
 from test_service import service
 from test_service_growth import death_of, once_others_leave_room, summary
 
+BESIDE_OTHERS = "services"
 PAGE = 4096
 MIB = 1 << 20
 EACH = "enabled = yes\nmappings = yes\nperiod = 10"

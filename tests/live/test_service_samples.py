@@ -19,6 +19,7 @@ from test_post_mortem import post_mortems, read
 from test_samples import INTERVAL, check_weights, said_places
 from test_service import Asking, service, until_traced
 
+BESIDE_OTHERS = "services"
 WATCH = "[watch]\ninterval = 1s\n"
 ROUNDS = scaled(20000, 20000, 2000)
 # A name that no other test's target has, beside which this may run.

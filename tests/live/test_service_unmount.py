@@ -14,6 +14,7 @@ from lib import (eventually, need_program, need_root, need_sampling, run, scratc
                  started, target, test)
 from test_service import Asking, service, until_traced
 
+BESIDE_OTHERS = "services"
 GROWTH = "enabled = yes\nperiod = 10\n[post_mortem]\nformat = json"
 
 

@@ -9,6 +9,7 @@ import subprocess
 import schema
 from lib import memtraced, need_root, scaled, send_line, started, target, test
 
+BESIDE_OTHERS = True
 F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ is of Python 3.10
 PIPE_BYTES = 4096
 

@@ -15,6 +15,7 @@ from lib import (descendants, eventually, memtraced, need_program, need_root, ru
                  send_line, started, target, test)
 from tracees import kept_stopped
 
+BESIDE_OTHERS = True
 PROMPT = r"^bash\S*[#$] *$"
 
 

@@ -14,6 +14,7 @@ from lib import Skip, eventually, need_root, scratch, started, test
 from test_ctl import ctl
 from test_service import service
 
+BESIDE_OTHERS = "services"
 MIB = 1 << 20
 WATCH = "[watch]\ninterval = 1s\ngrowth = 3s"
 

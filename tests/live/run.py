@@ -6,8 +6,9 @@ one of these, and with --every-kernel if it is declared for every kernel. What f
 comes first. --until-uptime: tests that have not begun so many seconds after the boot are skipped;
 of each area and attach path one comes first then. --lanes N: N areas at a time, of those whose
 tests look at processes of their own alone (BESIDE_OTHERS in their modules; a name: but not beside
-each other, for services of the whole host); the others follow one by one. Without patterns, tests of all attach paths run by two of them, with MEMTRACED_LONG=1 by
-all, and all at full size. MEMTRACED_SMALL=1: on an emulated CPU."""
+each other, for services of the whole host); the others follow one by one. Without patterns, tests
+of all attach paths run by two of them, with MEMTRACED_LONG=1 by all, and all at full size.
+MEMTRACED_SMALL=1: on an emulated CPU."""
 
 import argparse
 import collections

@@ -306,7 +306,7 @@ static int set_event_name(struct view_names *names, struct view_stack *stack)
 /* Page faults are memory, which wrappers of allocators and memset() touch for others. */
 static int set_event_names(struct view_names *names, const struct view_event *event)
 {
-	int (*set)(struct view_names *names, struct view_stack *stack) =
+	int (*set)(struct view_names * names, struct view_stack * stack) =
 		event->asked->page_bytes ? set_name : set_event_name;
 	int r = 0;
 

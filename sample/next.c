@@ -50,9 +50,24 @@ size_t next_first_block_size(const void *block)
 	return offset < FIRST_BYTES ? ((const struct first_header *)block)[-1].size : 0;
 }
 
+void *next_look_up(void *handle, const char *name)
+{
+	bool was_busy = sample_thread.busy;
+	void *function;
+
+	sample_thread.busy = true;
+	function = dlsym(handle, name);
+	if (!function) {
+		(void)dlerror();
+		(void)dlerror(); /* the text is freed by the call after the one that returns it */
+	}
+	sample_thread.busy = was_busy;
+	return function;
+}
+
 static void *must_find(const char *name)
 {
-	void *function = dlsym(RTLD_NEXT, name);
+	void *function = next_look_up(RTLD_NEXT, name);
 
 	if (!function)
 		abort(); /* a process that has us has a C library */
@@ -120,23 +135,15 @@ static const char *const names[NEXT_NAMES] = {
 	[NEXT_SDALLOCX] = "sdallocx",
 };
 
-void next_clear_error(void)
-{
-	(void)dlerror();
-	(void)dlerror(); /* the text is freed by the call after the one that returns it */
-}
-
 static void *functions[NEXT_NAMES];
 static bool all_sought;
 
 static void *seek(enum next_name name)
 {
-	void *function = dlsym(RTLD_NEXT, names[name]);
+	void *function = next_look_up(RTLD_NEXT, names[name]);
 
 	if (function)
 		__atomic_store_n(&functions[name], function, __ATOMIC_RELAXED);
-	else
-		next_clear_error();
 	return function;
 }
 

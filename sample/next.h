@@ -43,8 +43,11 @@ enum next_name {
  */
 void *next_find(enum next_name name);
 
-/* Behind a look-up that has failed: the program shall not find what we have asked for. */
-void next_clear_error(void);
+/*
+ * dlsym() for ourselves: what it allocates is no sample, and the program does not find the error of a
+ * name that is not there.
+ */
+void *next_look_up(void *handle, const char *name);
 
 struct next_object {
 	const void *id;	  /* no other object has it */

@@ -39,7 +39,7 @@ static void *find_by_caller(const char *name, const void *caller)
 	if (!dladdr(caller, &info) || !info.dli_fname)
 		return NULL;
 	object = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
-	return object ? dlsym(object, name) : NULL;
+	return object ? next_look_up(object, name) : NULL;
 }
 
 /* By the names that GCC's and LLVM's give their files. */
@@ -62,13 +62,9 @@ static bool is_of_run_time_library(const void *function)
 /* The function that ours of this name stands before. */
 static void *function_behind(const char *name, const void *caller)
 {
-	void *function = dlsym(RTLD_NEXT, name);
+	void *function = next_look_up(RTLD_NEXT, name);
 
-	if (!function)
-		function = find_by_caller(name, caller);
-	if (!function)
-		next_clear_error();
-	return function;
+	return function ? function : find_by_caller(name, caller);
 }
 
 static bool is_ours(const void *function)
@@ -89,7 +85,7 @@ static bool any_is_replaced(const void *caller)
 	static const char *const names[] = { "_Znwm", "_Znam", "_ZdlPv", "_ZdaPv" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const void *first = dlsym(RTLD_DEFAULT, names[i]),
+		const void *first = next_look_up(RTLD_DEFAULT, names[i]),
 			   *behind = function_behind(names[i], caller);
 
 		if (!first || !behind || !is_of_run_time_library(behind))
@@ -355,8 +351,6 @@ static void seek_others(const void *caller)
 /* Of a program with a run-time library: before any thread can be in dlopen(). */
 __attribute__((constructor)) static void seek_all(void)
 {
-	if (dlsym(RTLD_NEXT, operators[0].name))
+	if (next_look_up(RTLD_NEXT, operators[0].name))
 		seek_others(NULL);
-	else
-		next_clear_error();
 }

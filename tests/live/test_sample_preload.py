@@ -73,6 +73,17 @@ def a_block_that_is_chosen_for_certain_is_no_estimate():
 def of_the_library_stacks_have_what_the_program_called():
     _, (process,) = reported(["/usr/bin/python3", "-c", "x = [str(i) for i in range(9999)]"],
                              "--sample=4k")
+    called_by_the_program(process)
+
+
+@test(need_root)
+def what_the_library_allocates_for_itself_is_no_sample():
+    """Each byte is one, so that what dlsym() and dlerror() do for it at the start would be seen."""
+    _, (process,) = reported(["/usr/bin/python3", "-c", "pass"], "--sample=1")
+    called_by_the_program(process)
+
+
+def called_by_the_program(process):
     assert process["sites"]
     for site in process["sites"]:
         inside = [f["function"] for f in site["frames"]

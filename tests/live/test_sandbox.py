@@ -53,7 +53,8 @@ def runs_as(pid, name):
 
 def helpers(pid):
     """The keeper of a memtraced, and its worker; None where it has none yet."""
-    keeper, = [child for child in children(pid) if runs_as(child, "memtraced-keep")]
+    keeper, = eventually(lambda: [child for child in children(pid)
+                                  if runs_as(child, "memtraced-keep")], "it has no keeper")
     workers = [child for child in children(keeper) if not has_ended(child)]
     assert len(workers) <= 1, workers
     return keeper, workers[0] if workers else None

@@ -44,8 +44,8 @@ enum next_name {
 void *next_find(enum next_name name);
 
 /*
- * dlsym() for ourselves: what it allocates is no sample, and the program does not find the error of a
- * name that is not there.
+ * dlsym() for ourselves: what it allocates is no sample, and the program does not find the error of
+ * a name that is not there.
  */
 void *next_look_up(void *handle, const char *name);
 

@@ -50,6 +50,13 @@ size_t next_first_block_size(const void *block)
 	return offset < FIRST_BYTES ? ((const struct first_header *)block)[-1].size : 0;
 }
 
+/* The text of an error is freed by the call after the one that returns it. */
+static void forget_error(void)
+{
+	(void)dlerror();
+	(void)dlerror();
+}
+
 void *next_look_up(void *handle, const char *name)
 {
 	bool was_busy = sample_thread.busy;
@@ -57,12 +64,23 @@ void *next_look_up(void *handle, const char *name)
 
 	sample_thread.busy = true;
 	function = dlsym(handle, name);
-	if (!function) {
-		(void)dlerror();
-		(void)dlerror(); /* the text is freed by the call after the one that returns it */
-	}
+	if (!function)
+		forget_error();
 	sample_thread.busy = was_busy;
 	return function;
+}
+
+void *next_loaded(const char *file)
+{
+	bool was_busy = sample_thread.busy;
+	void *handle;
+
+	sample_thread.busy = true;
+	handle = dlopen(file, RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
+	if (!handle)
+		forget_error();
+	sample_thread.busy = was_busy;
+	return handle;
 }
 
 static void *must_find(const char *name)

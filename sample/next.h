@@ -44,10 +44,11 @@ enum next_name {
 void *next_find(enum next_name name);
 
 /*
- * dlsym() for ourselves: what it allocates is no sample, and the program does not find the error of
- * a name that is not there.
+ * dlsym(), and dlopen() of an object that is loaded, which stays loaded, for ourselves: what they
+ * allocate is no sample, and the program does not find the error of what is not there.
  */
 void *next_look_up(void *handle, const char *name);
+void *next_loaded(const char *file);
 
 struct next_object {
 	const void *id;	  /* no other object has it */

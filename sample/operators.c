@@ -38,7 +38,7 @@ static void *find_by_caller(const char *name, const void *caller)
 
 	if (!dladdr(caller, &info) || !info.dli_fname)
 		return NULL;
-	object = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
+	object = next_loaded(info.dli_fname);
 	return object ? next_look_up(object, name) : NULL;
 }
 

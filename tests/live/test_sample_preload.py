@@ -83,6 +83,14 @@ def what_the_library_allocates_for_itself_is_no_sample():
     called_by_the_program(process)
 
 
+@test(need_root)
+def what_the_library_does_not_find_is_no_error_of_the_program():
+    """By its name, which is none of a file, the program itself is not found."""
+    done, _ = reported(["/bin/bash", "-c", 'exec -a absent/program "$0"', target("last_error")],
+                       "--sample")
+    assert done.stdout == "operators called, error none\n", done.stdout
+
+
 def called_by_the_program(process):
     assert process["sites"]
     for site in process["sites"]:

@@ -236,7 +236,7 @@ int live_drain(struct source *source, record_fn fn, void *userdata)
 		return live->error;
 	r = programs_losses(live->programs, losses);
 	if (r == 0 && losses[ABI_LOST_RING_FULL])
-		r = live_end_refused(live);
+		r = live_end_refused(live, losses[ABI_LOST_RING_FULL]);
 	/* The ring was empty: all changes of before are known, and what waits for them goes on. */
 	if (r == 0)
 		r = live_record_all_changes(live);

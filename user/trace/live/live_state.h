@@ -233,8 +233,9 @@ struct live_closed {
 	VEC(struct live_file) files;
 };
 
-/* Images of which no event has told, at the last drain: lifecycle/live_follow.c. */
+/* Of which no event has told: lifecycle/live_follow.c. */
 struct live_untold {
+	uint64_t n_refused; /* events that the ring had refused at the last drain */
 	VEC(image_t) images;
 };
 

@@ -458,7 +458,7 @@ static int tell_all_untold(struct live *live)
 	slot_t slot;
 	int r = 0;
 
-	live->untold = (struct live_untold){ 0 };
+	live->untold = (struct live_untold){ .n_refused = before.n_refused };
 	for (slot.n = 0; r == 0 && slot.n < n && slot.n < live->programs->max_procs; slot.n++) {
 		const struct abi_proc *proc = shared_proc(live->programs, slot);
 		const image_t image = { proc->image };
@@ -475,10 +475,14 @@ static int tell_all_untold(struct live *live)
 	return r;
 }
 
-int live_end_refused(struct live *live)
+int live_end_refused(struct live *live, uint64_t n_refused)
 {
-	int r = tell_all_untold(live);
+	int r = 0;
 
+	/* A slot is set before its event is refused: without another refusal none has come. */
+	if (live->untold.n_refused != n_refused || live->untold.images.len)
+		r = tell_all_untold(live);
+	live->untold.n_refused = n_refused;
 	vec_foreach(&live->slots.all, p) {
 		const struct live_process *process = *p;
 

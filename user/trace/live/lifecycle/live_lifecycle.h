@@ -26,11 +26,12 @@ int live_end_image(struct live *live, struct live_process *process, enum record_
 /*
  * live_end_unseen: the process's image has ended, which nothing told of; flags: of its ABI_EV_EXIT.
  * live_end_hidden: so have those that may not be shown any more. live_end_refused: those whose
- * event was refused by a full ring, for which nobody must wait. 0 or negative errno.
+ * event was refused by a full ring; n_refused: how many events it has refused so far. 0 or negative
+ * errno.
  */
 int live_end_unseen(struct live *live, struct live_process *process, uint32_t flags);
 int live_end_hidden(struct live *live);
-int live_end_refused(struct live *live);
+int live_end_refused(struct live *live, uint64_t n_refused);
 
 /* --- live_existing.c ------------------------------------------------------------------------- */
 

@@ -18,13 +18,6 @@ FAMILIES = ["glibc", "glibc-static", "glibc-static-pie", "musl", "musl-static", 
             "tcmalloc-static", "mimalloc", "mimalloc-names"]
 
 
-def need_path(path, is_first):
-    """What an allocator's functions do and how they are probed are independent: make check takes
-    each allocator by the best path, the first one by all, and make check-long each by all."""
-    if not LONG and not SMALL and not is_first and path != "session":
-        raise Skip("by this path only in make check-long")
-
-
 def family(name):
     path = target(f"families-{name}")
     if not os.path.exists(path):
@@ -60,7 +53,6 @@ def only_main_differs(what, program, path, calls, preload=""):
 @test(need_root, each=[f"{name} {path}" for name in FAMILIES for path in EACH_PATH])
 def every_function_of(family_and_path):
     name, path = family_and_path.split()
-    need_path(path, name == FAMILIES[0])
     allocator, _, linked = name.partition("-")
     linked = {"": "shared", "je": "static, je_*", "rjem": "static, _rjem_*",
               "names": "shared, own names"}.get(linked, linked)
@@ -84,7 +76,6 @@ def library_path(name):
                        for path in EACH_PATH])
 def every_form_of_new_and_delete(library_and_path):
     name, path = library_and_path.split()
-    need_path(path, name == "libstdc++")
     preload = "" if name == "libstdc++" else library_path(name)
     what = ("glibc" if name == "libstdc++" else name, "preloaded" if preload else "shared",
             "C++", "operators")

@@ -125,6 +125,50 @@ static void what_the_user_calls_a_wrapper_is_one(void **state)
 	NAMED_BY(wrappers, "main (main.c:20)", 0x10101, 0x10201);
 }
 
+/* One event, whose stack goes from libstdc++ through libc to parse(): a page fault, or a call. */
+static char *name_of_event(struct fixture *f, uint64_t page_bytes)
+{
+	const struct script *s = &f->script;
+	const struct view_event *event;
+	_cleanup_strbuf_ struct strbuf out = { 0 };
+	struct view_frame frame;
+
+	emit(s, &(struct record){ .type = RECORD_EVENT,
+				  .event = { .id = 1,
+					     .name = page_bytes ? "page-faults" : "probe:strdup",
+					     .page_bytes = page_bytes } });
+	emit_stack(s, 1, 0, 2000, 0x30101, 0x50101, 0x10101, 0x10201);
+	emit_cut(s, 10 * SECOND);
+	emit_event_count(s, (struct record_event_count){ 1, 0, 1, 0, 1, 2000, 2000, 0, 0, 0, 0 });
+	emit_coverage(s, true, 1, NULL, 0);
+	emit_cut_end(s);
+	event = view_event(fixture_view(f, NULL), 0);
+	assert_int_equal(event->n_stacks, 1);
+	assert_true(view_stack_name(&event->stacks[0].stack, &frame));
+	view_frame_words(&frame, &out);
+	assert_int_equal(strbuf_error(&out), 0);
+	return strdup(strbuf_str(&out));
+}
+
+static void page_faults_count_for_what_calls_memset(void **state)
+{
+	static const struct {
+		uint64_t page_bytes;
+		const char *name;
+	} cases[] = { { 4096, "parse() (parse.c:10)" }, { 0, "operator new(unsigned long)" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_free_ char *name = NULL;
+		struct fixture f;
+
+		begin(&f);
+		name = name_of_event(&f, cases[i].page_bytes);
+		assert_string_equal(name, cases[i].name);
+		fixture_done(&f);
+	}
+}
+
 /*
  * get() calls zmalloc at one place, for `n_callers` functions; what it asks for differs, if
  * `differs`. One more site where get() calls another function, if `calls`.
@@ -222,6 +266,7 @@ int main(void)
 		cmocka_unit_test(where_all_are_wrappers_it_is_the_first),
 		cmocka_unit_test(where_no_caller_is_known_it_is_the_allocator),
 		cmocka_unit_test(what_the_user_calls_a_wrapper_is_one),
+		cmocka_unit_test(page_faults_count_for_what_calls_memset),
 		cmocka_unit_test(what_passes_a_size_on_for_many_is_learnt),
 		cmocka_unit_test(what_one_run_has_learnt_holds_in_another),
 	};

@@ -66,6 +66,7 @@ static void add_stack(struct json_out *out, struct json_object *to, const struct
 
 static void put_run(struct json_out *out, const char *key, const struct diff_run *run)
 {
+	const char *next = next_words(view_model(run->view));
 	struct json_object *json = json_out_new(out);
 
 	if (!json)
@@ -74,8 +75,8 @@ static void put_run(struct json_out *out, const char *key, const struct diff_run
 	json_out_bool(out, json, "exact", view_is_exact(run->view));
 	json_out_bool(out, json, "damaged", run->damaged);
 	json_add_notes(out, json, run->view, NULL);
-	if (next_words(view_model(run->view)))
-		json_out_string(out, json, "hint", next_words(view_model(run->view)));
+	if (next)
+		json_out_string(out, json, "hint", next);
 	fprintf(out->file, "\"%s\":{", key);
 	json_out_put_members(out, json);
 	fputc(',', out->file);

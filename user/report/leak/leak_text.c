@@ -289,10 +289,8 @@ static void note_noted(struct writer *w, const struct leak_noted *noted, const c
 	line(w);
 	strbuf_adds(w->out, "note: ");
 	text_grouped(w->out, noted->blocks);
-	strbuf_addf(w->out,
-		    " blocks are %s's, %s: lost blocks may "
-		    "count as reachable\n",
-		    noted->by, how);
+	strbuf_addf(w->out, " blocks are %s's, %s: lost blocks may count as reachable\n", noted->by,
+		    how);
 }
 
 static void notes(struct writer *w, const struct model_process *image)

@@ -303,7 +303,7 @@ static int set_event_name(struct view_names *names, struct view_stack *stack)
 	return 0;
 }
 
-/* Page faults are memory, which wrappers of allocators and memset() touch for others. */
+/* What touches memory first is often memset() or a wrapper, for its caller: as with heap. */
 static int set_event_names(struct view_names *names, const struct view_event *event)
 {
 	int (*set)(struct view_names * names, struct view_stack * stack) =

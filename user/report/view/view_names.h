@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which frame of its stack a site is named by: the innermost outside allocators and their wrappers
- * (symbol/wrappers.h), the stack of an event by what calls the functions of --wrapper in it.
- * Decided here for all reports; view_stack_name() tells it. For view.c, whose processes and events
- * it is of.
+ * (symbol/wrappers.h). So is the stack of a page fault; that of another event is named by its
+ * innermost frame, or by what calls the functions of --wrapper. Decided here for all reports;
+ * view_stack_name() tells it. For view.c, whose processes and events it is of.
  */
 #ifndef MEMTRACED_REPORT_VIEW_VIEW_NAMES_H
 #define MEMTRACED_REPORT_VIEW_VIEW_NAMES_H

@@ -102,7 +102,7 @@ const struct option_topic option_topics[] = {
 	{ "report", "Show a recording", OPTION_FOR_REPORT, NULL },
 	{ "diff", "Compare two recordings", OPTION_FOR_DIFF, NULL },
 	{ "ctl", "Ask a running service", 0, &ctl_keys },
-	{ "sample", "Make a service sample itself", 0, &sample_keys },
+	{ "sample", "Make a systemd service show samples", 0, &sample_keys },
 	{ OPTION_TOPIC_FORMATS, "Formats of -f and -o", 0, NULL },
 	{ OPTION_TOPIC_ALL, "All of it", 0, NULL },
 	{ NULL, NULL, 0, NULL },
@@ -135,31 +135,32 @@ static const struct key options[] = {
 		  "are followed and these are counted. May be repeated." },
 
 	{ jobs, "--hist", KEY_OWN, 0, .apply = option_hist, .metavar = "SPEC",
-	  .help = "Show how values are distributed. May be repeated." },
+	  .help = "Show a histogram of results, arguments, times or sizes. May be repeated." },
 	{ jobs, "-e", KEY_OWN, 0, .apply = option_event, .metavar = "EVENT",
 	  .help = "Show the stacks that lead to this event. May be repeated." },
 	{ jobs, "--cpu", KEY_OWN, OPTION_MAY | OPTION_ONCE, .apply = option_cpu, .implied = "99",
 	  .expected = "1 to 10000 samples a second", .metavar = "HZ",
-	  .help = "Show the stacks that run, sampled so often a second; default: 99." },
+	  .help = "Show the stacks that run, sampled HZ times a second; default: 99." },
 	{ jobs, "--off-cpu", KEY_FLAG, OPTION_ONCE, .apply = option_off_cpu,
 	  .help = "Show the stacks that wait, and how long." },
 	{ jobs, "--page-faults", KEY_OWN, OPTION_MAY | OPTION_ONCE, .apply = option_page_faults,
 	  .expected = "1 for each fault, or up to 1000000000 for one in so many",
 	  .metavar = "N",
-	  .help = "Show the stacks by which memory grows: one in N page faults; default: as "
-		  "many as cost little." },
+	  .help = "Show the stacks by which memory grows: samples one in N page faults; default: "
+		  "N follows their rate." },
 	{ jobs, "--mappings", KEY_FLAG, 0, FIELD(mappings),
-	  .help = "Show the code that maps what is still mapped, by mmap, mremap and brk; without "
-		  "probes." },
+	  .help = "Show which code mapped the memory that is still mapped (mmap, mremap, brk); "
+		  "without probes." },
 	{ jobs, "--kernel", KEY_FLAG, OPTION_EVENT, FIELD(kernel_stacks),
 	  .help = "With events of all kinds: the frames within the kernel as well." },
 	{ jobs, "--each", KEY_FLAG, OPTION_EVENT, FIELD(each),
 	  .help = "With all but --off-cpu: each event by itself, with its time, as "
 		  "perf-script." },
 	{ jobs, "--syscalls", KEY_FLAG, 0, FIELD(syscalls),
-	  .help = "Show the system calls, by call." },
+	  .help = "Show how often each system call is made, its errors, times and bytes, and the "
+		  "files." },
 	{ jobs, "--stacks", KEY_FLAG, 0, FIELD(stacks),
-	  .help = "With --syscalls: the stacks that make them." },
+	  .help = "With --syscalls: the stacks that make the calls." },
 	{ jobs, "--alloc", KEY_FLAG, 0, FIELD(alloc),
 	  .help = "Trace allocations beside these jobs, too." },
 	{ jobs, "--sample", KEY_SIZE, OPTION_ALLOC | OPTION_MAY, FIELD(sample_bytes), .least = 1,
@@ -170,11 +171,11 @@ static const struct key options[] = {
 	  .most = 10000, .metavar = "P%",
 	  .help = "Count all calls while that costs at most P% of the program's CPU time, "
 		  "otherwise samples, or only page faults. The report says what was counted "
-		  "from when on." },
+		  "when." },
 
 	{ leaks, "--leak-check", KEY_CHOICE, OPTION_ALLOC, FIELD(leak.mode),
 	  .choices = leak_check_names,
-	  .help = "Say which blocks a process has lost, in the words of Valgrind's memcheck: "
+	  .help = "Show which blocks a process has lost, in the format of Valgrind's memcheck: "
 		  "when it ends or executes another program, by SIGUSR1 to memtraced, with -i, "
 		  "and at the end of a trace. yes: full." },
 	{ leaks, "--show-leak-kinds", KEY_SET, OPTION_ALLOC | OPTION_LEAK, FIELD(leak.show_kinds),
@@ -206,7 +207,7 @@ static const struct key options[] = {
 	  .help = "Leave out what libc, ld.so and libstdc++ hold by design; default: yes." },
 	{ leaks, "--gen-suppressions", KEY_CHOICE, OPTION_ALLOC | OPTION_LEAK,
 	  FIELD(leak.generate), .choices = generate_names,
-	  .help = "Write a suppression behind each error; yes: as all." },
+	  .help = "Write a suppression after each error; yes: the same as all." },
 	{ leaks, "--log-file", KEY_TEXT, OPTION_ALLOC | OPTION_LEAK, FIELD(leak.log_file),
 	  .apply = option_log_file, .expected = "a path; %p in it is the process id",
 	  .metavar = "FILE",
@@ -214,7 +215,8 @@ static const struct key options[] = {
 	{ leaks, "--error-exitcode", KEY_NUMBER, OPTION_ALLOC | OPTION_LEAK,
 	  FIELD(leak.error_exitcode), .most = 255, .fallback = "0",
 	  .expected = "1 to 255, or 0 for none", .metavar = "N",
-	  .help = "Exit with this status when there was an error; default: 0, never." },
+	  .help = "Exit with this status when there was an error; default: 0, errors do not "
+		  "change it." },
 	{ leaks, "--leak-check-at", KEY_LIST, OPTION_ALLOC | OPTION_LEAK, FIELD(leak.at),
 	  .expected = "the name of a function", .metavar = "FUNCTION",
 	  .help = "Check whenever a process is about to run this function, by its name in the "
@@ -263,8 +265,8 @@ static const struct key options[] = {
 		  "leak, size or age, and stacks of events as a flat profile; default: site." },
 	{ filters, "--wrapper", KEY_LIST, OPTION_RECORDED, FIELD(wrappers),
 	  .expected = "the name of a function, with * and ?", .metavar = "GLOB",
-	  .help = "Functions that allocate, wait or call for others, as in 'pool_*': no site or "
-		  "stack of an event is named by them. May be repeated." },
+	  .help = "Functions that are wrappers, as in 'pool_*': their callers name the site, or "
+		  "the stack of an event. May be repeated." },
 	{ filters, "--full-names", KEY_FLAG, OPTION_RECORDED, FIELD(full_names),
 	  .help = "In tables, names of functions with return types and all template arguments." },
 	{ filters, "--top", KEY_NUMBER, OPTION_RECORDED, FIELD(top), .fallback = "10",
@@ -296,7 +298,7 @@ static const struct key options[] = {
 		  "ms." },
 	{ output, "--widths", KEY_CHOICE, OPTION_FOR_DIFF | OPTION_DIFF, FIELD(widths),
 	  .choices = widths_names, .fallback = "after",
-	  .help = "In the flame graph of a diff, which run says how wide frames are; default: "
+	  .help = "In the flame graph of a diff, the run whose values are the widths; default: "
 		  "after." },
 	{ output, "--color", KEY_CHOICE, OPTION_RECORDED, FIELD(color), .choices = color_names,
 	  .help = "Colors in tables; auto: on a terminal." },
@@ -329,7 +331,7 @@ static const struct key options[] = {
 	{ tracing, "--memory-limit", KEY_SIZE, OPTION_ALLOC, FIELD(memory_limit),
 	  .least = OPTIONS_MEMORY_LEAST, .metavar = "SIZE",
 	  .help = "Choose the maps so that they and memtraced itself stay below SIZE, 96M or "
-		  "more; what finds no room is counted as lost." },
+		  "more; blocks that find no room are counted as lost." },
 	{ tracing, "--max-stack", KEY_NUMBER, 0, FIELD(max_stack), .most = OPTIONS_MAX_STACK,
 	  .fallback = "511", .metavar = "N",
 	  .help = "Keep N callers of a stack, 0: none, which is cheapest; default: 511." },
@@ -343,7 +345,7 @@ static const struct key options[] = {
 		  "default: 10000." },
 	{ tracing, "--heap-errors", KEY_FLAG, OPTION_ALLOC, FIELD(heap_errors),
 	  .help = "Remember where blocks were freed, for reports of double frees, and by which "
-		  "of malloc, new and new[] they were made. It costs a stack for each free." },
+		  "of malloc, new and new[] they were allocated. It costs a stack for each free." },
 	{ tracing, "--free-stacks", KEY_FLAG, OPTION_ALLOC, FIELD(free_stacks),
 	  .help = "Show where the blocks of each site are freed, after how long, and whether "
 		  "by another thread. It costs a stack for each free." },
@@ -353,7 +355,7 @@ static const struct key options[] = {
 
 	{ service, "--service", KEY_FLAG, OPTION_FOR_SERVICE, FIELD(action),
 	  .stored = ACTION_SERVICE,
-	  .help = "Stay, and trace what is asked for over HTTP: /debug/pprof and /metrics." },
+	  .help = "Run as a service that traces on request over HTTP: /debug/pprof and /metrics." },
 	{ service, "--config", KEY_TEXT, OPTION_FOR_SERVICE | OPTION_ONCE, FIELD(config_file),
 	  .expected = "the path of a file", .metavar = "FILE",
 	  .help = "The service's configuration; default: /etc/memtraced/memtraced.conf, if "
@@ -363,10 +365,10 @@ static const struct key options[] = {
 	  .help = "Show what this kernel offers to memtraced, and exit." },
 	{ other, "--verbose", KEY_FLAG, OPTION_RECORDED | OPTION_FOR_SERVICE, .letter = 'v',
 	  FIELD(verbose),
-	  .help = "Say more about what is done." },
+	  .help = "Print more messages." },
 	{ other, "--quiet", KEY_FLAG, OPTION_RECORDED | OPTION_FOR_SERVICE, .letter = 'q',
 	  FIELD(quiet),
-	  .help = "Say only what went wrong." },
+	  .help = "Print only warnings and errors." },
 	{ other, "--version", KEY_FLAG, OPTION_RECORDED, .letter = 'V', FIELD(action),
 	  .stored = ACTION_VERSION,
 	  .help = "Show the version, and exit." },
@@ -386,7 +388,7 @@ static const struct key of_ctl[] = {
 	{ "ctl", "--sample", KEY_FLAG, 0, FIELD(ctl.depth), .stored = HEAP_SAMPLED,
 	  .help = "Trace the samples that the process shows, not all calls." },
 	{ "ctl", "--revoke", KEY_FLAG, 0, FIELD(ctl.revoke),
-	  .help = "Make the tokens that you have invalid; no new one is given." },
+	  .help = "End all of your tokens; print no new one." },
 	{ "ctl", "--socket", KEY_TEXT, 0, FIELD(ctl.socket), .metavar = "PATH",
 	  .help = "The service's socket; default: " SERVICE_SOCKET_PATH "." },
 	{ "ctl", "--help", KEY_FLAG, 0, .letter = 'h', .apply = option_help,
@@ -395,12 +397,12 @@ static const struct key of_ctl[] = {
 
 static const struct key of_sample[] = {
 	{ "sample", "--unit", KEY_TEXT, 0, FIELD(sample_unit.unit), .apply = option_unit,
-	  .metavar = "NAME", .help = "The service of systemd, such as nginx." },
+	  .metavar = "NAME", .help = "The systemd service, such as nginx." },
 	{ "sample", "--interval", KEY_SIZE, 0, FIELD(sample_unit.interval), .metavar = "SIZE",
 	  .least = 1, .most = OPTIONS_SAMPLE_MOST, .fallback = "512k",
 	  .help = "Mean bytes between samples; default: 512k." },
 	{ "sample", "--print", KEY_FLAG, 0, FIELD(sample_unit.what), .apply = option_unit_action,
-	  .stored = SAMPLE_UNIT_PRINT, .help = "Print the drop-in, write nothing." },
+	  .stored = SAMPLE_UNIT_PRINT, .help = "Print the drop-in and write nothing." },
 	{ "sample", "--remove", KEY_FLAG, 0, FIELD(sample_unit.what), .apply = option_unit_action,
 	  .stored = SAMPLE_UNIT_REMOVE, .help = "Remove the drop-in." },
 	{ "sample", "--help", KEY_FLAG, 0, .letter = 'h', .apply = option_help,

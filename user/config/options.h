@@ -125,7 +125,7 @@ struct ctl_options {
 
 enum sample_unit_what { SAMPLE_UNIT_WRITE, SAMPLE_UNIT_PRINT, SAMPLE_UNIT_REMOVE };
 
-/* Of a service that is to sample itself. */
+/* memtraced sample: of a systemd service that is to show samples. */
 struct sample_unit_options {
 	enum sample_unit_what what;
 	char *unit;	   /* with ".service" */

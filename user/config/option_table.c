@@ -102,7 +102,7 @@ const struct option_topic option_topics[] = {
 	{ "report", "Show a recording", OPTION_FOR_REPORT, NULL },
 	{ "diff", "Compare two recordings", OPTION_FOR_DIFF, NULL },
 	{ "ctl", "Ask a running service", 0, &ctl_keys },
-	{ "sample", "Make a systemd service show samples", 0, &sample_keys },
+	{ "sample", "Make a service show samples", 0, &sample_keys },
 	{ OPTION_TOPIC_FORMATS, "Formats of -f and -o", 0, NULL },
 	{ OPTION_TOPIC_ALL, "All of it", 0, NULL },
 	{ NULL, NULL, 0, NULL },

@@ -17,7 +17,8 @@ BESIDE_OTHERS = True
 # In make check; in make check-long all of tests/targets/leaks.
 QUICK = ("list_lost", "shapes", "cycle_tail", "header_words", "threads_gone", "tls", "mapped",
          "exits_deep", "bases", "new_array", "arena_words", "freed_words",
-         "stack_words", "handler_words", "sbrk_words")
+         "stack_words", "handler_words", "sbrk_words",
+         "sbrk_left")
 
 # What memcheck has the libraries free before it counts (--run-libc-freeres, --run-cxx-freeres). We
 # cannot: it is suppressed, by the entries of user/analyze/suppressions.c.
@@ -368,6 +369,18 @@ def allocators_that_leave_addresses_in_blocks_are_said(name):
     noted = re.findall(r"note: ([\d,]+) blocks are (\w+)'s, which hands them out with addr", text)
     assert noted and int(noted[0][0]) >= 20 and name.startswith(noted[0][1]), text
     assert re.search(r"800,000 bytes in 20 blocks are definitely lost", text), text
+
+
+@test(need_root, each=("jemalloc", "tcmalloc_minimal", "mimalloc"))
+def a_programs_own_memory_by_brk_holds_blocks_of_any_allocator(name):
+    """Two have none by brk themselves, tcmalloc has some between the program's. It loses a block of
+    8 bytes of its own, and holds one."""
+    text = checked([leaker("sbrk_words")], f"--env=LD_PRELOAD={allocator_library(name)}")
+    sums, without = read_sums(text), read_sums(checked([leaker("sbrk_words")]))
+    own = {"tcmalloc_minimal": (8, 1)}.get(name, (0, 0))
+    lost, held = sums["definitely lost"], sums["still reachable"]
+    assert (lost[0] - own[0], lost[1] - own[1]) == without["definitely lost"] == (555, 1), text
+    assert held[0] - 2 * own[0] == without["still reachable"][0], text
 
 
 @test(need_root)

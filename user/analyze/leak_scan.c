@@ -79,6 +79,8 @@ static int run(struct leak_scan *scan, const struct leak_scan_opts *opts, const 
 						       .with_kept = opts->with_kept,
 						       .worker = opts->worker,
 						       .areas = opts->areas,
+						       .blocks = scan->blocks,
+						       .n_blocks = scan->n_blocks,
 						       .deadline_ns = deadline_ns };
 	_cleanup_(process_roots_free_p) struct process_roots *roots = NULL;
 	_cleanup_(memory_free_p) struct memory *memory = NULL;

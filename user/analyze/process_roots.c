@@ -3,10 +3,12 @@
 
 #include "analyze/exit_frame.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "target/glibc/glibc_heap.h"
 #include "target/glibc/glibc_memory.h"
 #include "target/hold/stop.h"
 #include "target/memory.h"
+#include "trace/live/cuts/live_blocks.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -186,7 +188,7 @@ struct builder {
 	bool all_known; /* where every thread's stack is */
 	bool has_glibc;
 	struct stack_uses stacks;
-	uint64_t brk_start, brk_end; /* glibc's part of what brk(2) gave; 0: not known */
+	uint64_t brk_start, brk_end; /* the allocator's part of what brk(2) gave; 0: it has none */
 	struct process_roots *roots;
 };
 
@@ -298,14 +300,17 @@ static int add_anonymous(struct builder *b, const struct memory_map *map)
 	return r ? r : add_outside(b, at, map->end);
 }
 
+static bool is_late(const struct builder *b)
+{
+	return b->opts->deadline_ns && clock_monotonic_ns() >= b->opts->deadline_ns;
+}
+
 /* What brk(2) gave is the allocator's, but for what other callers of sbrk(2) have of it. */
 static int add_heap(struct builder *b, const struct memory_map *map)
 {
 	int r;
 
-	if (b->opts->unknown_blocks)
-		return add_touched(b, map->start, map->end, 0);
-	if (!b->brk_end)
+	if (is_late(b)) /* where the allocator's part ends was not found out */
 		return 0;
 	r = add_touched(b, map->start, b->brk_start < map->end ? b->brk_start : map->end, 0);
 	return r ? r :
@@ -419,13 +424,38 @@ static int find_stacks(struct builder *b)
 	return r ? r : stack_uses_init(&b->stacks, b->memory, b->threads, b->n_threads, exit_frame);
 }
 
+/* Of an allocator that is not glibc's: from its first block to its last one. */
+static void find_blocks_in_brk(struct builder *b)
+{
+	size_t n;
+	const struct memory_map *maps = memory_maps(b->memory, &n);
+	uint64_t start = UINT64_MAX, end = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (maps[i].kind != MEMORY_HEAP)
+			continue;
+		start = maps[i].start < start ? maps[i].start : start;
+		end = maps[i].end;
+	}
+	for (size_t i = 0; i < b->opts->n_blocks; i++) {
+		const struct live_block *block = &b->opts->blocks[i];
+
+		if (block->addr < start || block->addr >= end)
+			continue;
+		b->brk_start = b->brk_end ? b->brk_start : block->addr;
+		b->brk_end = block->addr + block->size;
+	}
+}
+
 static void find_brk(struct builder *b)
 {
 	struct glibc_source source = glibc_source_of(b->memory);
 
 	source.deadline_ns = b->opts->deadline_ns;
-	if (!glibc_brk_extent(&source, &b->brk_start, &b->brk_end))
-		b->brk_start = b->brk_end = 0;
+	if (glibc_brk_extent(&source, &b->brk_start, &b->brk_end))
+		return;
+	b->brk_start = b->brk_end = 0;
+	find_blocks_in_brk(b);
 }
 
 static int build(struct builder *b)

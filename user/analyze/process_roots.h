@@ -12,6 +12,7 @@
 #include "base/ranges.h"
 #include "base/vec.h"
 
+struct live_block;
 struct memory;
 struct stop;
 struct worker;
@@ -44,6 +45,9 @@ struct process_roots_opts {
 	 * blocks that were freed. NULL: none.
 	 */
 	const struct ranges *areas;
+	/* Those that are known, ascending by address: they tell whose memory from brk(2) is. */
+	const struct live_block *blocks;
+	size_t n_blocks;
 	uint64_t deadline_ns; /* then glibc's heap is not followed any further; 0: none */
 };
 

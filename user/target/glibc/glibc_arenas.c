@@ -72,6 +72,15 @@ static uint64_t run_start(const struct glibc_walk *w, const struct memory_map *m
 	return map->start;
 }
 
+/* Something else is mapped where brk would go on: the main arena goes on in memory from mmap. */
+static bool has_left_brk(const struct glibc_walk *w, uint64_t base, uint64_t top)
+{
+	const struct memory_map *at_base = glibc_map_at(w, base), *at_top = glibc_map_at(w, top);
+
+	return at_base && at_base->kind == MEMORY_HEAP && at_top &&
+	       at_top->kind == MEMORY_ANONYMOUS;
+}
+
 static bool is_par(const struct glibc_walk *w, const uint64_t *at, uint64_t top)
 {
 	uint64_t base = at[GLIBC_PAR_SBRK_BASE], mapped = at[GLIBC_PAR_MMAPPED_MEM];
@@ -80,6 +89,8 @@ static bool is_par(const struct glibc_walk *w, const uint64_t *at, uint64_t top)
 	if (!has_tcache_sizes(at) || mapped % GLIBC_PAGE || mapped > at[GLIBC_PAR_MAX_MMAPPED_MEM])
 		return false;
 	map = glibc_map_at(w, top);
+	if (w->extent_only && has_left_brk(w, base, top))
+		return true;
 	/* Without any block the top is in the arena itself. */
 	if (!map || map->kind == MEMORY_FILE)
 		return base == 0;
@@ -160,6 +171,11 @@ static int add_main_segment(struct glibc_walk *w, const struct glibc_arena *aren
 	if (!map || map->kind == MEMORY_FILE) {
 		w->heap->unread_bytes += arena->words[GLIBC_ARENA_SYSTEM_MEM];
 		return 0;
+	}
+	/* Its part by brk is what is wanted, which ends in a fence. */
+	if (w->extent_only && w->has_par && has_left_brk(w, w->par.sbrk_base, top)) {
+		map = glibc_map_at(w, w->par.sbrk_base);
+		top = 0;
 	}
 	/* Without the parameters, what follows must lead from the mapping's start to the top. */
 	start = w->has_par && w->par.sbrk_base ? w->par.sbrk_base : run_start(w, map);

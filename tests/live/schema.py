@@ -81,7 +81,7 @@ ALLOC = {**{key: Nullable(NATURAL) for key in COUNTED}, "estimate": ESTIMATE,
                                     "unread_bytes": NATURAL})}
 
 MAPPED = {key: NATURAL for key in ("live_bytes", "live_blocks", "peak_bytes", "allocs", "bytes",
-                                  "left_out")}
+                                  "left_out")} | {"inaccessible": Nullable(NATURAL)}
 
 GROWTH = Nullable({"verdict": OneOf("leak", "growing", "cache", "steady"), "bytes_per_s": REAL,
                    "confidence": REAL})

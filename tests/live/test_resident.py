@@ -25,12 +25,15 @@ class Watched:
     def __init__(self, process):
         self.process, self.said = process, Lines(process.stderr)
 
-    def rss(self):
+    def process_now(self, **kind):
         self.process.send_signal(signal.SIGUSR1)
         report = schema.loads(self.process.lines.next())
-        schema.check(report)
+        schema.check(report, **kind)
         assert report["coverage"]["exact"], report["coverage"]
-        return report["processes"][0]["rss"]
+        return report["processes"][0]
+
+    def rss(self):
+        return self.process_now()["rss"]
 
     def at_rest(self):
         """While nothing moves; a process that has just told something goes to sleep first."""
@@ -125,6 +128,30 @@ ENDS = {
     "SIGKILL": ("os.kill(os.getpid(), 9)", KEPT),
     "exec": ("os.execv('/bin/true', ['true'])", None),
 }
+
+
+@test(need_root)
+def mappings_alone_tell_what_is_reserved_from_what_may_be_used():
+    """Of a process that has ended that is not known any more."""
+    with scratch() as folder:
+        final = os.path.join(folder, "report.json")
+        with watched([target("resident")], "--mappings", "-o", f"json:{final}") as session:
+            seen = {}
+            for what in ("ready", "blocks", "mapped", "reserved", "committed", "stack", "freed"):
+                size = int(session.said.until(what))
+                process = session.process_now(allocations=False)
+                seen[what] = size, process["mmap"]
+                assert process["rss"] is None, process["rss"]
+                session.go_on()
+            session.end()
+        last = load_report(final, allocations=False)["processes"][0]["mmap"]
+    size, reserved = seen["reserved"]
+    assert grown(reserved, seen["mapped"][1], "live_bytes") == size, seen
+    assert grown(reserved, seen["mapped"][1], "inaccessible") == size, seen
+    size, committed = seen["committed"]
+    assert grown(committed, reserved, "live_bytes") == 0, seen
+    assert grown(committed, reserved, "inaccessible") == -size, seen
+    assert last["inaccessible"] is None and last["live_bytes"] > 0, last
 
 
 @test(need_root, need_program("python3"), each=ENDS, timeout=120)

@@ -240,6 +240,8 @@ int processes_end(struct processes *processes, const struct record_process_end *
 	if (!process || process->image.ended)
 		return 0;
 	process->image.ended = true;
+	/* What may be accessed of what it held at its end is not known. */
+	process->image.has_mapped = process->image.has_resident;
 	process->image.how = record->how;
 	process->image.end_value = record->value;
 	process->image.oom = record->oom;
@@ -319,7 +321,8 @@ int processes_resident(struct processes *processes, const struct record_resident
 	if (r < 0)
 		return r;
 	process->image.resident = *record;
-	process->image.has_resident = true;
+	process->image.has_resident = !record->only_mapped;
+	process->image.has_mapped = true;
 	return 0;
 }
 

@@ -25,7 +25,7 @@ static void process_labels(struct metrics_out *out, const struct model_process *
 }
 
 /* Which runs a metric is of. */
-enum metric_of { OF_ALL_RUNS, OF_ALL_CALLS, OF_SAMPLES, OF_RESIDENT };
+enum metric_of { OF_ALL_RUNS, OF_ALL_CALLS, OF_SAMPLES, OF_MAPPED };
 
 struct process_metric {
 	struct metrics_family family;
@@ -127,7 +127,7 @@ static const struct process_metric process_metrics[] = {
 	{ { "memtraced_mmap_inaccessible_bytes", METRICS_GAUGE, "bytes",
 	    "Of these, bytes that may not be accessed (PROT_NONE), when last sampled." },
 	  process_inaccessible,
-	  OF_RESIDENT },
+	  OF_MAPPED },
 	{ { "memtraced_process_exact", METRICS_GAUGE, "",
 	    "1: nothing was lost of this process, so its numbers are exact." },
 	  process_exact,
@@ -166,18 +166,18 @@ static const struct process_metric process_metrics[] = {
 };
 
 /* Of processes whose memory was looked at. */
-static bool has_resident(const struct view *view)
+static bool has_mapped(const struct view *view)
 {
 	for (size_t i = 0; i < view_n_processes(view); i++)
-		if (view_process(view, i)->image->has_resident)
+		if (view_process(view, i)->image->has_mapped)
 			return true;
 	return false;
 }
 
 static bool is_of(enum metric_of runs, const struct view *view)
 {
-	if (runs == OF_RESIDENT)
-		return has_resident(view);
+	if (runs == OF_MAPPED)
+		return has_mapped(view);
 	if (runs == OF_ALL_CALLS)
 		return !view_is_sampled(view_model(view));
 	return runs == OF_ALL_RUNS || view_has_estimates(view_model(view));
@@ -189,8 +189,8 @@ static bool is_of_image(enum metric_of runs, const struct view *view,
 {
 	bool is_sampled = view_image_is_sampled(view_model(view), process->image);
 
-	if (runs == OF_RESIDENT)
-		return process->image->has_resident;
+	if (runs == OF_MAPPED)
+		return process->image->has_mapped;
 	return runs == OF_ALL_RUNS || (runs == OF_SAMPLES) == is_sampled;
 }
 

@@ -212,7 +212,7 @@ static int add_process(struct matching *m, unsigned int side, const struct view_
 		add_values(&program->heap[side], &heap);
 	if (process->has_mmap)
 		add_values(&program->mmap[side], &mmap);
-	if (process->image->has_resident) {
+	if (process->image->has_mapped) {
 		program->n_looked_at[side]++;
 		program->inaccessible[side] = saturate_add_u64(
 			program->inaccessible[side], process->image->resident.inaccessible);

@@ -92,8 +92,10 @@ static struct json_object *alloc_json(struct json_out *out, const struct record_
 	return json;
 }
 
-static struct json_object *mmap_json(struct json_out *out, const struct region_totals *totals)
+static struct json_object *mmap_json(struct json_out *out, const struct view_process *process)
 {
+	const struct region_totals *totals = &process->mmap;
+	const struct model_process *image = process->image;
 	struct json_object *json = json_out_new(out);
 
 	if (!json)
@@ -104,6 +106,7 @@ static struct json_object *mmap_json(struct json_out *out, const struct region_t
 	json_out_u64(out, json, "allocs", totals->allocs);
 	json_out_u64(out, json, "bytes", totals->bytes);
 	json_out_u64(out, json, "left_out", totals->left_out);
+	json_out_known(out, json, "inaccessible", image->has_mapped, image->resident.inaccessible);
 	return json;
 }
 
@@ -164,7 +167,7 @@ void json_process_head(struct json_out *out, const struct view *view,
 				view_has_allocations(view) && image->has_totals,
 				view_image_is_sampled(view_model(view), image)));
 	if (process->has_mmap)
-		json_out_add(out, json, "mmap", mmap_json(out, &process->mmap));
+		json_out_add(out, json, "mmap", mmap_json(out, process));
 	else
 		json_out_null(out, json, "mmap");
 	json_out_put_members(out, json);

@@ -187,7 +187,7 @@ static void inaccessible(const struct view_process *process, struct strbuf *line
 	const struct record_resident *memory = &process->image->resident;
 	char size[FORMAT_UNIT_LEN];
 
-	if (process->image->has_resident && memory->inaccessible)
+	if (process->image->has_mapped && memory->inaccessible)
 		strbuf_addf(line, "; %s may not be accessed (PROT_NONE)",
 			    format_size((int64_t)memory->inaccessible, size));
 }

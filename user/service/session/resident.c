@@ -8,6 +8,7 @@
 #include "model/regions.h"
 #include "target/glibc/glibc_memory.h"
 #include "target/memory.h"
+#include "target/proc_maps.h"
 #include "target/smaps.h"
 #include "trace/live/cuts/live_images.h"
 #include "trace/live/live.h"
@@ -213,26 +214,37 @@ static uint64_t overlap(const struct range *region, const struct proc_map *map)
 	return end > start ? end - start : 0;
 }
 
-/* Both are ascending. What was unmapped between the two readings is left out. */
-static int sum_regions(const struct reading *r, struct record_resident *sums)
+/* Regions, ascending; those before `first` end before the latest mapping. */
+struct region_sums {
+	struct range *list;
+	size_t n, first;
+	uint64_t mapped, inaccessible;
+};
+
+/* Mappings come ascending. What was unmapped between the two readings is left out. */
+static void add_map(struct region_sums *sums, const struct proc_map *map)
 {
-	_cleanup_free_ struct range *regions = NULL;
-	size_t n = 0, first = 0;
-	int err = r->regions ? regions_ranges(r->regions, &regions, &n) : 0;
+	while (sums->first < sums->n && sums->list[sums->first].end <= map->start)
+		sums->first++;
+	for (size_t i = sums->first; i < sums->n && sums->list[i].start < map->end; i++) {
+		uint64_t bytes = overlap(&sums->list[i], map);
 
-	for (size_t row = 0; row < r->smaps.n_rows && err == 0; row++) {
-		const struct proc_map *map = &r->smaps.rows[row].map;
-
-		while (first < n && regions[first].end <= map->start)
-			first++;
-		for (size_t i = first; i < n && regions[i].start < map->end; i++) {
-			uint64_t bytes = overlap(&regions[i], map);
-
-			sums->mapped += bytes;
-			if (!map->read && !map->write && !map->exec)
-				sums->inaccessible += bytes;
-		}
+		sums->mapped += bytes;
+		if (!map->read && !map->write && !map->exec)
+			sums->inaccessible += bytes;
 	}
+}
+
+static int sum_regions(const struct reading *r, struct record_resident *ret)
+{
+	struct region_sums sums = { 0 };
+	int err = r->regions ? regions_ranges(r->regions, &sums.list, &sums.n) : 0;
+
+	for (size_t row = 0; row < r->smaps.n_rows && err == 0; row++)
+		add_map(&sums, &r->smaps.rows[row].map);
+	free(sums.list);
+	ret->mapped = sums.mapped;
+	ret->inaccessible = sums.inaccessible;
 	return err;
 }
 
@@ -332,4 +344,44 @@ int resident_read(const struct live *live, const struct model *model, pid_t pid,
 		r = read_image(live, &images[i], model, all_counted, fn, userdata);
 	live_images_free(images, n);
 	return r;
+}
+
+static int read_mapped(const struct model_process *process, struct record_resident *ret)
+{
+	struct region_sums sums = { 0 };
+	struct proc_maps maps = { 0 };
+	int r = proc_maps_read((pid_t)process->pid, &maps);
+
+	if (r == 0)
+		r = regions_ranges(process->regions, &sums.list, &sums.n);
+	for (size_t i = 0; i < maps.n_maps && r == 0; i++)
+		add_map(&sums, &maps.maps[i]);
+	*ret = (struct record_resident){ .slot = process->slot,
+					 .time_ns = clock_monotonic_ns(),
+					 .mapped = sums.mapped,
+					 .inaccessible = sums.inaccessible,
+					 .only_mapped = true };
+	free(sums.list);
+	proc_maps_done(&maps);
+	return r;
+}
+
+int resident_read_mapped(const struct live *live, const struct model_process *process, record_fn fn,
+			 void *userdata)
+{
+	const pid_t pid = (pid_t)process->pid;
+	struct record record = { .type = RECORD_RESIDENT };
+	int r;
+
+	if (!process->known || process->ended || !process->regions ||
+	    process->next_slot != RECORD_NO_SLOT)
+		return 0;
+	r = read_mapped(process, &record.resident);
+	if (r == -ENOMEM)
+		return r;
+	/* It has just ended, or may not be read: nothing is known then. */
+	if (r < 0 || !live_is_current(live, pid, (image_t){ process->slot }) ||
+	    !live_may_show(live, pid, (image_t){ process->slot }))
+		return 0;
+	return fn(&record, userdata);
 }

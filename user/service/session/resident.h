@@ -13,6 +13,7 @@
 
 struct live;
 struct model;
+struct model_process;
 
 /*
  * Hands a record over for each process that runs and may be read, or for `pid` alone (0: all).
@@ -20,5 +21,12 @@ struct model;
  */
 int resident_read(const struct live *live, const struct model *model, pid_t pid, bool all_counted,
 		  record_fn fn, void *userdata);
+
+/*
+ * The same of what may be accessed of a process's mapped regions and of nothing else, where no
+ * blocks are known (record_resident.only_mapped). No record: it has ended, or may not be read.
+ */
+int resident_read_mapped(const struct live *live, const struct model_process *process, record_fn fn,
+			 void *userdata);
 
 #endif

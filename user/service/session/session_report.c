@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/log.h"
 #include "model/regions.h"
+#include "report/report_opts.h"
 #include "service/session/resident.h"
 #include "service/session/session_state.h"
 
@@ -14,12 +15,28 @@ bool session_reads_resident(const struct options *options)
 	       options_trace_allocations(options);
 }
 
+/* What may be accessed of the mapped regions of all processes, or of this image alone. */
+static int read_mapped(struct session *s, bool one_image, uint32_t image)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < model_n_processes(s->model) && r == 0; i++) {
+		const struct model_process *process = model_process(s->model, i);
+
+		if (!one_image || process->slot == image)
+			r = resident_read_mapped(s->live, process, session_take_record, s);
+	}
+	return r;
+}
+
 /* What is in memory of the processes that run (0: all), of which the blocks are known. */
 static int read_resident(struct session *s, pid_t pid)
 {
 	const struct options *o = s->options;
 	bool all_counted = abi_block_filter_is_open(&o->block_filter) && o->n_allocators == 0;
 
+	if (o->mappings)
+		return read_mapped(s, false, 0);
 	if (!session_reads_resident(o) || live_depth(s->live) != RECORD_DEPTH_EXACT)
 		return 0;
 	return resident_read(s->live, s->model, pid, all_counted, session_take_record, s);
@@ -99,7 +116,8 @@ int session_show(struct session *s, const struct report_opts *opts,
 	if (r < 0)
 		return r;
 	live_buffer_begin(s->live);
-	r = read_resident(s, 0);
+	r = s->options->mappings ? read_mapped(s, opts->one_image, opts->image) :
+				   read_resident(s, 0);
 	if (r == 0)
 		r = outputs_show_as(s->outputs, opts, fn, userdata);
 	return session_take_buffered(s, r);

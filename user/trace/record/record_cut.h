@@ -130,6 +130,7 @@ struct record_resident {
 	bool all_blocks;       /* false: some are older than the attach, heap_free is not known */
 	/* Address space, not memory: of the regions that are known, and of these without access. */
 	uint64_t mapped, inaccessible;
+	bool only_mapped; /* nothing but these two was looked at */
 };
 
 struct record_loss {

@@ -193,7 +193,8 @@ REPORT = {
                       "stacks": ListOf({"pid": Nullable(NATURAL), "comm": str, "count": NATURAL,
                                         "ns": Nullable(NATURAL), "weight": Nullable(NATURAL),
                                         "ci95_weight": Nullable(NATURAL),
-                                        "frames": ListOf(FRAME)})}),
+                                        "frames": ListOf(FRAME),
+                                        "name_frame": Nullable(NATURAL)})}),
     "syscalls": ListOf(SYSCALLS),
     "coverage": {"exact": bool, "sampled": bool, "events": NATURAL, "lost": MapOf(NATURAL),
                  "unwinder": Nullable(OneOf("cfi", "fp")), "stacks_complete": NATURAL,
@@ -362,6 +363,7 @@ def check_event(event, where):
     for stack in event["stacks"]:
         kernel = [frame["object"] == "[kernel.kallsyms]" for frame in stack["frames"]]
         assert kernel == sorted(kernel, reverse=True), f"{where}: kernel frames in the middle"
+        assert not stack["frames"] or stack["name_frame"] < len(stack["frames"]), where
 
 
 def check_calls(process, ended, where):

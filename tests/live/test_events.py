@@ -7,8 +7,8 @@ import re
 
 from hists import counted, ready, until_ready, watching
 import schema
-from lib import (Skip, eventually, need_kernel, need_program, need_root, run, run_memtraced, scaled,
-                 scratch, send_line, started, target, test, without)
+from lib import (Skip, eventually, load_report, need_kernel, need_program, need_root, run, run_memtraced,
+                 scaled, scratch, send_line, started, target, test, without)
 from states import is_blocked
 
 BESIDE_OTHERS = True
@@ -117,18 +117,23 @@ def several_events_from_the_start_of_a_command(left_out=None):
 def stacks_are_named_by_what_wrapper_does_not_name():
     """In the table of all stacks, and as costs of the functions that files of profiles have."""
     with scratch() as folder:
-        path = os.path.join(folder, "callgrind")
+        path, output = os.path.join(folder, "callgrind"), os.path.join(folder, "json")
         done = run_memtraced("-e", "getrandom", "--wrapper=raw", "--wrapper=leaf_*", "--top=0",
-                             "-f", "table", "-o", f"callgrind:{path}", "--", target("paths"), "100")
+                             "-f", "table", "-o", f"callgrind:{path}", "-o", f"json:{output}", "--",
+                             target("paths"), "100")
         assert done.returncode == 0, done.stderr
         with open(path, encoding="utf-8") as file:
             functions = {line.split(" ", 1)[1].strip() for line in file
                          if line.startswith(("fn=", "cfn=")) and " " in line}
+        report = load_report(output, allocations=False)
     named = {line.split()[1] for line in done.stdout.split("\n") if line.startswith("    > ")}
     assert {"alpha", "beta", "gamma_"} <= named, done.stdout
     assert named.isdisjoint(("raw", "leaf_raw", "leaf_library")), done.stdout
     assert {"alpha", "beta", "gamma_"} <= functions, functions
     assert functions.isdisjoint(("raw", "leaf_raw", "leaf_library")), functions
+    in_json = {stack["frames"][stack["name_frame"]]["function"]
+               for stack in report["events"][0]["stacks"]}
+    assert named - {"…"} <= in_json and in_json.isdisjoint(("raw", "leaf_raw")), (named, in_json)
 
 
 @test(need_root, every_kernel=True)

@@ -38,7 +38,7 @@ static int add_frame(struct json_stacks *stacks, const struct view_frame *from, 
 	return json_stacks_add_frame(stacks, &frame, ret_number);
 }
 
-/* Adds "stack_id": names as they are matched, without addresses; lines only of `one_place`. */
+/* Adds "stack_id" and "name_frame": names as they are matched, without addresses; lines only of `one_place`. */
 static void add_stack(struct json_out *out, struct json_object *to, const struct view_stack *stack,
 		      bool one_place)
 {
@@ -61,6 +61,7 @@ static void add_stack(struct json_out *out, struct json_object *to, const struct
 	if (r < 0)
 		out->error = r;
 	json_out_known(out, to, "stack_id", number >= 0, (uint64_t)number);
+	json_add_name_frame(out, to, stack);
 	vec_done(&numbers);
 }
 

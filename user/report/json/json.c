@@ -43,8 +43,7 @@ static void put_site(struct json_out *out, const struct view_process *process,
 	json_add_estimate(out, json, &site->estimate, false);
 	json_add_series(out, json, process, site);
 	json_add_stack(out, json, "stack_id", true, &site->stack);
-	json_out_known(out, json, "name_frame", site->stack.n_places > 0,
-		       view_stack_name_index(&site->stack));
+	json_add_name_frame(out, json, &site->stack);
 	if (has_frees)
 		json_add_frees(out, json, site->class == VIEW_HEAP, &site->frees);
 	json_out_put(out, json);

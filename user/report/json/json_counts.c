@@ -152,6 +152,7 @@ static void put_stack(struct json_out *out, const struct view_event *event,
 	json_out_known(out, json, "ns", event->asked->timed, stack->ns);
 	add_weight(out, json, event, stack->weight, view_event_stack_ci95(event, stack));
 	json_add_stack(out, json, "stack_id", true, &stack->stack);
+	json_add_name_frame(out, json, &stack->stack);
 	json_out_put(out, json);
 }
 

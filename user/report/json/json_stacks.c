@@ -241,6 +241,12 @@ void json_add_stack(struct json_out *out, struct json_object *to, const char *ke
 	json_out_known(out, to, key, number >= 0, (uint64_t)number);
 }
 
+void json_add_name_frame(struct json_out *out, struct json_object *to,
+			 const struct view_stack *stack)
+{
+	json_out_known(out, to, "name_frame", stack->n_places > 0, view_stack_name_index(stack));
+}
+
 static const char *string(const struct json_stacks *stacks, uint32_t number)
 {
 	return number == NONE ? NULL : interns_get(stacks->strings, number);

@@ -21,6 +21,9 @@ struct json_frame {
 /* Adds the stack's number as a member; null: it has no frames, or `known` is false. */
 void json_add_stack(struct json_out *out, struct json_object *to, const char *key, bool known,
 		    const struct view_stack *stack);
+/* Adds "name_frame": the number of frames before the one that the stack is named by. */
+void json_add_name_frame(struct json_out *out, struct json_object *to,
+			 const struct view_stack *stack);
 
 /* The tables of the output, made when there are none; NULL: no memory. */
 struct json_stacks *json_stacks_get(struct json_out *out);

@@ -7,8 +7,8 @@ import re
 
 from hists import counted, ready, until_ready, watching
 import schema
-from lib import (Skip, eventually, load_report, need_kernel, need_program, need_root, run, run_memtraced,
-                 scaled, scratch, send_line, started, target, test, without)
+from lib import (Skip, eventually, load_report, need_kernel, need_program, need_root, run,
+                 run_memtraced, scaled, scratch, send_line, started, target, test, without)
 from states import is_blocked
 
 BESIDE_OTHERS = True

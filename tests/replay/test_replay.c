@@ -5,6 +5,7 @@
  * believed. `test_replay --write-sites N FILE` writes a recording with so many sites.
  */
 #include "report/diff/diff.h"
+#include "report/text/text.h"
 #include "tests/replay/diff_scenarios.h"
 #include "tests/replay/many_sites.h"
 #include "tests/replay/scenarios.h"
@@ -225,21 +226,30 @@ static char *diff_text(const struct diff *diff, const struct report_format *form
 	return TAKE_PTR(data);
 }
 
-static void diff_of(const struct diff_scenario *scenario, bool write_golden)
+static struct diff *replayed_diff(const struct diff_scenario *scenario, struct report_opts opts,
+				  struct fixture f[DIFF_SIDES])
 {
-	_cleanup_(diff_free_p) struct diff *diff = NULL;
 	struct diff_run runs[DIFF_SIDES];
-	struct fixture f[DIFF_SIDES];
-	size_t n_formats;
-	const struct report_format *formats = report_formats(&n_formats);
+	struct diff *diff;
 
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
 		replay_of(scenario->emit[side], false, &f[side]);
 		runs[side].path = side == DIFF_BEFORE ? "before.rec" : "after.rec";
-		runs[side].view = fixture_view(&f[side], &scenario->opts);
-		runs[side].damaged = side == DIFF_AFTER && scenario->opts.sort == SORT_COUNT;
+		runs[side].view = fixture_view(&f[side], &opts);
+		runs[side].damaged = side == DIFF_AFTER && opts.sort == SORT_COUNT;
 	}
-	assert_int_equal(diff_new(runs, &scenario->opts, &diff), 0);
+	assert_int_equal(diff_new(runs, &opts, &diff), 0);
+	return diff;
+}
+
+static void diff_of(const struct diff_scenario *scenario, bool write_golden)
+{
+	_cleanup_(diff_free_p) struct diff *diff = NULL;
+	struct fixture f[DIFF_SIDES];
+	size_t n_formats;
+	const struct report_format *formats = report_formats(&n_formats);
+
+	diff = replayed_diff(scenario, scenario->opts, f);
 	for (size_t i = 0; i < n_formats; i++) {
 		_cleanup_free_ char *text = NULL;
 		char path[256];
@@ -269,6 +279,66 @@ static void diffs_are_as_the_golden_files_say(void **state)
 	(void)state;
 	need_python();
 	each_diff(false);
+}
+
+/* How many lines are wider, and could be broken; each is printed. */
+static size_t too_wide(const char *scenario, char *text, unsigned int width)
+{
+	size_t n = 0;
+
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		if (text_columns(line) <= width || !strchr(line + strspn(line, " "), ' '))
+			continue;
+		print_error("%s, %u columns: %s\n", scenario, width, line);
+		n++;
+	}
+	return n;
+}
+
+static size_t too_wide_of_report(const struct scenario *scenario, unsigned int width)
+{
+	_cleanup_free_ char *text = NULL;
+	struct report_opts opts = scenario->opts;
+	struct fixture f;
+
+	opts.width = width;
+	replay_of(scenario->emit, scenario->cut_off, &f);
+	text = fixture_report(&f, "table", &opts);
+	fixture_done(&f);
+	return too_wide(scenario->name, text, width);
+}
+
+static size_t too_wide_of_diff(const struct diff_scenario *scenario, unsigned int width)
+{
+	_cleanup_(diff_free_p) struct diff *diff = NULL;
+	_cleanup_free_ char *text = NULL;
+	struct report_opts opts = scenario->opts;
+	struct fixture f[DIFF_SIDES];
+	size_t n_formats;
+
+	opts.width = width;
+	diff = replayed_diff(scenario, opts, f);
+	text = diff_text(diff, report_formats(&n_formats));
+	for (unsigned int side = 0; side < DIFF_SIDES; side++)
+		fixture_done(&f[side]);
+	return too_wide(scenario->name, text, width);
+}
+
+static void tables_fit_into_narrow_terminals(void **state)
+{
+	static const unsigned int widths[] = { 40, 60, 80 };
+	size_t n_scenarios, n_diffs, n = 0;
+	const struct scenario *all = scenarios(&n_scenarios);
+	const struct diff_scenario *diffs = diff_scenarios(&n_diffs);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		for (size_t j = 0; j < n_scenarios; j++)
+			n += too_wide_of_report(&all[j], widths[i]);
+		for (size_t j = 0; j < n_diffs; j++)
+			n += too_wide_of_diff(&diffs[j], widths[i]);
+	}
+	assert_int_equal(n, 0);
 }
 
 static void golden_files_of_diffs_pass_the_grammar_checkers(void **state)
@@ -389,6 +459,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reports_are_as_the_golden_files_say),
 		cmocka_unit_test(diffs_are_as_the_golden_files_say),
+		cmocka_unit_test(tables_fit_into_narrow_terminals),
 		cmocka_unit_test(golden_files_of_diffs_pass_the_grammar_checkers),
 		cmocka_unit_test(recording_of_a_replay_gives_the_same_reports),
 		cmocka_unit_test(grammar_checkers_find_each_trap),

@@ -399,8 +399,6 @@ int diff_new(const struct diff_run runs[DIFF_SIDES], const struct report_opts *o
 		return -ENOMEM;
 	memcpy(diff->runs, runs, sizeof(diff->runs));
 	diff->opts = *opts;
-	if (diff->opts.width < 80)
-		diff->opts.width = 80;
 	/* What one of them does not know has not changed. */
 	for (unsigned int side = 0; side < DIFF_SIDES; side++)
 		if (diff->opts.sort == SORT_TEMPORARY &&

@@ -38,7 +38,10 @@ static int add_frame(struct json_stacks *stacks, const struct view_frame *from, 
 	return json_stacks_add_frame(stacks, &frame, ret_number);
 }
 
-/* Adds "stack_id" and "name_frame": names as they are matched, without addresses; lines only of `one_place`. */
+/*
+ * Adds "stack_id" and "name_frame": names as they are matched, without addresses; lines only of
+ * `one_place`.
+ */
 static void add_stack(struct json_out *out, struct json_object *to, const struct view_stack *stack,
 		      bool one_place)
 {

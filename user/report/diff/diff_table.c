@@ -18,6 +18,9 @@
 #include <string.h>
 #include <time.h>
 
+/* Of names of totals. */
+#define TOTAL_COLUMNS 10
+
 static enum diff_unit unit_of(enum option_sort sort)
 {
 	return sort == SORT_COUNT || sort == SORT_TEMPORARY ? DIFF_COUNT : DIFF_BYTES;
@@ -58,42 +61,29 @@ static uint64_t ci95_of(const struct total *total, const struct view_estimate *e
 	return value;
 }
 
-/* What the numbers of a line can be off, where they are estimates. */
-static void margins_line(struct table *t, const struct diff_program *program,
-			 const struct total *total, int64_t change)
-{
-	const struct view_estimate of_change = diff_estimate(program->heap);
-	uint64_t margins[DIFF_SIDES], margin = ci95_of(total, &of_change);
-
-	if (margin == 0)
-		return;
-	for (unsigned int side = 0; side < DIFF_SIDES; side++)
-		margins[side] = ci95_of(total, &program->heap[side].estimate);
-	strbuf_addf(&t->out, "  %-10s", "");
-	diff_margin_cells(t, margins, margin, total->unit == DIFF_COUNT);
-	if (!diff_significant(change, margin))
-		strbuf_adds(&t->out, "  not significant");
-	strbuf_addch(&t->out, '\n');
-}
-
 static void total_line(struct table *t, const struct diff_program *program,
 		       const struct total *total)
 {
-	int64_t before = total->sides[DIFF_BEFORE], after = total->sides[DIFF_AFTER];
-	int64_t change = saturate_subtract(after, before);
-	const char *marks[DIFF_SIDES];
+	const struct view_estimate of_change = diff_estimate(program->heap);
+	uint64_t margins[DIFF_SIDES], margin = ci95_of(total, &of_change);
+	struct diff_line line = {
+		.label = total->name,
+		.label_columns = TOTAL_COLUMNS,
+		.before = total->sides[DIFF_BEFORE],
+		.after = total->sides[DIFF_AFTER],
+		.unit = total->unit,
+		.change_mark = diff_exact(program) ? "" : "~",
+	};
 
-	for (unsigned int side = 0; side < DIFF_SIDES; side++)
-		marks[side] = program->exact[side]					? "" :
-			      total->at_least && !program->heap[side].estimate.interval ? "≥" :
-											  "~";
-	strbuf_addf(&t->out, "  %-10s", total->name);
-	diff_cell(t, marks[DIFF_BEFORE], before, total->unit, false);
-	diff_cell(t, marks[DIFF_AFTER], after, total->unit, false);
-	diff_cell(t, diff_exact(program) ? "" : "~", change, total->unit, true);
-	diff_percent(t, diff_exact(program) ? "" : "~", before, change);
-	strbuf_addch(&t->out, '\n');
-	margins_line(t, program, total, change);
+	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
+		line.marks[side] = program->exact[side]					     ? "" :
+				   total->at_least && !program->heap[side].estimate.interval ? "≥" :
+											       "~";
+		margins[side] = ci95_of(total, &program->heap[side].estimate);
+	}
+	diff_line(t, &line);
+	if (margin != 0)
+		diff_margins_line(t, &line, margins, margin);
 }
 
 static void totals(struct table *t, const struct diff_program *program)
@@ -136,7 +126,7 @@ static void totals(struct table *t, const struct diff_program *program)
 #undef OF
 	size_t n = sizeof(lines) / sizeof(lines[0]);
 
-	diff_column_heads(t, 10);
+	diff_column_heads(t, TOTAL_COLUMNS);
 	for (size_t i = 0; i < n; i++)
 		if (i == 0 || lines[i].sides[DIFF_BEFORE] || lines[i].sides[DIFF_AFTER])
 			total_line(t, program, &lines[i]);
@@ -238,20 +228,18 @@ static void rest_lines(struct table *t, size_t n_hidden, int64_t hidden, size_t 
 
 	if (n_hidden > 0) {
 		diff_number(&change, mark, hidden, unit_of(sort), true);
-		strbuf_addf(&t->out, "  … %zu more site%s, %s %s together; --top 0 shows all\n",
-			    n_hidden, table_plural(n_hidden), strbuf_str(&change),
-			    quantity_name(sort));
+		table_line(t, 4, "  … %zu more site%s, %s %s together; --top 0 shows all", n_hidden,
+			   table_plural(n_hidden), strbuf_str(&change), quantity_name(sort));
 	}
 	if (n_same > 0)
-		strbuf_addf(&t->out, "  … %zu site%s with no change %s%s\n", n_same,
-			    table_plural(n_same), quantity_name(sort),
-			    sort == SORT_BYTES ? "; --sort looks at peak, count, temporary" : "");
+		table_line(t, 4, "  … %zu site%s with no change %s%s", n_same, table_plural(n_same),
+			   quantity_name(sort),
+			   sort == SORT_BYTES ? "; --sort compares peak, count, temporary" : "");
 	if (program->n_left_out > 0) {
 		strbuf_reset(&change);
 		diff_number(&change, mark, program->left_out_bytes, DIFF_BYTES, true);
-		strbuf_addf(&t->out, "  … %zu site%s left out by --where, %s live\n",
-			    program->n_left_out, table_plural(program->n_left_out),
-			    strbuf_str(&change));
+		table_line(t, 4, "  … %zu site%s left out by --where, %s live", program->n_left_out,
+			   table_plural(program->n_left_out), strbuf_str(&change));
 	}
 	if (strbuf_error(&change) < 0)
 		t->out.error = strbuf_error(&change);
@@ -289,6 +277,7 @@ static void sites(struct table *t, const struct diff *diff, const struct diff_pr
 static void program_part(struct table *t, const struct diff *diff,
 			 const struct diff_program *program)
 {
+	_cleanup_strbuf_ struct strbuf line = { 0 };
 	size_t n_new = 0, n_gone = 0;
 
 	for (size_t i = 0; i < program->n_sites; i++) {
@@ -301,15 +290,17 @@ static void program_part(struct table *t, const struct diff *diff,
 	    program->heap[1].allocs == 0)
 		return; /* a shell that only starts others, and the like */
 	strbuf_addch(&t->out, '\n');
-	table_bold(t, true);
-	escape_text(&t->out, program->name);
-	table_bold(t, false);
-	strbuf_addf(&t->out, ": %zu process%s before, %zu after; %zu site%s",
+	escape_text(&line, program->name);
+	strbuf_addf(&line, ": %zu process%s before, %zu after; %zu site%s, %zu new, %zu gone",
 		    program->processes[DIFF_BEFORE],
 		    program->processes[DIFF_BEFORE] == 1 ? "" : "es",
 		    program->processes[DIFF_AFTER], program->n_sites,
-		    table_plural(program->n_sites));
-	strbuf_addf(&t->out, ", %zu new, %zu gone\n", n_new, n_gone);
+		    table_plural(program->n_sites), n_new, n_gone);
+	table_bold(t, true);
+	table_wrap(t, 4, strbuf_str(&line));
+	table_bold(t, false);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
 	totals(t, program);
 	if (diff->opts.group_by == GROUP_BY_SITE)
 		sites(t, diff, program);
@@ -332,16 +323,16 @@ static void run_line(struct table *t, const struct diff_run *run, const char *na
 	const struct record_run *record = model_run(view_model(run->view));
 	enum coverage_state state = coverage_state(run->view);
 	const char *next = next_words(view_model(run->view));
-	_cleanup_strbuf_ struct strbuf hint = { 0 };
+	_cleanup_strbuf_ struct strbuf line = { 0 };
 
-	strbuf_addf(&t->out, "%-6s  ", name);
-	escape_text(&t->out, run->path);
+	strbuf_addf(&line, "%-6s  ", name);
+	escape_text(&line, run->path);
 	if (record)
-		add_time(&t->out, record, view_now_ns(run->view));
-	strbuf_addch(&t->out, '\n');
+		add_time(&line, record, view_now_ns(run->view));
+	table_wrap(t, 8, strbuf_str(&line));
 	table_warn(t, true);
 	if (run->damaged)
-		strbuf_adds(&t->out, "        damaged: what comes before that is compared\n");
+		table_line(t, 8, "        damaged: compared up to the damage");
 	if (view_has_estimates(view_model(run->view)))
 		strbuf_adds(&t->out, "        ESTIMATES, of samples: ± is 95 %\n");
 	else if (state == COVERAGE_ESTIMATES)
@@ -349,45 +340,79 @@ static void run_line(struct table *t, const struct diff_run *run, const char *na
 	if (state == COVERAGE_LOST || state == COVERAGE_UNKNOWN)
 		strbuf_addf(&t->out, "        %s\n", coverage_state_name(state));
 	table_warn(t, false);
-	if (next) {
-		strbuf_addf(&hint, "        %s", next);
-		table_wrap(t, 8, strbuf_str(&hint));
-	}
-	if (strbuf_error(&hint) < 0)
-		t->out.error = strbuf_error(&hint);
+	if (next)
+		table_line(t, 8, "        %s", next);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+/* What names of groups need to be read. */
+#define LEAST_NAME 16
+
+enum { GROUP_BEFORE, GROUP_AFTER, GROUP_CHANGE, GROUP_BLOCKS, GROUP_ALLOCS, GROUP_COLUMNS };
+
+static const struct table_column group_columns[GROUP_COLUMNS] = {
+	[GROUP_BEFORE] = { "LIVE BEFORE", 13, false }, [GROUP_AFTER] = { "AFTER", 13, false },
+	[GROUP_CHANGE] = { "CHANGE", 13, false },      [GROUP_BLOCKS] = { "BLOCKS", 10, true },
+	[GROUP_ALLOCS] = { "ALLOCS", 10, true },
+};
+
+/* From *ret_first up to where there is no more room: in narrow windows, changes alone. */
+static size_t fitting_columns(const struct table *t, size_t *ret_first, size_t *ret_used)
+{
+	size_t n = table_fit(t, group_columns, GROUP_COLUMNS, LEAST_NAME, ret_used);
+
+	*ret_first = 0;
+	if (n > GROUP_CHANGE)
+		return n;
+	*ret_first = GROUP_CHANGE;
+	return GROUP_CHANGE + table_fit(t, group_columns + GROUP_CHANGE,
+					GROUP_COLUMNS - GROUP_CHANGE, LEAST_NAME, ret_used);
 }
 
 static void group_margins(struct table *t, const struct diff_group *group,
 			  const struct view_estimate *of_change)
 {
-	const uint64_t margins[DIFF_SIDES] = { group->sides[DIFF_BEFORE].estimate.ci95_bytes,
-					       group->sides[DIFF_AFTER].estimate.ci95_bytes };
+	const struct diff_values *sides = group->sides;
+	const uint64_t margins[GROUP_COLUMNS] = {
+		[GROUP_BEFORE] = sides[DIFF_BEFORE].estimate.ci95_bytes,
+		[GROUP_AFTER] = sides[DIFF_AFTER].estimate.ci95_bytes,
+		[GROUP_CHANGE] = of_change->ci95_bytes,
+		[GROUP_BLOCKS] = of_change->ci95_blocks,
+		[GROUP_ALLOCS] = of_change->ci95_allocs,
+	};
+	size_t first, used, end = fitting_columns(t, &first, &used);
 
-	diff_margin_cells(t, margins, of_change->ci95_bytes, false);
-	table_margin_cell(t, of_change->ci95_blocks, true, DIFF_CELL + 2);
-	table_margin_cell(t, of_change->ci95_allocs, true, DIFF_CELL + 2);
-	if (!diff_significant(diff_change(group->sides, SORT_BYTES), of_change->ci95_bytes))
+	for (size_t i = first; i < end; i++)
+		if (margins[i] || i > GROUP_AFTER)
+			table_margin_cell(t, margins[i], group_columns[i].is_count,
+					  group_columns[i].columns);
+		else
+			strbuf_addf(&t->out, "%*s", (int)group_columns[i].columns, "");
+	if (!diff_significant(diff_change(sides, SORT_BYTES), of_change->ci95_bytes))
 		strbuf_adds(&t->out, "  not significant");
 	strbuf_addch(&t->out, '\n');
 }
 
 static void group_line(struct table *t, const struct diff_group *group)
 {
-	int64_t before = group->sides[DIFF_BEFORE].live_bytes;
-	int64_t after = group->sides[DIFF_AFTER].live_bytes;
-	size_t used = 5 * (DIFF_CELL + 2) + 2, width = view_opts(t->view)->width;
-	const struct view_estimate estimate = diff_estimate(group->sides);
-	const char *mark = group->exact ? "" : "~";
+	const struct diff_values *sides = group->sides;
+	const int64_t values[GROUP_COLUMNS] = {
+		[GROUP_BEFORE] = sides[DIFF_BEFORE].live_bytes,
+		[GROUP_AFTER] = sides[DIFF_AFTER].live_bytes,
+		[GROUP_CHANGE] = diff_change(sides, SORT_BYTES),
+		[GROUP_BLOCKS] = diff_change(sides, SORT_COUNT),
+		[GROUP_ALLOCS] = (int64_t)(sides[DIFF_AFTER].allocs - sides[DIFF_BEFORE].allocs),
+	};
+	const struct view_estimate estimate = diff_estimate(sides);
+	size_t first, used, end = fitting_columns(t, &first, &used);
 
-	diff_cell(t, mark, before, DIFF_BYTES, false);
-	diff_cell(t, mark, after, DIFF_BYTES, false);
-	diff_cell(t, mark, saturate_subtract(after, before), DIFF_BYTES, true);
-	diff_cell(t, mark, diff_change(group->sides, SORT_COUNT), DIFF_COUNT, true);
-	diff_cell(t, mark,
-		  (int64_t)(group->sides[DIFF_AFTER].allocs - group->sides[DIFF_BEFORE].allocs),
-		  DIFF_COUNT, true);
+	for (size_t i = first; i < end; i++)
+		diff_cell(t, group->exact ? "" : "~", values[i],
+			  group_columns[i].is_count ? DIFF_COUNT : DIFF_BYTES, i >= GROUP_CHANGE,
+			  group_columns[i].columns);
 	strbuf_adds(&t->out, "  ");
-	text_fit(&t->out, group->name, width > used + 20 ? width - used : 20);
+	text_fit(&t->out, group->name, table_rest(t, used));
 	strbuf_addch(&t->out, '\n');
 	if (estimate.interval)
 		group_margins(t, group, &estimate);
@@ -397,14 +422,11 @@ static int groups_part(struct table *t, const struct diff *diff)
 {
 	struct diff_groups groups;
 	int r = diff_groups_make(diff, &groups);
-	size_t n_shown = table_shown(t, groups.n);
+	size_t n_shown = table_shown(t, groups.n), first, used;
+	size_t end = fitting_columns(t, &first, &used);
 
 	strbuf_addch(&t->out, '\n');
-	table_bold(t, true);
-	strbuf_addf(&t->out, "  %*s  %*s  %*s  %*s  %*s  %s\n", DIFF_CELL, "LIVE BEFORE", DIFF_CELL,
-		    "AFTER", DIFF_CELL, "CHANGE", DIFF_CELL, "BLOCKS", DIFF_CELL, "ALLOCS",
-		    group_by_name(diff->opts.group_by));
-	table_bold(t, false);
+	table_heads(t, group_columns + first, end - first, group_by_name(diff->opts.group_by));
 	for (size_t i = 0; r == 0 && i < n_shown; i++)
 		group_line(t, &groups.groups[i]);
 	if (r == 0 && groups.n > n_shown)
@@ -437,8 +459,9 @@ int diff_table_write(const struct diff *diff, FILE *file)
 		program_part(&t, diff, &diff->programs.data[i]);
 	diff_table_jobs(&t, diff);
 	if (diff->programs.len + diff->jobs.n_histograms + diff->jobs.n_events == 0)
-		strbuf_adds(&t.out, "\nno process of either run allocated anything; 'memtraced "
-				    "report' of each shows what it has seen\n");
+		table_line(&t, 0,
+			   "\nno process of either run allocated anything; 'memtraced report' of "
+			   "each shows what it has seen");
 	if (diff->opts.group_by != GROUP_BY_SITE && diff_has_allocations(diff))
 		r = groups_part(&t, diff);
 	programs_part(&t, diff->runs[DIFF_BEFORE].view);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define LABEL_COLUMNS 16
+#define TIMES_COLUMNS 10
 
 static bool run_exact(const struct diff *diff, unsigned int side)
 {
@@ -29,21 +30,22 @@ struct numbers {
 	bool estimate, least;
 };
 
-static void number_cells(struct table *t, const struct diff *diff, const struct numbers *numbers)
+static void number_line(struct table *t, const struct diff *diff, const char *label,
+			size_t label_columns, const struct numbers *numbers)
 {
-	int64_t before = saturate_signed(numbers->sides[DIFF_BEFORE]);
-	int64_t after = saturate_signed(numbers->sides[DIFF_AFTER]);
 	const char *lost = numbers->least ? "≥" : "~";
-	const char *change = numbers->estimate || !both_exact(diff) ? "~" : "";
+	struct diff_line line = {
+		.label = label,
+		.label_columns = label_columns,
+		.before = saturate_signed(numbers->sides[DIFF_BEFORE]),
+		.after = saturate_signed(numbers->sides[DIFF_AFTER]),
+		.unit = numbers->unit,
+		.change_mark = numbers->estimate || !both_exact(diff) ? "~" : "",
+	};
 
-	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
-		const char *mark = numbers->estimate ? "~" : !run_exact(diff, side) ? lost : "";
-
-		diff_cell(t, mark, side == DIFF_BEFORE ? before : after, numbers->unit, false);
-	}
-	diff_cell(t, change, after - before, numbers->unit, true);
-	diff_percent(t, change, before, after - before);
-	strbuf_addch(&t->out, '\n');
+	for (unsigned int side = 0; side < DIFF_SIDES; side++)
+		line.marks[side] = numbers->estimate ? "~" : !run_exact(diff, side) ? lost : "";
+	diff_line(t, &line);
 }
 
 static const char *times_name(const struct diff_event *event)
@@ -69,16 +71,15 @@ static void event_totals(struct table *t, const struct diff *diff, const struct 
 	if (asked->period_ns)
 		for (unsigned int side = 0; side < DIFF_SIDES; side++)
 			other.sides[side] *= asked->period_ns;
-	diff_column_heads(t, 10);
-	strbuf_addf(&t->out, "  %-10s", times_name(event));
-	number_cells(t, diff, &times);
+	diff_column_heads(t, TIMES_COLUMNS);
+	number_line(t, diff, times_name(event), TIMES_COLUMNS, &times);
 	if (!asked->timed && !view_event_sampled(before) && !view_event_sampled(after))
 		return;
-	strbuf_addf(&t->out, "  %-10s",
+	number_line(t, diff,
 		    asked->timed     ? "waited" :
 		    asked->period_ns ? "CPU time" :
-				       "times");
-	number_cells(t, diff, &other);
+				       "times",
+		    TIMES_COLUMNS, &other);
 }
 
 /* "  #1  +3.2 s in +5 waits: 1.0 s before, 4.2 s after; server" */
@@ -148,32 +149,41 @@ static void stacks(struct table *t, const struct diff *diff, const struct diff_e
 	if (n_shown > 0 && n_hidden + n_same > 0)
 		strbuf_addch(&t->out, '\n');
 	if (n_hidden > 0)
-		strbuf_addf(&t->out, "  … %zu more stack%s; --top 0 shows all\n", n_hidden,
-			    table_plural(n_hidden));
+		table_line(t, 4, "  … %zu more stack%s; --top 0 shows all", n_hidden,
+			   table_plural(n_hidden));
 	if (n_same > 0)
 		strbuf_addf(&t->out, "  … %zu stack%s with no change\n", n_same,
 			    table_plural(n_same));
 }
 
-static void only_in(struct table *t, const char *name, const struct record_event *asked,
-		    bool earlier)
+/* A line of bold text, below an empty one. */
+static void head_line(struct table *t, const struct strbuf *line)
 {
 	strbuf_addch(&t->out, '\n');
 	table_bold(t, true);
-	escape_text(&t->out, name);
+	table_wrap(t, 4, strbuf_str(line));
 	table_bold(t, false);
-	strbuf_adds(&t->out, ": not compared, only in the ");
-	strbuf_adds(&t->out, earlier ? "earlier" : "later");
-	strbuf_adds(&t->out, " run");
+	if (strbuf_error(line) < 0)
+		t->out.error = strbuf_error(line);
+}
+
+static void only_in(struct table *t, const char *name, const struct record_event *asked,
+		    bool earlier)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+
+	escape_text(&line, name);
+	strbuf_addf(&line, ": not compared, only in the %s run", earlier ? "earlier" : "later");
 	if (asked && asked->period_ns)
-		strbuf_addf(&t->out, " at %.0f a second", 1e9 / (double)asked->period_ns);
-	strbuf_addch(&t->out, '\n');
+		strbuf_addf(&line, " at %.0f a second", 1e9 / (double)asked->period_ns);
+	head_line(t, &line);
 }
 
 static void event_part(struct table *t, const struct diff *diff, const struct diff_event *event)
 {
 	const struct view_event *before = event->sides[DIFF_BEFORE];
 	const struct view_event *after = event->sides[DIFF_AFTER];
+	_cleanup_strbuf_ struct strbuf line = { 0 };
 	size_t n_new = 0, n_gone = 0;
 
 	if (!diff_event_in_both(event)) {
@@ -186,12 +196,10 @@ static void event_part(struct table *t, const struct diff *diff, const struct di
 		n_new += !event->stacks[i].seen[DIFF_BEFORE];
 		n_gone += !event->stacks[i].seen[DIFF_AFTER];
 	}
-	strbuf_addch(&t->out, '\n');
-	table_bold(t, true);
-	escape_text(&t->out, after->asked->name);
-	table_bold(t, false);
-	strbuf_addf(&t->out, ": %zu stack%s, %zu new, %zu gone\n", event->n_stacks,
+	escape_text(&line, after->asked->name);
+	strbuf_addf(&line, ": %zu stack%s, %zu new, %zu gone", event->n_stacks,
 		    table_plural(event->n_stacks), n_new, n_gone);
+	head_line(t, &line);
 	event_totals(t, diff, event);
 	stacks(t, diff, event);
 }
@@ -212,8 +220,7 @@ static void bucket_lines(struct table *t, const struct diff *diff,
 		_cleanup_strbuf_ struct strbuf label = { 0 };
 
 		bucket_label(&label, asked, at->lo, at->hi);
-		strbuf_addf(&t->out, "  %-*s", LABEL_COLUMNS, strbuf_str(&label));
-		number_cells(t, diff, &numbers);
+		number_line(t, diff, strbuf_str(&label), LABEL_COLUMNS, &numbers);
 		if (strbuf_error(&label) < 0)
 			t->out.error = strbuf_error(&label);
 		i += has_before;
@@ -247,8 +254,7 @@ static void error_lines(struct table *t, const struct diff *diff,
 
 		if (seen && errors_of(seen, number) > 0)
 			continue;
-		strbuf_addf(&t->out, "  %-*s", LABEL_COLUMNS, text_errno(number, name));
-		number_cells(t, diff, &numbers);
+		number_line(t, diff, text_errno(number, name), LABEL_COLUMNS, &numbers);
 	}
 }
 
@@ -264,26 +270,25 @@ static void group_part(struct table *t, const struct diff *diff,
 		.sides = { before ? before->count : 0, after ? after->count : 0 }, .least = true
 	};
 	const char *key = after ? after->counts->key : before->counts->key;
+	_cleanup_strbuf_ struct strbuf line = { 0 };
 
-	strbuf_adds(&t->out, "\n@");
+	strbuf_addch(&line, '@');
 	if (key) {
-		strbuf_addch(&t->out, '[');
-		escape_text(&t->out, key);
-		strbuf_addch(&t->out, ']');
+		strbuf_addch(&line, '[');
+		escape_text(&line, key);
+		strbuf_addch(&line, ']');
 	}
-	strbuf_adds(&t->out, ": ");
-	table_bold(t, true);
-	escape_text(&t->out, asked->spec);
-	table_bold(t, false);
+	strbuf_adds(&line, ": ");
+	escape_text(&line, asked->spec);
 	if (asked->unit) {
-		strbuf_adds(&t->out, " (");
-		escape_text(&t->out, asked->unit);
-		strbuf_addch(&t->out, ')');
+		strbuf_adds(&line, " (");
+		escape_text(&line, asked->unit);
+		strbuf_addch(&line, ')');
 	}
-	strbuf_addf(&t->out, "%s\n", !before ? ", new" : !after ? ", gone" : "");
+	strbuf_adds(&line, !before ? ", new" : !after ? ", gone" : "");
+	head_line(t, &line);
 	diff_column_heads(t, LABEL_COLUMNS);
-	strbuf_addf(&t->out, "  %-*s", LABEL_COLUMNS, "all");
-	number_cells(t, diff, &all);
+	number_line(t, diff, "all", LABEL_COLUMNS, &all);
 	bucket_lines(t, diff, asked, sides[DIFF_BEFORE], sides[DIFF_AFTER]);
 	error_lines(t, diff, sides[DIFF_AFTER], sides, NULL);
 	error_lines(t, diff, sides[DIFF_BEFORE], sides, sides[DIFF_AFTER]);
@@ -295,22 +300,24 @@ static void histogram_part(struct table *t, const struct diff *diff,
 	const struct view_histogram *before = histogram->sides[DIFF_BEFORE];
 	const struct view_histogram *after = histogram->sides[DIFF_AFTER];
 	size_t n_shown = table_shown(t, histogram->n_groups);
+	_cleanup_strbuf_ struct strbuf line = { 0 };
 
 	if (!diff_histogram_in_both(histogram)) {
 		only_in(t, before ? before->asked->spec : after->asked->spec, NULL, before);
 		return;
 	}
 	if (histogram->n_groups == 0) {
-		strbuf_adds(&t->out, "\n@: ");
-		escape_text(&t->out, after->asked->spec);
-		strbuf_adds(&t->out, ": nothing counted, before or after\n");
+		strbuf_adds(&line, "@: ");
+		escape_text(&line, after->asked->spec);
+		strbuf_adds(&line, ": nothing counted, before or after");
+		head_line(t, &line);
 	}
 	for (size_t i = 0; i < n_shown; i++)
 		group_part(t, diff, after->asked, &histogram->groups[i]);
 	if (n_shown < histogram->n_groups)
-		strbuf_addf(&t->out, "… %zu more group%s; --top 0 shows all\n",
-			    histogram->n_groups - n_shown,
-			    table_plural(histogram->n_groups - n_shown));
+		table_line(t, 2, "… %zu more group%s; --top 0 shows all",
+			   histogram->n_groups - n_shown,
+			   table_plural(histogram->n_groups - n_shown));
 }
 
 void diff_table_jobs(struct table *t, const struct diff *diff)

@@ -141,14 +141,12 @@ static void heap_before(struct table *t, const struct record_totals *totals)
 static void not_exact(struct table *t, uint64_t lost)
 {
 	table_warn(t, true);
-	strbuf_adds(&t->out, "  NOT EXACT: ");
 	if (lost > 0)
-		strbuf_addf(&t->out, "%" PRIu64 " event%s of this process %s lost", lost,
-			    table_plural(lost), lost == 1 ? "was" : "were");
+		table_line(t, 4, "  NOT EXACT: %" PRIu64 " event%s of this process %s lost", lost,
+			   table_plural(lost), lost == 1 ? "was" : "were");
 	else
-		strbuf_adds(&t->out, "events were lost that may be this process's");
+		table_wrap(t, 4, "  NOT EXACT: events were lost, perhaps of this process");
 	table_warn(t, false);
-	strbuf_addch(&t->out, '\n');
 }
 
 static void heap_totals(struct table *t, const struct view_process *process)
@@ -273,36 +271,48 @@ static void head_line(struct table *t)
 		t->out.error = strbuf_error(&line);
 }
 
+enum { ENDED, ENDED_LIVE, ENDED_PEAK, ENDED_ALLOCS, ENDED_COLUMNS };
+
+static const struct table_column ended_columns[ENDED_COLUMNS] = {
+	[ENDED] = { "ENDED", 8, true },
+	[ENDED_LIVE] = { "LIVE AT END", 13, false },
+	[ENDED_PEAK] = { "LARGEST PEAK", 14, false },
+	[ENDED_ALLOCS] = { "ALLOCS", 9, true },
+};
+#define LEAST_PATH 12
+
 static void ended_line(struct table *t, const struct model_ended *ended)
 {
 	const struct record_totals *totals = &ended->totals;
 	bool exact = view_is_exact(t->view) && totals->lost == 0;
 	const struct view_estimate estimate = view_estimate_totals(totals);
+	const uint64_t margins[] = { 0, estimate.ci95_bytes, estimate.ci95_peak_bytes,
+				     estimate.ci95_allocs };
+	const char *name = ended->exe ? ended->exe : *ended->comm ? ended->comm : "others";
+	size_t used, n = table_fit(t, ended_columns, ENDED_COLUMNS, LEAST_PATH, &used);
 	int64_t live_bytes = totals->live_bytes;
-	const char *near, *at_least;
-	char number[FORMAT_UNIT_LEN];
+	char cells[ENDED_COLUMNS][FORMAT_UNIT_LEN + 8];
+	const char *marks[ENDED_COLUMNS] = { "" };
 
 	view_clamp(&live_bytes, &exact);
-	near = exact ? "" : "~";
-	at_least = table_at_least(t, exact);
-	strbuf_addf(&t->out, "%8" PRIu64 " ", ended->processes);
-	table_cell(&t->out, near, format_size(live_bytes, number), 12);
-	table_cell(&t->out, near, format_size(totals->peak_bytes, number), 14);
-	table_cell(&t->out, at_least, format_count((int64_t)totals->allocs, number), 9);
+	marks[ENDED_LIVE] = marks[ENDED_PEAK] = exact ? "" : "~";
+	marks[ENDED_ALLOCS] = table_at_least(t, exact);
+	snprintf(cells[ENDED], sizeof(cells[ENDED]), "%" PRIu64, ended->processes);
+	format_size(live_bytes, cells[ENDED_LIVE]);
+	format_size(totals->peak_bytes, cells[ENDED_PEAK]);
+	format_count((int64_t)totals->allocs, cells[ENDED_ALLOCS]);
+	for (size_t i = 0; i < n; i++)
+		table_cell(&t->out, marks[i], cells[i], ended_columns[i].columns);
 	strbuf_adds(&t->out, "  ");
-	text_fit(&t->out,
-		 ended->exe   ? ended->exe :
-		 *ended->comm ? ended->comm :
-				"others",
-		 table_rest(t, 45));
+	text_fit(&t->out, name, table_rest(t, used));
 	strbuf_addch(&t->out, '\n');
-	if (estimate.interval) {
-		strbuf_addf(&t->out, "%9s", "");
-		table_margin_cell(t, estimate.ci95_bytes, false, 12);
-		table_margin_cell(t, estimate.ci95_peak_bytes, false, 14);
-		table_margin_cell(t, estimate.ci95_allocs, true, 9);
-		strbuf_addch(&t->out, '\n');
-	}
+	if (!estimate.interval)
+		return;
+	strbuf_addf(&t->out, "%8s", "");
+	for (size_t i = ENDED_LIVE; i < n; i++)
+		table_margin_cell(t, margins[i], ended_columns[i].is_count,
+				  ended_columns[i].columns);
+	strbuf_addch(&t->out, '\n');
 }
 
 static int compare_ended(const void *item_a, const void *item_b)
@@ -318,7 +328,7 @@ static int compare_ended(const void *item_a, const void *item_b)
 /* Of those that ended long ago, by what they ran. */
 static int ended_processes(struct table *t)
 {
-	size_t n = view_n_ended(t->view), n_shown = table_shown(t, n);
+	size_t n = view_n_ended(t->view), n_shown = table_shown(t, n), used;
 	_cleanup_free_ const struct model_ended **all = calloc(n + 1, sizeof(*all));
 
 	if (!all)
@@ -328,10 +338,11 @@ static int ended_processes(struct table *t)
 	for (size_t i = 0; i < n; i++)
 		all[i] = view_ended(t->view, i);
 	qsort(all, n, sizeof(all[0]), compare_ended);
-	strbuf_adds(&t->out, "processes that ended before those above, without their sites "
-			     "(--keep-ended)\n");
-	strbuf_addf(&t->out, "%8s  %11s %13s %8s  %s\n", "ENDED", "LIVE AT END", "LARGEST PEAK",
-		    "ALLOCS", "EXECUTABLE");
+	table_wrap(t, 4,
+		   "processes that ended before those above, without their sites "
+		   "(--keep-ended)");
+	table_heads(t, ended_columns, table_fit(t, ended_columns, ENDED_COLUMNS, LEAST_PATH, &used),
+		    "EXECUTABLE");
 	for (size_t i = 0; i < n_shown; i++)
 		ended_line(t, all[i]);
 	if (n > n_shown)
@@ -462,8 +473,8 @@ static int all_processes(struct table *t, struct view_process **processes, size_
 		process_section(t, processes[i]);
 	table_hidden(t, processes, n, n_shown, "", "; --top 0 shows all");
 	if (n_idle > 0)
-		strbuf_addf(&t->out, "… %zu more process%s that allocated nothing\n", n_idle,
-			    n_idle == 1 ? "" : "es");
+		table_line(t, 2, "… %zu more process%s that allocated nothing", n_idle,
+			   n_idle == 1 ? "" : "es");
 	processes_left_out(t, n + n_idle == 0);
 	r = ended_processes(t);
 	if (n_of_processes(processes, n) > 1)

@@ -17,7 +17,7 @@
 #define LABEL_COLUMNS 16
 #define COUNT_COLUMNS 8
 #define BAR_COLUMNS 52
-#define BAR_MIN 10
+#define BAR_MIN 5
 
 /* More empty buckets than this in a row are one line: only a damaged recording has them. */
 #define MAX_GAP 1024
@@ -167,12 +167,11 @@ static void group_notes(struct table *t, const struct record_hist_counts *counts
 	if (counts->n_errors > 0)
 		table_wrap(t, 4, strbuf_str(&line));
 	if (counts->restarted > 0)
-		strbuf_addf(&t->out,
-			    "restarted after a signal, counted at their return: %" PRIu64 "\n",
-			    counts->restarted);
+		table_line(t, 4, "restarted after a signal, counted at their return: %" PRIu64,
+			   counts->restarted);
 	if (counts->passed_on > 0)
-		strbuf_addf(&t->out, "passed on by another allocator, counted once: %" PRIu64 "\n",
-			    counts->passed_on);
+		table_line(t, 4, "passed on by another allocator, counted once: %" PRIu64,
+			   counts->passed_on);
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);
 }
@@ -181,12 +180,17 @@ static void hidden_groups(struct table *t, const struct view_histogram *histogra
 			  uint64_t hidden)
 {
 	size_t n = histogram->n_groups - n_shown;
+	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char number[TABLE_NUMBER_LEN];
 
-	strbuf_addf(&t->out, "… %zu more group%s of ", n, table_plural(n));
-	escape_text(&t->out, histogram->asked->spec);
-	strbuf_addf(&t->out, ", %s counted; --top 0 shows all\n\n",
+	strbuf_addf(&line, "… %zu more group%s of ", n, table_plural(n));
+	escape_text(&line, histogram->asked->spec);
+	strbuf_addf(&line, ", %s counted; --top 0 shows all",
 		    table_count(hidden, view_lost_nothing(t->view), number));
+	table_wrap(t, 2, strbuf_str(&line));
+	strbuf_addch(&t->out, '\n');
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
 }
 
 static void groups(struct table *t, const struct view_histogram *histogram)
@@ -308,6 +312,7 @@ static void stack_head(struct table *t, const struct view_event *event,
 static void hidden_stacks(struct table *t, const struct view_event *event, size_t n_shown)
 {
 	size_t n = event->n_stacks - n_shown;
+	_cleanup_strbuf_ struct strbuf line = { 0 };
 	uint64_t count = 0, value = 0;
 	char number[TABLE_NUMBER_LEN];
 
@@ -315,16 +320,19 @@ static void hidden_stacks(struct table *t, const struct view_event *event, size_
 		count = saturate_add_u64(count, event->stacks[i].count);
 		value = saturate_add_u64(value, view_event_value(event, &event->stacks[i]));
 	}
-	strbuf_addf(&t->out, "  … %zu more stack%s, ", n, table_plural(n));
+	strbuf_addf(&line, "  … %zu more stack%s, ", n, table_plural(n));
 	if (view_event_weighs(event))
-		strbuf_addf(&t->out, "~%" PRIu64 " times", value);
+		strbuf_addf(&line, "~%" PRIu64 " times", value);
 	else if (view_event_sampled(event))
-		strbuf_addf(&t->out, "%" PRIu64 " sample%s", count, table_plural(count));
+		strbuf_addf(&line, "%" PRIu64 " sample%s", count, table_plural(count));
 	else
-		strbuf_addf(&t->out, "%s %s%s",
+		strbuf_addf(&line, "%s %s%s",
 			    table_count(count, view_lost_nothing(t->view), number),
 			    event->asked->timed ? "wait" : "time", table_plural(count));
-	strbuf_adds(&t->out, "; --top 0 shows all\n");
+	strbuf_adds(&line, "; --top 0 shows all");
+	table_wrap(t, 4, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
 }
 
 static void event_section(struct table *t, const struct view_event *event)

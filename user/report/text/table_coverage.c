@@ -126,8 +126,10 @@ void table_coverage(struct table *t)
 	strbuf_adds(&line, "coverage: ");
 	if (!coverage) {
 		coverage_words(t->view, &line);
-		strbuf_addf(&t->out, "%s\n", strbuf_str(&line));
+		table_wrap(t, 10, strbuf_str(&line));
 		unprobed(t);
+		if (strbuf_error(&line) < 0)
+			t->out.error = strbuf_error(&line);
 		return;
 	}
 	coverage_words(t->view, &line);

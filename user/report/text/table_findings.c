@@ -137,30 +137,33 @@ void table_errors(struct table *t, const struct view_process *process)
 	const struct view_errors *errors = &process->errors;
 	size_t n_shown = table_shown(t, errors->n);
 	uint64_t faults = errors->further, failed = 0;
+	_cleanup_strbuf_ struct strbuf line = { 0 };
 
 	for (size_t i = 0; i < errors->n; i++)
 		*(view_error_is_fault(&errors->errors[i]) ? &faults : &failed) +=
 			errors->errors[i].count;
 	if (errors->n == 0 && errors->further == 0)
 		return;
-	strbuf_adds(&t->out, "  ");
-	if (faults > 0) {
-		table_warn(t, true);
-		strbuf_addf(&t->out, "HEAP ERRORS: %" PRIu64, faults);
-		table_warn(t, false);
-	}
+	strbuf_adds(&line, "  ");
+	if (faults > 0)
+		strbuf_addf(&line, "HEAP ERRORS: %" PRIu64, faults);
 	if (failed > 0)
-		strbuf_addf(&t->out, "%s%" PRIu64 " failed allocation%s",
-			    faults > 0 ? ", and " : "", failed, table_plural(failed));
-	strbuf_addf(&t->out, ", from %zu place%s\n", errors->n, table_plural(errors->n));
+		strbuf_addf(&line, "%s%" PRIu64 " failed allocation%s", faults > 0 ? ", and " : "",
+			    failed, table_plural(failed));
+	strbuf_addf(&line, ", from %zu place%s", errors->n, table_plural(errors->n));
+	table_warn(t, faults > 0);
+	table_wrap(t, 4, strbuf_str(&line));
+	table_warn(t, false);
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
 	for (size_t i = 0; i < n_shown; i++)
 		error_section(t, &errors->errors[i], view_errors_certain(process));
 	if (errors->n > n_shown)
-		strbuf_addf(&t->out, "  … from %zu more place%s; --top 0 shows all\n",
-			    errors->n - n_shown, table_plural(errors->n - n_shown));
+		table_line(t, 4, "  … from %zu more place%s; --top 0 shows all",
+			   errors->n - n_shown, table_plural(errors->n - n_shown));
 	if (errors->further > 0)
-		strbuf_addf(&t->out, "  … %" PRIu64 " more error%s, of places that were too many\n",
-			    errors->further, table_plural(errors->further));
+		table_line(t, 4, "  … %" PRIu64 " more error%s, whose places found no room",
+			   errors->further, table_plural(errors->further));
 }
 
 static void add_sum(struct strbuf *line, const char *name, const struct loss_sum *sum, bool exact)

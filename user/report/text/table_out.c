@@ -20,6 +20,42 @@ void table_wrap(struct table *t, size_t indent, const char *text)
 	text_wrap(&t->out, text, width > indent + 20 ? width : indent + 20, indent);
 }
 
+void table_line(struct table *t, size_t indent, const char *format, ...)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+	va_list ap;
+
+	va_start(ap, format);
+	strbuf_vaddf(&line, format, ap);
+	va_end(ap);
+	table_wrap(t, indent, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
+size_t table_fit(const struct table *t, const struct table_column *columns, size_t n, size_t least,
+		 size_t *ret_used)
+{
+	size_t fit, used = 2;
+
+	for (fit = 0; fit < n; fit++) {
+		if (used + columns[fit].columns + least > view_opts(t->view)->width)
+			break;
+		used += columns[fit].columns;
+	}
+	*ret_used = used;
+	return fit;
+}
+
+void table_heads(struct table *t, const struct table_column *columns, size_t n, const char *name)
+{
+	table_bold(t, true);
+	for (size_t i = 0; i < n; i++)
+		table_cell(&t->out, "", columns[i].head, columns[i].columns);
+	strbuf_addf(&t->out, "  %s\n", name);
+	table_bold(t, false);
+}
+
 const char *table_size(int64_t bytes, bool exact, char buf[TABLE_NUMBER_LEN])
 {
 	char number[FORMAT_UNIT_LEN];
@@ -213,7 +249,7 @@ static void stack_lines(struct table *t, const struct view_stack *stack, bool ha
 	struct view_frame frame;
 
 	if (stack->kernel_lost)
-		strbuf_adds(&t->out, "      (the kernel's stack was lost)\n");
+		table_wrap(t, 7, "      (the kernel's stack was lost)");
 	for (; view_frames_next(&it, &frame); at = it)
 		frame_line(t, &frame,
 			   has_name && at.place == stack->name.place &&
@@ -221,7 +257,7 @@ static void stack_lines(struct table *t, const struct view_stack *stack, bool ha
 	if (stack->lost)
 		strbuf_adds(&t->out, "      (the stack was lost)\n");
 	else if (stack->truncated)
-		strbuf_adds(&t->out, "      (the stack goes on: it was truncated)\n");
+		table_wrap(t, 7, "      (the stack goes on: it was truncated)");
 	else if (stack->n_places == 0 && !stack->kernel_lost)
 		strbuf_adds(&t->out, "      (no frames)\n");
 }

@@ -48,6 +48,24 @@ size_t table_rest(const struct table *t, size_t used);
 
 /* A line broken to the width of the report, all but its first part indented. */
 void table_wrap(struct table *t, size_t indent, const char *text);
+/* The same of a text that is to be made. */
+__attribute__((format(printf, 3, 4))) void table_line(struct table *t, size_t indent,
+						      const char *format, ...);
+
+struct table_column {
+	const char *head;
+	size_t columns;
+	bool is_count; /* else bytes, in tables that have both */
+};
+
+/*
+ * How many columns fit into a line, the first ones first, and leave `least` of it for a name behind
+ * them; *ret_used is what they take, with two blanks.
+ */
+size_t table_fit(const struct table *t, const struct table_column *columns, size_t n, size_t least,
+		 size_t *ret_used);
+/* The line above them. */
+void table_heads(struct table *t, const struct table_column *columns, size_t n, const char *name);
 
 /* A frame's function, or its address where that is not known; its source line, or its object. */
 void table_frame_name(const struct view_frame *frame, bool full, struct strbuf *out);

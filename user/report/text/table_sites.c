@@ -285,28 +285,15 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 
 enum group_column { LIVE, BLOCKS, AT_PEAK, ALLOCATED, ALLOCS, SITES, GROUP_COLUMNS };
 
-static const struct {
-	const char *head;
-	size_t columns;
-	bool is_count;
-} group_columns[GROUP_COLUMNS] = {
+static const struct table_column group_columns[GROUP_COLUMNS] = {
 	[LIVE] = { "LIVE", 9, false },	      [BLOCKS] = { "BLOCKS", 8, true },
 	[AT_PEAK] = { "AT PEAK", 10, false }, [ALLOCATED] = { "ALLOCATED", 10, false },
 	[ALLOCS] = { "ALLOCS", 8, true },     [SITES] = { "SITES", 7, true },
 };
 
-/* The first ones, which leave room for names; *ret_used are their columns. */
 static size_t fitting_columns(const struct table *t, size_t *ret_used)
 {
-	size_t n, used = 2;
-
-	for (n = 0; n < GROUP_COLUMNS; n++) {
-		if (used + group_columns[n].columns + LEAST_NAME > view_opts(t->view)->width)
-			break;
-		used += group_columns[n].columns;
-	}
-	*ret_used = used;
-	return n;
+	return table_fit(t, group_columns, GROUP_COLUMNS, LEAST_NAME, ret_used);
 }
 
 static void margins_line(struct table *t, const struct view_estimate *estimate, size_t n)
@@ -381,11 +368,8 @@ int table_groups(struct table *t)
 	size_t n_shown = table_shown(t, groups.n), used, n_columns = fitting_columns(t, &used);
 
 	if (r == 0) {
-		table_bold(t, true);
-		for (size_t i = 0; i < n_columns; i++)
-			table_cell(&t->out, "", group_columns[i].head, group_columns[i].columns);
-		strbuf_addf(&t->out, "  %s\n", group_by_name(view_opts(t->view)->group_by));
-		table_bold(t, false);
+		table_heads(t, group_columns, n_columns,
+			    group_by_name(view_opts(t->view)->group_by));
 		if (has_other_class(t->view))
 			table_wrap(t, 2, "  of the heap; --where 'class = mmap' shows mappings");
 	}

@@ -7,51 +7,58 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* Right-aligned. */
-static void add_cell(struct table *t, const char *text, size_t columns)
-{
-	size_t have = text_columns(text);
-
-	strbuf_addf(&t->out, "%*s%s", have < columns ? (int)(columns - have) : 0, "", text);
-}
+#define CELL_LEN (FORMAT_UNIT_LEN + 8)
+/* What names of calls, files and processes need to be read. */
+#define LEAST_NAME 11
 
 /* As it is while it fits, else in thousands or millions. */
-static void add_number(struct table *t, uint64_t n, size_t columns)
+static void number_cell(char cell[CELL_LEN], uint64_t n, const struct table_column *column)
 {
-	char number[FORMAT_UNIT_LEN + 8];
-
-	snprintf(number, sizeof(number), "%" PRIu64, n);
-	if (strlen(number) >= columns)
-		format_count((int64_t)n, number);
-	add_cell(t, number, columns);
+	snprintf(cell, CELL_LEN, "%" PRIu64, n);
+	if (strlen(cell) >= column->columns)
+		format_count((int64_t)n, cell);
 }
 
 /* Calls take a few microseconds: tenths tell them apart. */
-static void add_time(struct table *t, bool known, uint64_t ns, size_t columns)
+static void time_cell(char cell[CELL_LEN], bool known, uint64_t ns)
 {
-	char duration[FORMAT_UNIT_LEN];
-
-	if (ns >= 1000 && ns < 10000)
-		snprintf(duration, sizeof(duration), "%.1f us", (double)ns / 1e3);
+	if (!known)
+		snprintf(cell, CELL_LEN, "-");
+	else if (ns >= 1000 && ns < 10000)
+		snprintf(cell, CELL_LEN, "%.1f us", (double)ns / 1e3);
 	else if (ns >= 1000000 && ns < 10000000)
-		snprintf(duration, sizeof(duration), "%.1f ms", (double)ns / 1e6);
+		snprintf(cell, CELL_LEN, "%.1f ms", (double)ns / 1e6);
 	else
-		format_duration(ns, duration);
-	add_cell(t, known ? duration : "-", columns);
+		format_duration(ns, cell);
 }
 
-static void add_bytes(struct table *t, uint64_t bytes, size_t columns)
+static void bytes_cell(char cell[CELL_LEN], uint64_t bytes)
 {
-	char size[FORMAT_UNIT_LEN];
-
-	add_cell(t, bytes ? format_size((int64_t)bytes, size) : "-", columns);
+	if (bytes)
+		format_size((int64_t)bytes, cell);
+	else
+		snprintf(cell, CELL_LEN, "-");
 }
 
-/* Text in what is left of a line of which `used` columns are taken. */
-static void add_rest(struct table *t, const char *text, size_t used)
+/* The cells that fit, then the name in what is left of the line. */
+static void put_line(struct table *t, const struct table_column *columns, size_t n_columns,
+		     char cells[][CELL_LEN], const char *name)
 {
-	text_fit(&t->out, text, table_rest(t, used));
+	size_t used, n = table_fit(t, columns, n_columns, LEAST_NAME, &used);
+
+	for (size_t i = 0; i < n; i++)
+		table_cell(&t->out, "", cells[i], columns[i].columns);
+	strbuf_adds(&t->out, "  ");
+	text_fit(&t->out, name, table_rest(t, used));
 	strbuf_addch(&t->out, '\n');
+}
+
+static void put_heads(struct table *t, const struct table_column *columns, size_t n_columns,
+		      const char *name)
+{
+	size_t used;
+
+	table_heads(t, columns, table_fit(t, columns, n_columns, LEAST_NAME, &used), name);
 }
 
 static void add_call_name(struct strbuf *out, const char *name, int32_t number)
@@ -64,6 +71,9 @@ static void add_call_name(struct strbuf *out, const char *name, int32_t number)
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
+#define NOTES_INDENT 12
+#define NOTES_BEGIN "            "
+
 /* "12 ENOENT, 3 EINTR, 4 restarted, 1 without a time" */
 static void call_notes(struct table *t, const struct view_call *call)
 {
@@ -74,40 +84,50 @@ static void call_notes(struct table *t, const struct view_call *call)
 	for (size_t i = 0; i < sum->n_errnos; i++) {
 		const char *name = strerrorname_np((int)sum->errnos[i].number);
 
-		strbuf_addf(&line, "%s%" PRIu64 " ", line.len ? ", " : "", sum->errnos[i].count);
+		strbuf_addf(&line, "%s%" PRIu64 " ", line.len ? ", " : NOTES_BEGIN,
+			    sum->errnos[i].count);
 		if (name)
 			strbuf_adds(&line, name);
 		else
 			strbuf_addf(&line, "error %" PRIu32, sum->errnos[i].number);
 	}
 	if (sum->restarted)
-		strbuf_addf(&line, "%s%" PRIu64 " restarted", line.len ? ", " : "", sum->restarted);
+		strbuf_addf(&line, "%s%" PRIu64 " restarted", line.len ? ", " : NOTES_BEGIN,
+			    sum->restarted);
 	if (untimed)
-		strbuf_addf(&line, "%s%" PRIu64 " without a time", line.len ? ", " : "", untimed);
-	if (line.len) {
-		strbuf_adds(&t->out, "            ");
-		table_wrap(t, 12, strbuf_str(&line));
-	}
+		strbuf_addf(&line, "%s%" PRIu64 " without a time", line.len ? ", " : NOTES_BEGIN,
+			    untimed);
+	if (line.len)
+		table_wrap(t, NOTES_INDENT, strbuf_str(&line));
 	if (strbuf_error(&line) < 0)
 		t->out.error = strbuf_error(&line);
 }
+
+enum { CALLS, ERRORS, TIME, MEAN, P99, MAX, BYTES, CALL_COLUMNS };
+
+static const struct table_column call_columns[CALL_COLUMNS] = {
+	[CALLS] = { "CALLS", 10, true },  [ERRORS] = { "ERRORS", 8, true },
+	[TIME] = { "TIME", 9, false },	  [MEAN] = { "MEAN", 8, false },
+	[P99] = { "P99<=", 8, false },	  [MAX] = { "MAX", 8, false },
+	[BYTES] = { "BYTES", 10, false },
+};
 
 static void call_line(struct table *t, const struct view_call *call)
 {
 	const struct record_syscall *sum = &call->sum;
 	_cleanup_strbuf_ struct strbuf name = { 0 };
+	char cells[CALL_COLUMNS][CELL_LEN];
 	bool timed = call->timed > 0;
 
-	add_number(t, sum->calls, 10);
-	add_number(t, sum->errors, 8);
-	add_time(t, timed, sum->total_ns, 9);
-	add_time(t, timed, timed ? sum->total_ns / call->timed : 0, 8);
-	add_time(t, timed, call->p99_ns, 8);
-	add_time(t, timed, sum->max_ns, 8);
-	add_bytes(t, sum->bytes, 10);
-	strbuf_adds(&t->out, "  ");
+	number_cell(cells[CALLS], sum->calls, &call_columns[CALLS]);
+	number_cell(cells[ERRORS], sum->errors, &call_columns[ERRORS]);
+	time_cell(cells[TIME], timed, sum->total_ns);
+	time_cell(cells[MEAN], timed, timed ? sum->total_ns / call->timed : 0);
+	time_cell(cells[P99], timed, call->p99_ns);
+	time_cell(cells[MAX], timed, sum->max_ns);
+	bytes_cell(cells[BYTES], sum->bytes);
 	add_call_name(&name, sum->name, sum->number);
-	add_rest(t, strbuf_str(&name), 63);
+	put_line(t, call_columns, CALL_COLUMNS, cells, strbuf_str(&name));
 	call_notes(t, call);
 	if (strbuf_error(&name) < 0)
 		t->out.error = strbuf_error(&name);
@@ -118,35 +138,44 @@ static void calls_section(struct table *t, const struct view_calls *calls)
 	size_t n_shown = table_shown(t, calls->n_calls);
 	uint64_t hidden = 0;
 
-	table_bold(t, true);
-	strbuf_addf(&t->out, "%10s%8s%9s%8s%8s%8s%10s  %s\n", "CALLS", "ERRORS", "TIME", "MEAN",
-		    "P99<=", "MAX", "BYTES", "SYSTEM CALL");
-	table_bold(t, false);
+	put_heads(t, call_columns, CALL_COLUMNS, "SYSTEM CALL");
 	for (size_t i = 0; i < n_shown; i++)
 		call_line(t, &calls->calls[i]);
 	for (size_t i = n_shown; i < calls->n_calls; i++)
 		hidden += calls->calls[i].sum.calls;
 	if (n_shown < calls->n_calls)
-		strbuf_addf(&t->out,
-			    "  … %zu more system call%s, called %" PRIu64
-			    " time%s; --top 0 shows all\n",
-			    calls->n_calls - n_shown, table_plural(calls->n_calls - n_shown),
-			    hidden, table_plural(hidden));
+		table_line(t, 4,
+			   "  … %zu more system call%s, called %" PRIu64
+			   " time%s; --top 0 shows all",
+			   calls->n_calls - n_shown, table_plural(calls->n_calls - n_shown), hidden,
+			   table_plural(hidden));
 	strbuf_addch(&t->out, '\n');
 }
 
 /* --- files ----------------------------------------------------------------------------------- */
 
+enum { OPENS, READS, WRITES, BYTES_READ, BYTES_WRITTEN, FILE_TIME, FILE_COLUMNS };
+
+static const struct table_column file_columns[FILE_COLUMNS] = {
+	[OPENS] = { "OPENS", 7, true },
+	[READS] = { "READS", 8, true },
+	[WRITES] = { "WRITES", 8, true },
+	[BYTES_READ] = { "READ", 10, false },
+	[BYTES_WRITTEN] = { "WRITTEN", 10, false },
+	[FILE_TIME] = { "TIME", 8, false },
+};
+
 static void file_line(struct table *t, const struct record_syscall_file *file)
 {
-	add_number(t, file->opens, 7);
-	add_number(t, file->reads, 8);
-	add_number(t, file->writes, 8);
-	add_bytes(t, file->bytes_read, 10);
-	add_bytes(t, file->bytes_written, 10);
-	add_time(t, true, file->total_ns, 8);
-	strbuf_adds(&t->out, "  ");
-	add_rest(t, file->path, 53);
+	char cells[FILE_COLUMNS][CELL_LEN];
+
+	number_cell(cells[OPENS], file->opens, &file_columns[OPENS]);
+	number_cell(cells[READS], file->reads, &file_columns[READS]);
+	number_cell(cells[WRITES], file->writes, &file_columns[WRITES]);
+	bytes_cell(cells[BYTES_READ], file->bytes_read);
+	bytes_cell(cells[BYTES_WRITTEN], file->bytes_written);
+	time_cell(cells[FILE_TIME], true, file->total_ns);
+	put_line(t, file_columns, FILE_COLUMNS, cells, file->path);
 }
 
 static void files_section(struct table *t, const struct view_calls *calls)
@@ -155,10 +184,7 @@ static void files_section(struct table *t, const struct view_calls *calls)
 
 	if (calls->n_files == 0)
 		return;
-	table_bold(t, true);
-	strbuf_addf(&t->out, "%7s%8s%8s%10s%10s%8s  %s\n", "OPENS", "READS", "WRITES", "READ",
-		    "WRITTEN", "TIME", "FILE");
-	table_bold(t, false);
+	put_heads(t, file_columns, FILE_COLUMNS, "FILE");
 	for (size_t i = 0; i < n_shown; i++)
 		file_line(t, &calls->files[i]);
 	if (n_shown < calls->n_files)
@@ -212,19 +238,17 @@ static void processes_section(struct table *t, const struct view_syscalls *sysca
 {
 	size_t n_shown = table_shown(t, syscalls->n_processes);
 
-	table_bold(t, true);
-	strbuf_addf(&t->out, "%10s%8s%9s  %s\n", "CALLS", "ERRORS", "TIME", "PROCESS");
-	table_bold(t, false);
+	put_heads(t, call_columns, MEAN, "PROCESS");
 	for (size_t i = 0; i < n_shown; i++) {
 		const struct view_calls *process = &syscalls->processes[i];
 		_cleanup_strbuf_ struct strbuf name = { 0 };
+		char cells[MEAN][CELL_LEN];
 
-		add_number(t, process->n, 10);
-		add_number(t, process->errors, 8);
-		add_time(t, true, process->total_ns, 9);
-		strbuf_adds(&t->out, "  ");
+		number_cell(cells[CALLS], process->n, &call_columns[CALLS]);
+		number_cell(cells[ERRORS], process->errors, &call_columns[ERRORS]);
+		time_cell(cells[TIME], true, process->total_ns);
 		table_process(&name, process->image);
-		add_rest(t, strbuf_str(&name), 29);
+		put_line(t, call_columns, MEAN, cells, strbuf_str(&name));
 		if (strbuf_error(&name) < 0)
 			t->out.error = strbuf_error(&name);
 	}

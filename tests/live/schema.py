@@ -215,6 +215,9 @@ BUDGET = {"max_ppm": Nullable(NATURAL), "used_ppm": NATURAL, "predicted_ppm": NA
 DEPTH = OneOf("exact", "sampled", "growth")
 OVERHEAD = {"max_ppm": NATURAL, "predicted_ppm": NATURAL, "measured_ppm": Nullable(NATURAL),
             "cpu_ns": NATURAL, "call_ns": NATURAL, "sample_ns": NATURAL}
+# Of a run that counts calls without it.
+COST = {"calls": NATURAL, "span_ns": NATURAL, "predicted_ns": Nullable(NATURAL),
+        "measured_ns": Nullable(NATURAL), "own_cpu_ns": Nullable(NATURAL)}
 DEPTHS = ListOf({"at_ns": NATURAL, "depth": DEPTH, "calls_per_s": Nullable(NATURAL),
                  "exact_ppm": Nullable(NATURAL), "interval_factor": NATURAL})
 
@@ -431,8 +434,10 @@ def without_frees(report):
 def without_depths(report):
     """A process has a depth, and an end says that it is none, where the depth can change."""
     coverage, processes = dict(report["coverage"]), []
+    if "cost" in coverage:
+        match(coverage.pop("cost"), COST, "coverage.cost")
     if "overhead" not in coverage:
-        return report
+        return {**report, "coverage": coverage}
     match(coverage.pop("overhead"), OVERHEAD, "coverage.overhead")
     match(coverage.pop("depths"), DEPTHS, "coverage.depths")
     for process in report["processes"]:

@@ -60,6 +60,7 @@ static volatile union every_struct {
 	struct record_symbols_unread *record_symbols_unread;
 	struct record_depth_change *record_depth_change;
 	struct record_overhead *record_overhead;
+	struct record_cost *record_cost;
 	struct record_heap_error *record_heap_error;
 	struct record_fault *record_fault;
 	struct record_death *record_death;

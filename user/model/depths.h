@@ -9,11 +9,12 @@
 #include "base/vec.h"
 #include "trace/record/record.h"
 
-/* There are none but with --max-overhead. */
+/* Changes and the overhead: of --max-overhead. The cost: of a run that nothing limits. */
 struct depths {
 	VEC(struct record_depth_change) changes; /* in their order */
-	bool has_overhead;
+	bool has_overhead, has_cost;
 	struct record_overhead overhead;
+	struct record_cost cost;
 };
 
 static inline void depths_done(struct depths *depths)
@@ -33,10 +34,21 @@ static inline void depths_set_overhead(struct depths *depths, const struct recor
 	depths->overhead = *record;
 }
 
-/* What the run costs its processes; NULL: not known. */
+static inline void depths_set_cost(struct depths *depths, const struct record_cost *record)
+{
+	depths->has_cost = true;
+	depths->cost = *record;
+}
+
+/* What the run costs its processes; NULL: not known, or not of such a run. */
 static inline const struct record_overhead *depths_overhead(const struct depths *depths)
 {
 	return depths->has_overhead ? &depths->overhead : NULL;
+}
+
+static inline const struct record_cost *depths_cost(const struct depths *depths)
+{
+	return depths->has_cost ? &depths->cost : NULL;
 }
 
 #endif

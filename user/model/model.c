@@ -350,6 +350,9 @@ int model_apply(const struct record *record, void *userdata)
 	case RECORD_OVERHEAD:
 		depths_set_overhead(&model->depths, &record->overhead);
 		return 0;
+	case RECORD_COST:
+		depths_set_cost(&model->depths, &record->cost);
+		return 0;
 	case RECORD_OCCURRENCE:
 	case RECORD_SYMBOL:
 	case RECORD_JIT_CODE:

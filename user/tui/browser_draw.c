@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/vec.h"
 #include "config/units.h"
+#include "report/text/cost_words.h"
 #include "report/text/table.h"
 #include "report/text/text.h"
 #include "tui/browser_state.h"
@@ -113,6 +114,17 @@ static void add_totals(struct strbuf *totals, const struct browser_totals *t, en
 		strbuf_addf(totals, ", mmap %s%s", mark, format_size(t->mmap_bytes, mmap));
 }
 
+static void put_cost(struct drawing *d, const struct record_cost *cost)
+{
+	_cleanup_strbuf_ struct strbuf words = { 0 };
+	bool is_high = cost_is_high(cost);
+
+	cost_short_words(cost, &words);
+	if (is_high)
+		strbuf_addf(&words, "; %s", cost_advice(cost));
+	put_parts(d, is_high ? STYLE_BOLD : STYLE_PLAIN, &words);
+}
+
 static void put_header(struct drawing *d)
 {
 	const struct browser_totals *t = &d->b->totals;
@@ -131,6 +143,8 @@ static void put_header(struct drawing *d)
 		add_totals(&totals, t, ++from);
 	}
 	put_parts(d, STYLE_BOLD, &totals);
+	if (t->has_cost)
+		put_cost(d, &t->recent);
 	if (t->n_resident == 0)
 		return;
 	table_resident_words(&t->resident, t->resident_exact, &resident);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/clock.h"
 #include "base/saturate.h"
+#include "report/text/cost_words.h"
 #include "report/text/next_words.h"
 #include "report/text/table.h"
 #include "tui/browser.h"
@@ -83,7 +84,9 @@ static size_t help_lines(const struct browser *b)
 
 size_t browser_room(const struct browser *b)
 {
-	size_t header = b->page == PAGE_LIST ? HEADER_LINES + (b->totals.n_resident > 0) : 1;
+	size_t header = b->page == PAGE_LIST ?
+				HEADER_LINES + (b->totals.n_resident > 0) + b->totals.has_cost :
+				1;
 	size_t taken = header + FOOTER_LINES;
 
 	return b->height > taken ? b->height - taken : 1;
@@ -227,6 +230,16 @@ static int name_totals(struct browser_totals *t, const struct view *view)
 	return 0;
 }
 
+static void set_cost(struct browser_totals *t, const struct browser_totals *last,
+		     const struct record_cost *cost)
+{
+	if (!cost)
+		return;
+	t->has_cost = true;
+	t->cost = *cost;
+	t->recent = last->has_cost ? cost_since(&last->cost, cost) : *cost;
+}
+
 static int sum_up(const struct browser *b, const struct view *view, struct browser_totals *ret)
 {
 	const struct record_coverage *coverage = coverage_at_cut(model_coverage(view_model(view)));
@@ -243,6 +256,7 @@ static int sum_up(const struct browser *b, const struct view *view, struct brows
 	if (b->has_rows && now_ns > b->rows.now_ns && t.allocs >= b->totals.allocs)
 		t.rate = (double)(t.allocs - b->totals.allocs) * SECOND_NS /
 			 (double)(now_ns - b->rows.now_ns);
+	set_cost(&t, &b->totals, depths_cost(model_depths(view_model(view))));
 	*ret = t;
 	return name_totals(ret, view);
 }

@@ -9,8 +9,8 @@
 #include "tui/browser.h"
 
 /*
- * Lines above the list: process, totals, what is shown, heads of the columns; one more where it is
- * known what is resident. And the bottom.
+ * Lines above the list: process, totals, what is shown, heads of the columns; one more each where
+ * it is known what is resident, and what tracing costs. And the bottom.
  */
 #define HEADER_LINES 4
 #define FOOTER_LINES 1
@@ -36,7 +36,9 @@ struct browser_totals {
 	bool resident_exact;
 	struct growth growth; /* the worst of a process, */
 	uint32_t growth_pid;
-	bool has_growth; /* if any is known */
+	bool has_growth;		 /* if any is known */
+	struct record_cost cost, recent; /* since the start, and since the last look */
+	bool has_cost;
 	char name[64];
 };
 

@@ -115,6 +115,20 @@ static struct json_object *overhead_json(struct json_out *out, const struct view
 	return json;
 }
 
+static struct json_object *cost_json(struct json_out *out, const struct record_cost *cost)
+{
+	struct json_object *json = json_out_new(out);
+
+	json_out_u64(out, json, "calls", cost->calls);
+	json_out_u64(out, json, "span_ns", cost->span_ns);
+	json_out_known(out, json, "predicted_ns", cost->predicted_ns != UINT64_MAX,
+		       cost->predicted_ns);
+	json_out_known(out, json, "measured_ns", cost->measured_ns != UINT64_MAX,
+		       cost->measured_ns);
+	json_out_known(out, json, "own_cpu_ns", cost->own_cpu_ns != UINT64_MAX, cost->own_cpu_ns);
+	return json;
+}
+
 /* Changes, in their order; before the first it is "exact". */
 static struct json_object *depths_json(struct json_out *out, const struct model *model)
 {
@@ -174,6 +188,10 @@ void json_coverage(struct json_out *out, const struct view *view)
 	/* Only a service's reports have it. */
 	if (view_opts(view)->budget)
 		json_out_add(out, json, "budget", budget_json(out, view_opts(view)->budget));
+	/* Of a run that counts calls without --max-overhead. */
+	if (depths_cost(model_depths(view_model(view))))
+		json_out_add(out, json, "cost",
+			     cost_json(out, depths_cost(model_depths(view_model(view)))));
 	/* Of a run with --max-overhead. */
 	if (depths_overhead(model_depths(view_model(view)))) {
 		json_out_add(out, json, "overhead", overhead_json(out, view));

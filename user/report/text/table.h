@@ -47,7 +47,7 @@ void table_growth_words(const struct growth *growth, struct strbuf *line);
  */
 void table_programs(struct table *t, const struct view *before);
 void table_coverage(struct table *t);
-/* Both nothing but with --max-overhead: how closely an image was looked at, and what that cost. */
+/* How closely an image was looked at, nothing but with --max-overhead; and what tracing cost. */
 void table_process_depth(struct table *t, const struct view_process *process);
 void table_depths(struct table *t);
 

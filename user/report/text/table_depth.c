@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --max-overhead: how closely each image was looked at, when that changed, and what it cost.
+ * What counting has cost; with --max-overhead also how closely each image was looked at, and when
+ * that changed.
  */
 #include "config/units.h"
+#include "report/text/cost_words.h"
 #include "report/text/table.h"
 
 #include <inttypes.h>
@@ -103,13 +105,27 @@ static void one_change(struct table *t, const struct record_depth_change *change
 	wrap_line(t, 7, &line);
 }
 
+static void put_cost(struct table *t, const struct record_cost *cost)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+
+	strbuf_adds(&line, "cost: ");
+	cost_words(cost, &line);
+	if (cost_is_high(cost))
+		strbuf_addf(&line, "; %s", cost_advice(cost));
+	wrap_line(t, 6, &line);
+}
+
 void table_depths(struct table *t)
 {
 	const struct model *model = view_model(t->view);
 	const struct record_overhead *overhead = depths_overhead(model_depths(model));
+	const struct record_cost *cost = depths_cost(model_depths(model));
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char time[FORMAT_UNIT_LEN];
 
+	if (cost && cost_is_known(cost))
+		put_cost(t, cost);
 	if (!overhead)
 		return;
 	for (size_t i = 0; i < model_depths(model)->changes.len; i++) {

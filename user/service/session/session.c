@@ -180,6 +180,8 @@ static int add_sources(struct session *s)
 		r = loop_add_timer(s->loop, ABI_RING_LOOK_NS, on_ring_look, s, &source);
 	if (r == 0 && s->options->max_overhead)
 		r = loop_add_timer(s->loop, SESSION_LOOK_NS, session_look_at_cost, s, &source);
+	if (r == 0 && !s->options->max_overhead)
+		r = loop_add_timer(s->loop, SESSION_METER_NS, session_meter_tick, s, &source);
 	if (r == 0 && s->status)
 		r = loop_add_timer(s->loop, SECOND_NS, on_status, s, &source);
 	return r;
@@ -368,6 +370,7 @@ void session_free(struct session *session)
 {
 	if (!session)
 		return;
+	session_meter_end(session);
 	terminal_relay_free(session->relay);
 	live_view_free(session->view);
 	status_line_free(session->status);

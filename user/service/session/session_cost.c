@@ -26,12 +26,8 @@ static uint64_t waited_ns(void)
 	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
 }
 
-/*
- * Of the processes that run and what they have waited for, or, after them, of the command. Who
- * has ended and is not waited for yet is in neither for a moment: what was there once is not taken
- * back.
- */
-static uint64_t used_cpu_ns(struct session *s)
+/* What was there once is not taken back: what has ended and is not waited for yet is in neither. */
+uint64_t session_used_cpu_ns(struct session *s)
 {
 	uint64_t sum = 0, one;
 	size_t index = 0;
@@ -51,7 +47,7 @@ static struct governor_look look_now(struct session *s)
 {
 	struct governor_look look = {
 		.now_ns = clock_monotonic_ns(),
-		.cpu_ns = used_cpu_ns(s),
+		.cpu_ns = session_used_cpu_ns(s),
 		.hits = live_events(s->live),
 		.sampled_calls = live_sampled_calls(s->live),
 		.has_samples = live_has_samples(s->live),
@@ -82,6 +78,8 @@ void session_begin_costs(struct session *s)
 {
 	if (s->options->max_overhead)
 		s->governor.last = look_now(s);
+	else
+		session_meter_begin(s);
 }
 
 static const char *const depth_names[] = {
@@ -140,7 +138,7 @@ int session_say_cost(struct session *s)
 	struct governor_look look;
 
 	if (!s->options->max_overhead)
-		return 0;
+		return session_meter_say(s);
 	look = look_now(s);
 	governor_count(&s->governor, &look);
 	overhead->max_ppm = s->options->max_overhead * 100;

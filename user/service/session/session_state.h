@@ -12,6 +12,7 @@
 #include "model/model.h"
 #include "service/leak/leak_check.h"
 #include "service/output/outputs.h"
+#include "service/session/cost_meter.h"
 #include "service/session/governor.h"
 #include "service/session/live_view.h"
 #include "service/session/sample_clock.h"
@@ -19,6 +20,16 @@
 #include "target/hold/hold.h"
 #include "target/launch/launch.h"
 #include "trace/live/live.h"
+
+/* What a run without --max-overhead costs: session_meter.c. */
+struct session_meter {
+	bool used, warned;
+	int stats_fd;		 /* the kernel counts meanwhile; -1: it does not */
+	struct run_stats window; /* when it began to, */
+	uint64_t window_calls;	 /* and the calls until then */
+	uint64_t ticks;
+	struct cost_meter meter;
+};
 
 struct session {
 	const struct options *options;
@@ -41,6 +52,7 @@ struct session {
 	struct sample_clock samples;
 	struct sample_clock checkpoints; /* of the recording, if there is one */
 	struct governor governor;	 /* with --max-overhead */
+	struct session_meter meter;	 /* without */
 	uint64_t most_cpu_ns;		 /* that the processes were seen to have used */
 	uint64_t waited_ns;		 /* CPU time of children of ours that ended before */
 	char **environment;		 /* what the command has beside ours; NULL: no command */
@@ -94,6 +106,22 @@ enum record_depth session_first_depth(struct session *s);
 void session_begin_costs(struct session *s);
 int session_look_at_cost(void *userdata);
 int session_say_cost(struct session *s);
+/*
+ * CPU time of the processes that run, and of what they have waited for, or, after them, of the
+ * command.
+ */
+uint64_t session_used_cpu_ns(struct session *s);
+
+/*
+ * Without --max-overhead: what it costs is measured from session_meter_begin() on.
+ * session_meter_tick is a timer's callback, SESSION_METER_NS apart; session_meter_say says it. The
+ * latter two: 0 or negative errno.
+ */
+#define SESSION_METER_NS UINT64_C(20000000)
+void session_meter_begin(struct session *s);
+int session_meter_tick(void *userdata);
+int session_meter_say(struct session *s);
+void session_meter_end(struct session *s);
 
 /* A hold_fn: a thread is held. What it was held for is in the ring. */
 int session_on_hold(const struct hold_event *event, void *userdata);

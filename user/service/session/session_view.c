@@ -31,7 +31,10 @@ static int look_at_resident(struct session *s)
 static int refresh_view(uint64_t mark_ns, live_view_show_fn fn, void *fn_userdata, void *userdata)
 {
 	struct session *s = userdata;
-	int r = source_cut(live_source(s->live), session_take_record, s);
+	int r = session_say_cost(s);
+
+	if (r == 0)
+		r = source_cut(live_source(s->live), session_take_record, s);
 
 	if (r < 0)
 		return r;

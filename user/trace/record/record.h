@@ -64,6 +64,7 @@ enum record_type {
 	RECORD_OVERHEAD,      /* what the run costs its processes so far */
 	RECORD_SYMBOLS_UNREAD = 45, /* whose symbols could not be read; only in recordings */
 	RECORD_NAME = 46,	    /* a process has another name */
+	RECORD_COST,		    /* of probes on allocators, where nothing limits it */
 	RECORD_CUT_OFF = 63,	    /* what was recorded has no end; in no file, of who reads one */
 };
 
@@ -161,6 +162,7 @@ struct record {
 		struct record_symbols_unread symbols_unread;
 		struct record_depth_change depth_change;
 		struct record_overhead overhead;
+		struct record_cost cost;
 		struct record_heap_error heap_error;
 		struct record_fault fault;
 		struct record_death death;

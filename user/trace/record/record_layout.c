@@ -363,6 +363,11 @@ static const struct field overhead_fields[] = {
 	F(record_overhead, sample_ns, FIELD_U64),
 	F_END,
 };
+static const struct field cost_fields[] = {
+	F(record_cost, calls, FIELD_U64),	 F(record_cost, span_ns, FIELD_U64),
+	F(record_cost, predicted_ns, FIELD_U64), F(record_cost, measured_ns, FIELD_U64),
+	F(record_cost, own_cpu_ns, FIELD_U64),	 F_END,
+};
 static const struct field symbols_unread_fields[] = {
 	F(record_symbols_unread, count, FIELD_U64),
 	F_END,
@@ -562,6 +567,7 @@ static const struct layout layouts[] = {
 	RECORD(RECORD_NAME, name, name_fields),
 	RECORD(RECORD_DEPTH, depth_change, depth_change_fields),
 	RECORD(RECORD_OVERHEAD, overhead, overhead_fields),
+	RECORD(RECORD_COST, cost, cost_fields),
 	RECORD(RECORD_HEAP_ERROR, heap_error, heap_error_fields),
 	RECORD(RECORD_RESIDENT, resident, resident_fields),
 	RECORD(RECORD_FAULT, fault, fault_fields),

@@ -64,6 +64,18 @@ struct record_overhead {
 	uint64_t sample_ns;	/* and a sample, or its free */
 };
 
+/*
+ * What probes on allocators have cost so far, of a run that nothing limits. As of the last cut.
+ * `measured`: by the kernel's count of the programs' time for a part of the calls.
+ */
+struct record_cost {
+	uint64_t calls;	       /* that were counted, */
+	uint64_t span_ns;      /* and in which time */
+	uint64_t predicted_ns; /* CPU time, by the time of a hit; UINT64_MAX: not known, as below */
+	uint64_t measured_ns;
+	uint64_t own_cpu_ns; /* of the processes, without it */
+};
+
 enum record_end {
 	RECORD_END_EXIT,
 	RECORD_END_SIGNAL,

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What counting all calls costs is said: in each report, and at once where it is much."""
+
+import contextlib
+import os
+import re
+import subprocess
+
+from lib import (Lines, load_report, memtraced, need_program, need_root, run_memtraced, scratch,
+                 send_line, started, target, test)
+from test_tui import start, terminal
+
+WARNING = r"memtraced: \S+( k| M)? calls/s, counting them took .*; --max-overhead=5% bounds that"
+
+
+@contextlib.contextmanager
+def waves():
+    with started([target("waves")]) as process:
+        process.pid_said = int(process.lines.until("ready "))
+        yield process
+
+
+def do(process, line):
+    send_line(process, line)
+    process.lines.until("done ", timeout=90)
+
+
+@test(need_root)
+def of_a_busy_process_it_is_said_at_once_and_in_the_report():
+    with scratch() as folder, waves() as process:
+        path = os.path.join(folder, "json")
+        command = [memtraced(), "-p", str(process.pid_said), "-i", "1s", "-o", f"json:{path}",
+                   "-f", "table"]
+        with started(command, stderr=subprocess.PIPE) as tracer:
+            said = Lines(tracer.stderr)
+            send_line(process, "busy 3000")
+            line = said.next()
+            assert re.fullmatch(WARNING, line), line
+            process.lines.until("done ", timeout=90)
+            tracer.terminate()
+            table = " ".join(tracer.stdout.read().decode().split())
+            assert tracer.wait(60) == 0
+        # In the last report; a report at an interval has it as well.
+        assert table.count(" cost: ") >= 2, table[-3000:]
+        cost = load_report(path)["coverage"]["cost"]
+        assert cost["measured_ns"] > 200000000 and cost["calls"] > 100000, cost
+        assert 0.2 < cost["predicted_ns"] / cost["measured_ns"] < 5, cost
+
+
+@test(need_root)
+def of_a_command_it_is_said_in_the_report_alone():
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        with started([memtraced(), "-o", f"json:{path}", "--", target("waves")],
+                     stderr=subprocess.PIPE) as process:
+            process.lines.until("ready ")
+            do(process, "busy 1500")
+            process.stdin.close()
+            assert process.wait(60) == 0
+            said = process.stderr.read().decode()
+        assert "calls/s" not in said, said
+        cost = load_report(path)["coverage"]["cost"]
+        assert cost["measured_ns"] and cost["own_cpu_ns"] is not None, cost
+
+
+@test(need_root)
+def of_a_quiet_process_nothing_is_warned_of():
+    with scratch() as folder, waves() as process:
+        path = os.path.join(folder, "json")
+        with started([memtraced(), "-p", str(process.pid_said), "-d", "2s", "-o",
+                      f"json:{path}"], stderr=subprocess.PIPE) as tracer:
+            do(process, "quiet 2500")
+            assert tracer.wait(60) == 0
+            said = tracer.stderr.read().decode()
+        assert "calls/s" not in said, said
+        assert load_report(path)["coverage"]["cost"]["calls"] > 100
+
+
+@test(need_root)
+def of_a_host_it_is_a_share_of_one_cpu():
+    with scratch() as folder, waves() as process:
+        path = os.path.join(folder, "json")
+        with started([memtraced(), "-a", "-d", "2s", "-o", f"json:{path}"],
+                     stderr=subprocess.PIPE) as tracer:
+            do(process, "busy 2500")
+            assert tracer.wait(60) == 0
+        cost = load_report(path)["coverage"]["cost"]
+        assert cost["own_cpu_ns"] is None and cost["measured_ns"] > 100000000, cost
+
+
+@test(need_root)
+def what_samples_or_counts_for_a_service_has_none():
+    with scratch() as folder:
+        path = os.path.join(folder, "json")
+        done = run_memtraced("--sample", "-o", f"json:{path}", "--", "/bin/true")
+        assert done.returncode == 0, done.stderr
+        assert "cost" not in load_report(path)["coverage"]
+
+
+@test(need_root, need_program("tmux"))
+def the_full_screen_view_says_it():
+    with terminal(width=120) as window, waves() as process:
+        start(window, process.pid_said)
+        window.shows(r"waves \(pid \d+\)")
+        send_line(process, "busy 6000")
+        window.shows(r"^ ?\S+ [kM] calls/s, counting them .*; --max-overhead=5% bounds that")
+        process.lines.until("done ", timeout=90)
+        window.shows(r"^ ?\S+ calls/s$")
+        window.keys("q")

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What windows tell of all calls, and the words for it. */
+#include "report/text/cost_words.h"
+#include "service/session/cost_meter.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define HIT_NS 600
+#define SECOND UINT64_C(1000000000)
+#define NOT_KNOWN UINT64_MAX
+
+static const struct cost_look start = { 100 * SECOND, 500, 40 * SECOND };
+
+/* A window of so many calls, each of so many ns with its hits. */
+static void add_window(struct cost_meter *meter, uint64_t until, uint64_t calls, uint64_t call_ns)
+{
+	/* As three hits of two calls. */
+	const struct run_stats runs = { .runs = calls * 3 / 2,
+					.ns = calls * call_ns - calls * 3 / 2 * HIT_NS };
+
+	cost_meter_add_window(meter, until, calls, &runs);
+}
+
+static void what_a_window_tells_stands_for_the_calls_since_the_one_before(void **state)
+{
+	const struct cost_look now = { 104 * SECOND, 1000500, 44 * SECOND };
+	struct cost_meter meter;
+	struct record_cost cost;
+
+	(void)state;
+	cost_meter_init(&meter, HIT_NS, &start);
+	cost = cost_meter_read(&meter, &now);
+	assert_int_equal(cost.calls, 1000000);
+	assert_int_equal(cost.span_ns, 4 * SECOND);
+	assert_int_equal(cost.predicted_ns, UINT64_C(1200) * 1000000);
+	assert_int_equal(cost.measured_ns, NOT_KNOWN);
+	assert_int_equal(cost.own_cpu_ns, UINT64_C(2800000000));
+
+	add_window(&meter, 10500, 1000, 5000);	/* 10,000 calls at the start, with new stacks */
+	add_window(&meter, 500500, 1000, 1000); /* 490,000, and the 500,000 after it */
+	cost = cost_meter_read(&meter, &now);
+	assert_int_equal(cost.measured_ns, UINT64_C(50000000) + UINT64_C(990000000));
+	assert_int_equal(cost.own_cpu_ns, 4 * SECOND - cost.measured_ns);
+}
+
+static void a_window_of_few_calls_waits_for_more(void **state)
+{
+	const struct cost_look now = { 104 * SECOND, 10500, 44 * SECOND };
+	struct cost_meter meter;
+
+	(void)state;
+	cost_meter_init(&meter, HIT_NS, &start);
+	add_window(&meter, 600, 100, 9000);
+	assert_int_equal(cost_meter_read(&meter, &now).measured_ns, NOT_KNOWN);
+	add_window(&meter, 1500, 100, 1000);
+	assert_int_equal(cost_meter_read(&meter, &now).measured_ns, 5000 * UINT64_C(10000));
+}
+
+static void more_than_the_processes_used_is_not_claimed(void **state)
+{
+	const struct cost_look now = { 104 * SECOND, 1000500, 41 * SECOND };
+	struct cost_meter meter;
+	struct record_cost cost;
+
+	(void)state;
+	cost_meter_init(&meter, HIT_NS, &start);
+	add_window(&meter, 10500, 1000, 2000);
+	cost = cost_meter_read(&meter, &now);
+	assert_int_equal(cost.measured_ns, SECOND);
+	assert_int_equal(cost.own_cpu_ns, 0);
+}
+
+static void nothing_is_said_of_what_is_not_known(void **state)
+{
+	const struct cost_look now = { 104 * SECOND, 1000500, UINT64_MAX };
+	struct cost_meter meter;
+	struct record_cost cost;
+
+	(void)state;
+	cost_meter_init(&meter, 0, &start);
+	add_window(&meter, 10500, 1000, 2000);
+	cost = cost_meter_read(&meter, &now);
+	assert_int_equal(cost.predicted_ns, NOT_KNOWN);
+	assert_int_equal(cost.measured_ns, NOT_KNOWN);
+	assert_int_equal(cost.own_cpu_ns, NOT_KNOWN);
+	assert_false(cost_is_known(&cost));
+	assert_false(cost_is_high(&cost));
+}
+
+#define MS UINT64_C(1000000)
+
+static void words_have_rate_share_and_prediction(void **state)
+{
+	static const struct {
+		struct record_cost cost;
+		const char *words;
+		bool is_high;
+	} cases[] = {
+		{ { 400, 4 * SECOND, 1, NOT_KNOWN, 1 * MS }, "100 calls/s", false },
+		{ { 40000, 4 * SECOND, 60 * MS, 50 * MS, 2 * SECOND },
+		  "10.0 k calls/s, counting them took ~2.5 % of the 2.0 s of CPU time that the "
+		  "processes used themselves (predicted: ~3.0 %)",
+		  false },
+		{ { 4000000, 4 * SECOND, 900 * MS, NOT_KNOWN, 2 * SECOND },
+		  "1.0 M calls/s, counting them took ~45 % of the 2.0 s of CPU time that the "
+		  "processes used themselves (predicted, not measured)",
+		  true },
+		/* Of what is nearly idle, much is little. */
+		{ { 4000, 4 * SECOND, 60 * MS, 60 * MS, 60 * MS },
+		  "1.0 k calls/s, counting them took ~100 % of the 60 ms of CPU time that the "
+		  "processes used themselves (predicted: ~100 %)",
+		  false },
+		{ { 4000000, 4 * SECOND, 4 * SECOND, 3900 * MS, 100 * MS },
+		  "1.0 M calls/s, counting them took most of the 4.0 s of CPU time that the "
+		  "processes used",
+		  true },
+		{ { 4000000, 4 * SECOND, 3 * SECOND, 2 * SECOND, NOT_KNOWN },
+		  "1.0 M calls/s, counting them took ~50 % of the time of one CPU (predicted: "
+		  "~75 %)",
+		  true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_strbuf_ struct strbuf words = { 0 };
+
+		cost_words(&cases[i].cost, &words);
+		assert_string_equal(strbuf_str(&words), cases[i].words);
+		assert_int_equal(cost_is_high(&cases[i].cost), cases[i].is_high);
+	}
+}
+
+static void between_two_looks_what_one_does_not_know_is_not_known(void **state)
+{
+	const struct record_cost before = { 10, 100, 1000, NOT_KNOWN, 50 },
+				 now = { 25, 300, 4000, 8000, 90 };
+	struct record_cost cost = cost_since(&before, &now);
+
+	(void)state;
+	assert_int_equal(cost.calls, 15);
+	assert_int_equal(cost.span_ns, 200);
+	assert_int_equal(cost.predicted_ns, 3000);
+	assert_int_equal(cost.measured_ns, NOT_KNOWN);
+	assert_int_equal(cost.own_cpu_ns, 40);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_window_tells_stands_for_the_calls_since_the_one_before),
+		cmocka_unit_test(a_window_of_few_calls_waits_for_more),
+		cmocka_unit_test(more_than_the_processes_used_is_not_claimed),
+		cmocka_unit_test(nothing_is_said_of_what_is_not_known),
+		cmocka_unit_test(words_have_rate_share_and_prediction),
+		cmocka_unit_test(between_two_looks_what_one_does_not_know_is_not_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

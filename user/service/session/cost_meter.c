@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/session/cost_meter.h"
+
+/*
+ * Of a pair of an allocation and a free: three hits, and the programs with a stack take as long as
+ * another (docs/hacking/cost.md).
+ */
+#define HITS_OF_A_CALL 2
+/* Fewer tell nothing of what one takes. */
+#define LEAST_WINDOW_CALLS 200
+
+void cost_meter_init(struct cost_meter *meter, uint64_t hit_ns, const struct cost_look *start)
+{
+	*meter = (struct cost_meter){ .hit_ns = hit_ns,
+				      .start = *start,
+				      .measured_calls = start->calls };
+}
+
+static uint64_t difference(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+void cost_meter_add_window(struct cost_meter *meter, uint64_t until, uint64_t calls,
+			   const struct run_stats *runs)
+{
+	meter->window_calls += calls;
+	meter->window_ns += runs->ns + runs->runs * meter->hit_ns;
+	if (meter->window_calls < LEAST_WINDOW_CALLS)
+		return;
+	meter->call_ns = meter->window_ns / meter->window_calls;
+	meter->measured_ns += difference(until, meter->measured_calls) * meter->call_ns;
+	meter->measured_calls = until;
+	meter->window_calls = meter->window_ns = 0;
+}
+
+struct record_cost cost_meter_read(const struct cost_meter *meter, const struct cost_look *now)
+{
+	uint64_t calls = difference(now->calls, meter->start.calls), cpu_ns, taken_ns;
+	struct record_cost cost = {
+		.calls = calls,
+		.span_ns = difference(now->now_ns, meter->start.now_ns),
+		.predicted_ns = meter->hit_ns ? calls * HITS_OF_A_CALL * meter->hit_ns : UINT64_MAX,
+		.measured_ns = UINT64_MAX,
+		.own_cpu_ns = UINT64_MAX,
+	};
+
+	if (meter->hit_ns && meter->call_ns)
+		cost.measured_ns = meter->measured_ns +
+				   difference(now->calls, meter->measured_calls) * meter->call_ns;
+	taken_ns = cost.measured_ns != UINT64_MAX ? cost.measured_ns : cost.predicted_ns;
+	if (now->cpu_ns == UINT64_MAX || taken_ns == UINT64_MAX)
+		return cost;
+	cpu_ns = difference(now->cpu_ns, meter->start.cpu_ns);
+	/* More than what was used cannot have gone to probes. */
+	if (cost.measured_ns != UINT64_MAX && cost.measured_ns > cpu_ns)
+		cost.measured_ns = taken_ns = cpu_ns;
+	cost.own_cpu_ns = difference(cpu_ns, taken_ns);
+	return cost;
+}

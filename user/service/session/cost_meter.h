@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What probes on allocators cost a run that nothing limits (--max-overhead has governor.h). The
+ * time of a call is predicted from that of a hit. The kernel counts the programs' time only now and
+ * then, since each run of a program takes longer meanwhile (trace/bpf/run_stats.h): what calls took
+ * in such a window stands for those since the window before. Plain data without a clock.
+ */
+#ifndef MEMTRACED_SERVICE_SESSION_COST_METER_H
+#define MEMTRACED_SERVICE_SESSION_COST_METER_H
+
+#include "trace/bpf/run_stats.h"
+#include "trace/record/record.h"
+
+#include <stdint.h>
+
+/* Since the beginning. */
+struct cost_look {
+	uint64_t now_ns;
+	uint64_t calls;
+	uint64_t cpu_ns; /* of the processes, with what probes take of it; UINT64_MAX: not known */
+};
+
+struct cost_meter {
+	uint64_t hit_ns; /* of a probe; 0: not known */
+	struct cost_look start;
+	uint64_t window_calls, window_ns; /* of the latest windows, until they tell something */
+	uint64_t call_ns;		  /* by the windows before; 0: there are none */
+	uint64_t measured_calls;	  /* since the beginning, and what they took: */
+	uint64_t measured_ns;
+};
+
+void cost_meter_init(struct cost_meter *meter, uint64_t hit_ns, const struct cost_look *start);
+
+/*
+ * A window, which ends with call number `until`: so many calls were counted in it, and the programs
+ * ran so often, so long.
+ */
+void cost_meter_add_window(struct cost_meter *meter, uint64_t until, uint64_t calls,
+			   const struct run_stats *runs);
+
+/* What all calls since the start have cost. */
+struct record_cost cost_meter_read(const struct cost_meter *meter, const struct cost_look *now);
+
+#endif

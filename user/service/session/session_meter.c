@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a run costs its processes that has no --max-overhead: what the meter is told, and what is
+ * said of it at once.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "report/text/cost_words.h"
+#include "service/session/session_state.h"
+#include "trace/bpf/run_stats.h"
+
+#include <unistd.h>
+
+/* The kernel counts in one tick of so many, and later, as calls change less, of more. */
+#define FIRST_WINDOW_TICKS 5
+#define WINDOW_TICKS 50
+#define LATER_TICKS 100
+/* A second is looked at before something is said. */
+#define WARN_TICKS 50
+
+/* All are held against what the processes use, of which those of a host end unseen. */
+static uint64_t cpu_ns(struct session *s)
+{
+	return options_trace_widely(s->options) ? UINT64_MAX : session_used_cpu_ns(s);
+}
+
+static struct cost_look look_now(struct session *s)
+{
+	return (struct cost_look){ .now_ns = clock_monotonic_ns(),
+				   .calls = live_events(s->live),
+				   .cpu_ns = cpu_ns(s) };
+}
+
+static void open_window(struct session *s)
+{
+	struct session_meter *m = &s->meter;
+
+	m->stats_fd = run_stats_open();
+	if (m->stats_fd >= 0 && live_run_stats(s->live, &m->window) < 0) {
+		close(m->stats_fd);
+		m->stats_fd = -1;
+	}
+	m->window_calls = live_events(s->live);
+}
+
+static void close_window(struct session *s)
+{
+	struct session_meter *m = &s->meter;
+	uint64_t until = live_events(s->live);
+	struct run_stats now;
+
+	if (m->stats_fd < 0)
+		return;
+	if (live_run_stats(s->live, &now) == 0) {
+		now.runs -= m->window.runs;
+		now.ns -= m->window.ns;
+		cost_meter_add_window(&m->meter, until, until - m->window_calls, &now);
+	}
+	close(m->stats_fd);
+	m->stats_fd = -1;
+}
+
+void session_meter_begin(struct session *s)
+{
+	const struct options *o = s->options;
+	struct cost_look look;
+
+	s->meter.stats_fd = -1;
+	if (s->is_served || o->max_overhead || o->sample_bytes || o->floor ||
+	    !options_trace_allocations(o))
+		return;
+	s->meter.used = true;
+	look = look_now(s);
+	cost_meter_init(&s->meter.meter, s->features->emulated_ns, &look);
+	open_window(s);
+}
+
+void session_meter_end(struct session *s)
+{
+	if (s->meter.used && s->meter.stats_fd >= 0)
+		close(s->meter.stats_fd);
+}
+
+/* Who starts a command has asked for all of its calls. */
+static void warn_of_high_cost(struct session *s)
+{
+	_cleanup_strbuf_ struct strbuf words = {};
+	struct cost_look look = look_now(s);
+	struct record_cost cost = cost_meter_read(&s->meter.meter, &look);
+
+	if (!cost_is_high(&cost))
+		return;
+	s->meter.warned = true;
+	cost_words(&cost, &words);
+	log_warning("%s; %s", strbuf_str(&words), cost_advice(&cost));
+}
+
+int session_meter_tick(void *userdata)
+{
+	struct session *s = userdata;
+	struct session_meter *m = &s->meter;
+
+	if (!m->used)
+		return 0;
+	m->ticks++;
+	close_window(s);
+	if (m->ticks % (m->ticks < LATER_TICKS ? FIRST_WINDOW_TICKS : WINDOW_TICKS) == 0)
+		open_window(s);
+	if (!m->warned && !s->options->command && m->ticks % WARN_TICKS == 0)
+		warn_of_high_cost(s);
+	return 0;
+}
+
+int session_meter_say(struct session *s)
+{
+	struct record record = { .type = RECORD_COST };
+	struct cost_look look;
+
+	if (!s->meter.used)
+		return 0;
+	close_window(s);
+	look = look_now(s);
+	record.cost = cost_meter_read(&s->meter.meter, &look);
+	return session_take_record(&record, s);
+}

@@ -213,6 +213,23 @@ bool next_object_of(const void *function, struct next_object *ret_object)
 	return true;
 }
 
+static int take_loaded(struct dl_phdr_info *info, size_t size, void *data)
+{
+	uint64_t *loaded = data;
+
+	(void)size;
+	*loaded = info->dlpi_adds;
+	return 1;
+}
+
+uint64_t next_objects_loaded(void)
+{
+	uint64_t loaded = 0;
+
+	(void)dl_iterate_phdr(take_loaded, &loaded); /* what take_loaded returns */
+	return loaded;
+}
+
 bool next_is_of_malloc(const void *function)
 {
 	struct next_object its, mallocs;

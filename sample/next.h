@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* What every allocator has. Never NULL: until they are found, they are functions that find them. */
 struct next_functions {
@@ -60,6 +61,9 @@ struct next_object {
  * symbol as well, among all of a library's: 20 us.
  */
 bool next_object_of(const void *function, struct next_object *ret_object);
+
+/* How many objects have been loaded so far: another number where one has come since. */
+uint64_t next_objects_loaded(void);
 
 /* Whether the code at `function` is of the object that has the next malloc. */
 bool next_is_of_malloc(const void *function);

@@ -119,20 +119,46 @@ static void *seek_operator(struct next_operator *found, const char *name, bool m
 	return function;
 }
 
+/*
+ * Where there is no such function, which takes some 15 us to find out: those that have called it,
+ * with the number of objects that were loaded then. A number is 16 bits, an address 48.
+ */
+#define ABSENT_SITES 8
+#define LOADED_BITS 16
+
+struct absent {
+	uint64_t sites[ABSENT_SITES];
+};
+
+static bool is_absent(struct absent *absent, const void *caller, uint64_t *ret_site,
+		      uint64_t **ret_place)
+{
+	uint64_t loaded = next_objects_loaded() & ((1U << LOADED_BITS) - 1);
+
+	*ret_site = (uint64_t)(uintptr_t)caller << LOADED_BITS | loaded;
+	*ret_place = &absent->sites[(uintptr_t)caller / 4 % ABSENT_SITES];
+	return LOAD(**ret_place) == *ret_site;
+}
+
 static void seek_others(const void *caller);
 
 /*
  * With the first one all are sought: dlsym() waits while another thread is in dlopen(), whose
  * constructors may wait for the thread that calls an operator.
  */
-static void *find_operator(struct next_operator *found, const char *name, bool may_be_plain,
-			   const void *caller)
+static void *find_operator(struct next_operator *found, struct absent *absent, const char *name,
+			   bool may_be_plain, const void *caller)
 {
-	void *function =
-		seek_operator(found, name, may_be_plain && !any_is_replaced(caller), caller);
+	uint64_t site, *place;
+	void *function;
 
+	if (is_absent(absent, caller, &site, &place))
+		return NULL;
+	function = seek_operator(found, name, may_be_plain && !any_is_replaced(caller), caller);
 	if (function)
 		seek_others(caller);
+	else
+		__atomic_store_n(place, site, __ATOMIC_RELAXED);
 	return function;
 }
 
@@ -169,6 +195,7 @@ struct nothrow;
 /* Passing on is a jump. At the first call of all the mark tells whether malloc has counted. */
 #define NEW_SELDOM(name, may_be_plain, alignment_or_0, throws, params, args)                       \
 	static struct next_operator name##_next SAMPLE_BESIDE_NEXT;                                \
+	static struct absent name##_absent;                                                        \
                                                                                                    \
 	static SAMPLE_SELDOM void *name##_seldom AND_CALLER params                                 \
 	{                                                                                          \
@@ -180,7 +207,8 @@ struct nothrow;
 			return function args;                                                      \
 		function = LOAD(name##_next.counts);                                               \
 		if (!function)                                                                     \
-			function = find_operator(&name##_next, #name, may_be_plain, caller);       \
+			function = find_operator(&name##_next, &name##_absent, #name,              \
+						 may_be_plain, caller);                            \
 		if (!function)                                                                     \
 			return plain_new(size, alignment_or_0, throws);                            \
 		mark = sample_mark();                                                              \
@@ -228,6 +256,7 @@ struct nothrow;
 
 #define DELETE_SELDOM(name, may_be_plain, params, args)                                            \
 	static struct next_operator name##_next SAMPLE_BESIDE_NEXT;                                \
+	static struct absent name##_absent;                                                        \
                                                                                                    \
 	static SAMPLE_SELDOM void name##_seldom AND_CALLER params                                  \
 	{                                                                                          \
@@ -239,7 +268,8 @@ struct nothrow;
 		}                                                                                  \
 		function = LOAD(name##_next.counts);                                               \
 		if (!function)                                                                     \
-			function = find_operator(&name##_next, #name, may_be_plain, caller);       \
+			function = find_operator(&name##_next, &name##_absent, #name,              \
+						 may_be_plain, caller);                            \
 		if (!function) {                                                                   \
 			free(block);                                                               \
 			return;                                                                    \

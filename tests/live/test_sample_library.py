@@ -176,9 +176,31 @@ def an_interval_that_is_none_is_the_usual_one(interval):
 @test(need_root, usdt.need_tracefs, each=["threads 4 20000", "forks", "exceptions", "throwing",
                                           "bad_alloc", "ctors", "dl", "failures 5000",
                                           "weak_jemalloc", "own_operators", "odd_moments",
-                                          "ctor_thread", "ctor_thread-cc"])
+                                          "ctor_thread", "ctor_thread-cc", "weak_operators"])
 def programs_do_what_they_do_without_it(command):
     """At an interval at which there are many samples; the target checks itself."""
     program, *words = command.split()
     run_ = heard([target(program), *words], 512, MEMTRACED_SAMPLE_SEED="1")
     assert run_.events, "nothing was told"
+
+
+def operators_looked_up(calls):
+    """How often the dynamic linker is asked for operator new, and whether in libstdc++."""
+    with scratch() as folder:
+        log = os.path.join(folder, "log")
+        done = run([target("weak_operators"), str(calls)], env={
+            **os.environ, "LD_PRELOAD": copy_of_library(folder), "LD_DEBUG": "symbols",
+            "LD_DEBUG_OUTPUT": log})
+        assert done.returncode == 0, done.stderr
+        (path,) = [name for name in os.listdir(folder) if name.startswith("log.")]
+        with open(os.path.join(folder, path), encoding="utf-8") as file:
+            lines = [line for line in file if "symbol=_Znwm;" in line]
+    return len(lines), any("libstdc++" in line for line in lines)
+
+
+@test()
+def operators_that_nobody_has_are_not_looked_up_at_each_call():
+    """Until an object is loaded, which may have them."""
+    few, many = operators_looked_up(5), operators_looked_up(500)
+    assert few == many, (few, many)
+    assert few[0] > 0 and few[1], few

@@ -541,6 +541,10 @@ include sample/sample.mk
 
 # Allocations fail when the test says so.
 $(O)/tests/unit/test_hold_memory: TEST_LDFLAGS := -Wl,--wrap=calloc,--wrap=reallocarray
+# Threads are those that the test says.
+$(O)/tests/unit/test_thread_exit: TEST_LDFLAGS := -Wl,--wrap=process_threads
+# Its map of pids is the test's.
+$(O)/tests/unit/test_live_follow: TEST_LDFLAGS := -Wl,--wrap=urgent_lookup,--wrap=bpf_map_update_elem
 # There are no maps of losses to read.
 $(O)/tests/unit/test_live_jobs: TEST_LDFLAGS := -Wl,--wrap=programs_losses
 $(UNIT_SRCS:%.c=$(O)/%): $(O)/%: $(O)/%.o $(HELPER_OBJS) $(SAMPLE_PURE_OBJS) $(LIB)

@@ -4,8 +4,8 @@
 import contextlib
 import re
 
-from lib import attached, brief, heap_sites, need_root, run_memtraced, scaled, send_line, \
-    started, target, test, total, with_function, without
+from lib import attached, brief, heap_sites, need_long, need_root, run_memtraced, scaled, \
+    send_line, started, target, test, total, trace, with_function, without
 
 BESIDE_OTHERS = True
 OTHER = "[other stacks]"
@@ -114,3 +114,22 @@ def endless_blocks_leave_room_to_others(room):
     alloc = noisy["alloc"]
     assert alloc["live_blocks"] + lost["process-blocks-full"] == said[0]["blocks"], (alloc, lost)
     check_quiet(quiet, said[1])
+
+
+CODE_STARTS = 131072  # of the map (bpf/maps.bpf.h), for all processes together
+
+
+@test(need_root, need_long, timeout=200)
+def where_code_is_mapped_has_its_room_and_what_has_none_is_counted():
+    """A child's entries are kept for its own children. Others of the run are of its libraries."""
+    beyond = 2000
+    run_ = trace([target("code_starts"), str(CODE_STARTS + beyond)], timeout=180)
+    lost = {key: n for key, n in run_.report["coverage"]["lost"].items() if n}
+    assert set(lost) == {"code-start-map-full"}, lost
+    assert beyond <= lost["code-start-map-full"] <= beyond + 100, lost
+    # such a loss is of stacks, and totals are true
+    assert run_.report["coverage"]["exact"], run_.report["coverage"]
+    live = sorted(process["alloc"]["live_bytes"] for process in run_.report["processes"])
+    assert live == [0, 4321], live
+    few = trace([target("code_starts"), "1000"]).report["coverage"]["lost"]
+    assert not any(few.values()), few

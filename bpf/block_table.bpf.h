@@ -145,6 +145,8 @@ VERIFIED_ONCE int block_insert(__u64 key, const struct abi_block *block)
 		if (!found)
 			free_way = way;
 		any |= found;
+		barrier_var(any); /* else compilers keep what was read, on a stack without room */
+		barrier_var(free_way);
 	}
 	if (*(volatile __u32 *)&b->spilled && bpf_map_lookup_elem(&blocks, &key))
 		return -EEXIST;

@@ -337,7 +337,6 @@ static __always_inline void unwind_save(struct unwind_walk *w, const struct unwi
 	w->pc = regs->pc;
 	w->sp = regs->sp;
 	w->bp = regs->bp;
-	w->exact = regs->exact;
 	w->frames = n;
 }
 
@@ -346,7 +345,6 @@ static __always_inline void unwind_load(const struct unwind_walk *w, struct unwi
 	ret->pc = w->pc;
 	ret->sp = w->sp;
 	ret->bp = w->bp;
-	ret->exact = w->exact;
 }
 
 /* One step by a short code, from the window. */
@@ -371,7 +369,7 @@ static __always_inline int unwind_short(struct stack_scratch *s, struct unwind_r
 	}
 	at >>= 3;
 	regs->sp = cfa;
-	regs->exact = 0;
+	w->exact = 0;
 	if (bp_saved)
 		regs->bp = w->window[at & (UNWIND_WINDOW - 1)];
 	regs->pc = w->window[(at + words - 1) & (UNWIND_WINDOW - 1)];
@@ -397,6 +395,9 @@ VERIFIED_ONCE_NUMBERS int unwind_frames(scratch_ref ref)
 	unwind_load(w, &regs);
 	n = w->frames;
 	for (i = 0; i < UNWIND_FRAMES_AT_ONCE; i++) {
+		/* clang 19 would keep addresses of members on the stack, which has no room */
+		barrier_var(s);
+		w = &s->walk;
 		if (!(regs.pc & UNWIND_PAGE_MASK)) {
 			unwind_save(w, &regs, n);
 			if (!unwind_page_start(scratch_tell(s)))
@@ -413,7 +414,7 @@ VERIFIED_ONCE_NUMBERS int unwind_frames(scratch_ref ref)
 		w->from[at].sp = regs.sp;
 		w->from[at].bp = regs.bp;
 		n++;
-		mix = unwind_mix(regs.pc + regs.exact, w->seed);
+		mix = unwind_mix(regs.pc + w->exact, w->seed);
 		word = cache->word[mix & (UNWIND_CACHE_WORDS - 1)];
 		code = word & UNWIND_CODE_MASK;
 		if ((word ^ mix) >> UNWIND_CACHE_BITS) {

@@ -18,7 +18,7 @@
 
 /* Registers of the frame that is next, out of the walk's memory. */
 struct unwind_regs {
-	__u64 pc, sp, bp, exact;
+	__u64 pc, sp, bp;
 };
 
 static __always_inline __u64 unwind_fold(__u64 hash, __u64 word)

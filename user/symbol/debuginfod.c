@@ -6,8 +6,10 @@
 #include <dlfcn.h>
 #include <elfutils/debuginfod.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define LIBRARY "libdebuginfod.so.1"
@@ -41,6 +43,24 @@ static bool find_symbols(struct debuginfod *d)
 }
 
 /*
+ * From elfutils 0.192 on the callback below is not called before a server has begun to answer. How
+ * long the client waits for that is a variable of the environment, in seconds; a user's own stays
+ * if it is less. 0 or negative errno.
+ */
+static int limit_waiting(uint64_t ms)
+{
+	static const char name[] = DEBUGINFOD_TIMEOUT_ENV_VAR;
+	uint64_t seconds = ms / 1000 + (ms % 1000 > 0);
+	const char *own = getenv(name);
+	char value[24];
+
+	if (own && strtoull(own, NULL, 10) > 0 && strtoull(own, NULL, 10) <= seconds)
+		return 0;
+	(void)snprintf(value, sizeof(value), "%" PRIu64, seconds);
+	return setenv(name, value, 1) < 0 ? -errno : 0;
+}
+
+/*
  * Called about once a second while the client waits, for what it says are numbers of no use. The
  * callback has no data of ours but the client's, which the library's own function gives.
  */
@@ -58,8 +78,9 @@ static int check_deadline(debuginfod_client *client, long a, long b)
 int debuginfod_new(uint64_t file_ms, uint64_t all_ms, struct debuginfod **ret_debuginfod)
 {
 	_cleanup_(debuginfod_free_p) struct debuginfod *d = calloc(1, sizeof(*d));
+	int r = limit_waiting(file_ms < all_ms ? file_ms : all_ms);
 
-	if (!d)
+	if (!d || r < 0)
 		return -ENOMEM;
 	/* Its symbols are global, for the callback. */
 	d->library = dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL);

@@ -16,6 +16,8 @@
 #   PREFIX=/usr/local SYSCONFDIR=/etc DESTDIR= UNITDIR=PREFIX/lib/systemd/system GENERATORDIR=
 #            where install and uninstall find their places; VERSION= what the program says of itself
 #   TESTS=   what check-unit (test_*.c files) or check-live (name patterns) shall be limited to
+#   MEMTRACED_TURN=1a2b3c4d
+#            another choice of the arguments of live tests in check, which the commit decides: a note says it
 #   FUZZ_RUNS= FUZZ_LONG_SECONDS=
 #            when each fuzz program of check-long ends: after so many inputs (10^8) or seconds (600)
 #   QUICK=1  bench in three minutes; RESULTS=path: copies of its path.md and path.json;
@@ -381,25 +383,27 @@ RUN_UNIT = $(foreach test,$(UNIT_RUN),--tap '$(test)') \
 		'scripts/check-bpf-stacks $(BPF_OBJECTS:$(O)/%=$(OTHER_O)/%)' \
 	--status 'tests: of the scripts' '$(PYTHON) -B -m unittest discover -s tests/scripts' \
 	--status 'bench: arithmetic and tables' '$(PYTHON) -B -m unittest discover -s bench'
-RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) --lanes 2 $(filter-out %.c,$(TESTS))'
+RUN_LIVE = --tap '$(PYTHON) tests/live/run.py --build $(O) --lanes 4 $(filter-out %.c,$(TESTS))'
 RUN_ATTACKS = --tap '$(PYTHON) tests/live/run.py --build $(O) attacks'
 # A few inputs and always the same: what can break is the build, and an input that was mended.
 QUICK_FUZZ_O = $(O)/fuzz-quick
-RUN_FUZZ = $(SANITIZED_TESTS:%=--tap '$(QUICK_FUZZ_O)/%') \
+RUN_FUZZ = $(SANITIZED_TESTS:%=--tap 'env ASAN_OPTIONS=quarantine_size_mb=8 $(QUICK_FUZZ_O)/%') \
 	--tap '$(call FUZZ_RUN,$(QUICK_FUZZ_O)) --runs 2000 --seconds 20 --seed 1 $(FUZZ_NAMES)'
 RUN_FUZZ_LONG = $(SANITIZED_TESTS:%=--tap '$(O)/fuzz/%') \
 	--tap '$(call FUZZ_RUN,$(O)/fuzz) --runs $(FUZZ_RUNS) --seconds $(FUZZ_LONG_SECONDS) $(FUZZ_NAMES)'
 FUZZ_RUN = scripts/run-fuzz --build $(1) --corpus tests/fuzz/corpus
 RUN_ARM64 = --tap 'scripts/check-arm64 $(O)-arm64 $(filter-out %.c,$(TESTS))'
-CHECK_KERNELS = scripts/check-kernels $(ARCH_OPTION) --build $(O) $(KERNELS:%=--kernel %) $(filter-out %.c,$(TESTS))
-RUN_KERNELS = --tap '$(CHECK_KERNELS)'
-# What there is no time for is skipped, and says so: make check has its time, too.
-RUN_KERNELS_SOON = --tap '$(CHECK_KERNELS) --within 300'
+CHECK_KERNELS = scripts/check-kernels $(ARCH_OPTION) --build $(O) $(filter-out %.c,$(TESTS)) \
+	$(addprefix --kernel ,$(or $(KERNELS),$(1)))
+RUN_KERNELS = --tap '$(call CHECK_KERNELS)'
+# The oldest that there is code for, the one of Debian 12, and the newest. What there is no time for is
+# skipped, and says so: make check has its time, too.
+RUN_KERNELS_SOON = --tap '$(call CHECK_KERNELS,5.10 6.1 newest) --within 90'
 RUN_DISTROS = --tap 'scripts/check-distros $(STEPS:%=--step %) $(VERSION) $(RELEASES)'
 RUN_PACKAGE = --tap 'scripts/check-package $(abspath $(O)) $(VERSION)'
-RUN_KERNELS_LONG = --tap '$(CHECK_KERNELS) --all'
+RUN_KERNELS_LONG = --tap '$(call CHECK_KERNELS) --all'
 # No machine of arm64 that qemu has suspends to memory.
-RUN_SUSPEND = $(if $(filter x86,$(ARCH)),--tap '$(CHECK_KERNELS) --suspend')
+RUN_SUSPEND = $(if $(filter x86,$(ARCH)),--tap '$(call CHECK_KERNELS) --suspend')
 
 .PHONY: check-programs
 check-programs: $(UNIT_RUN) other-bpf

@@ -16,9 +16,9 @@ import subprocess
 import sys
 import tempfile
 import time
-import zlib
 
 import schema
+import turns
 
 LONG = os.environ.get("MEMTRACED_LONG", "") not in ("", "0")
 # On an emulated CPU, where a probe's hit takes 20 us: at most 20,000 events a test.
@@ -56,25 +56,24 @@ def kernel_version():
     return tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
 
 
-def usual_paths(function):
-    """The attach paths by which make check runs a test of all: the one that this kernel's users
-    have, and by turns one of the others. make check-long runs all."""
-    ours = max((since, path) for path, since in ATTACH_PATHS.items()
-               if since <= kernel_version())[1]
-    others = sorted(ATTACH_PATHS.keys() - {ours})
-    return {ours, others[zlib.crc32(function.__name__.encode()) % len(others)]}
+def attach_path(argument):
+    """The attach path that an argument of a test ends with, if this kernel has it; else ""."""
+    path = str(argument).split(" ")[-1]
+    return path if ATTACH_PATHS.get(path, (1 << 32,)) <= kernel_version() else ""
 
 
 class Test:
-    def __init__(self, function, area, argument, needs, timeout, every_kernel):
+    def __init__(self, function, area, argument, needs, timeout):
         self.function, self.argument = function, argument
-        self.needs, self.timeout, self.every_kernel = needs, timeout, every_kernel
+        self.needs, self.timeout = needs, timeout
         self.area = area
         name = function.__name__.replace("_", " ")
         self.name = f"{area}: {name}" + (f" [{argument}]" if argument is not None else "")
-        path = str(argument).split(" ")[-1]
-        self.usual = path not in ATTACH_PATHS or path in usual_paths(function)
-        self.beside = getattr(sys.modules[function.__module__], "BESIDE_OTHERS", False)
+        self.usual = True  # its turn is now
+        self.every_kernel = self.first = False
+        self.beside, self.translates, self.untranslated = (
+            getattr(sys.modules[function.__module__], name, False)
+            for name in ("BESIDE_OTHERS", "TRANSLATES", "UNTRANSLATED"))
 
     def run(self):
         for need in self.needs:
@@ -85,15 +84,29 @@ class Test:
             self.function(self.argument)
 
 
-def test(*needs, each=(None,), timeout=60, every_kernel=False):
+def among(argument, which):
+    """which: all (True), none (False), or these arguments of a test."""
+    return which if isinstance(which, bool) else argument in which
+
+
+def test(*needs, each=(None,), in_turn=None, timeout=60, every_kernel=False, first=False,
+         alone=False):
     """Makes a function a test, or several: one for each argument. `needs` raise Skip.
-    `every_kernel`: it is among the few that make check runs on all kernels (the others run there,
-    too, in make check-long); or with which arguments it is."""
+    `in_turn`: with so many of the arguments make check runs it, the others have their turn with
+    another commit; of attach paths one has its turn (turns.py).
+    `every_kernel`: it is among those that make check runs on other kernels, too, as far as there is
+    time (make check-kernels runs all of these, make check-long all tests); or with which arguments
+    it is. `first`: there is always time for it. `alone`: not beside others, though its module's
+    tests are, as it needs all CPUs."""
     def declare(function):
         area = re.sub(r"^test_", "", function.__module__)
+        usual = turns.usual(function.__name__, each, in_turn, attach_path)
         for argument in each:
-            quick = every_kernel if isinstance(every_kernel, bool) else argument in every_kernel
-            TESTS.append(Test(function, area, argument, needs, timeout, quick))
+            one = Test(function, area, argument, needs, timeout)
+            one.usual, one.first = argument in usual, among(argument, first)
+            one.every_kernel = one.first or among(argument, every_kernel)
+            one.beside = one.beside and not alone
+            TESTS.append(one)
         return function
     return declare
 
@@ -389,12 +402,12 @@ def refused(done, status, *words):
 
 
 def less_room(options):
-    """On an emulated CPU there is room for fewer blocks: for two million it takes half a second to
-    make, and as long to read for each report. Not for tests of how many there can be, and not
-    where no allocations are counted."""
+    """Room for fewer blocks, but in make check-long: for two million it takes a fifth of the time
+    of a start to make, on an emulated CPU half a second, and as long to read for each report. Not
+    for tests of how many there can be, and not where no allocations are counted."""
     others = ("--max-blocks", "--memory-limit", "--hist", "-e", "--syscalls", "--page-faults",
               "--mappings")
-    if not SMALL or any(option.startswith(others) for option in options):
+    if (LONG and not SMALL) or any(option.startswith(others) for option in options):
         return ()
     return ("--max-blocks=64k",)
 

@@ -3,11 +3,14 @@
 """Runs the live tests and prints TAP: run.py [--build DIR] [PATTERN...]. A pattern is a part of a
 test's name ("accounting:", "[perf]"); a test runs if all patterns match, with --areas if it is of
 one of these, and with --every-kernel if it is declared for every kernel. What failed the last time
-comes first. --until-uptime: tests that have not begun so many seconds after the boot are skipped;
-of each area and attach path one comes first then. --lanes N: N areas at a time, of those whose
-tests look at processes of their own alone (BESIDE_OTHERS in their modules; a name: but not beside
-each other, for services of the whole host); the others follow one by one. Without patterns, tests
-of all attach paths run by two of them, with MEMTRACED_LONG=1 by all, and all at full size.
+comes first. Without patterns, tests with several arguments run with some of them, which the commit
+decides (turns.py), with MEMTRACED_LONG=1 with all, and all at full size. --until-uptime: tests that
+have not begun so many seconds after the boot are one skip; those that are declared as first come
+first then, and have the time that they need, then one of each area and attach path. --lanes N: N
+areas at a time, of those whose tests look at processes of their own alone (BESIDE_OTHERS in their
+modules; "services": two of these at a time, which look at the whole host; TRANSLATES: not beside
+those with UNTRANSLATED, whose children are seen by links that all processes share, which would end
+a program such as valgrind and are not there meanwhile); the others follow one by one.
 MEMTRACED_SMALL=1: on an emulated CPU."""
 
 import argparse
@@ -32,6 +35,7 @@ sys.dont_write_bytecode = True
 import lib  # noqa: E402  (it is beside this file)
 import clients  # noqa: E402
 import matrix  # noqa: E402
+import turns  # noqa: E402
 
 
 class TooLong(Exception):
@@ -48,22 +52,23 @@ def comment(text):
 
 
 def by_turns(tests):
-    """The first of each area and argument, then the second ones."""
+    """Those that are first, then one of each area and argument, then the second ones, each time
+    from another one on."""
     seen = collections.Counter()
     ranks = []
+    tests = turns.picked("tests", tests, len(tests), turns.turn())
     for test in tests:
         kind = test.name.split(":")[0], test.argument
-        ranks.append(seen[kind])
+        ranks.append(-1 if test.first else seen[kind])
         seen[kind] += 1
     return [test for _, test in sorted(zip(ranks, tests), key=lambda pair: pair[0])]
 
 
 def run_one(number, test, until):
+    """Whether it passed; None: there was no time for it."""
     begun = time.monotonic()
-    if time.clock_gettime(time.CLOCK_BOOTTIME) > until:
-        # scripts/check-kernels knows it by these words
-        print(f"ok {number} - {test.name} # SKIP no time left", flush=True)
-        return True
+    if time.clock_gettime(time.CLOCK_BOOTTIME) > until and not test.first:
+        return None
     signal.alarm(test.timeout * (20 if lib.LONG else lib.PATIENCE))
     try:
         test.run()
@@ -110,6 +115,8 @@ class Failed:
         """results: whether they passed, by name."""
         before = set(self.names)
         for name, passed in results.items():
+            if passed is None:
+                continue
             (self.names.discard if passed else self.names.add)(name)
         if self.names != before:
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
@@ -158,12 +165,33 @@ class Lane:
         return results
 
 
+# How many areas of one kind run at the same time: services look at the whole machine.
+MOST = {"services": 2}
+
+
+def may_run(one, running):
+    """`one` and each of those that run: a test of an area."""
+    apart = any((one.translates and other.untranslated) or (one.untranslated and other.translates)
+                for other in running)
+    kinds = [other.beside for other in running]
+    return not apart and kinds.count(one.beside) < MOST.get(one.beside, float("inf"))
+
+
+def take_next(areas, running):
+    """The numbered tests of the first area that may run beside those that do."""
+    for area in areas:
+        if may_run(area[0][1], [lane.numbered[0][1] for lane in running]):
+            areas.remove(area)
+            return area
+    return None
+
+
 def run_beside(areas, lanes, until):
     """The results of each area in turn, as it is over."""
     running = {}
     while areas or running:
-        while areas and len(running) < lanes:
-            lane = Lane(areas.pop(0), until)
+        while len(running) < lanes and (area := take_next(areas, running.values())):
+            lane = Lane(area, until)
             running[lane.pid] = lane
         pid, _ = os.wait()
         yield running.pop(pid).finish()
@@ -174,10 +202,20 @@ def split(tests, lanes, failed):
     last time comes first, then the largest area, so that no lane is busy with it at the end."""
     areas, alone = collections.defaultdict(list), []
     for number, test in enumerate(tests, 1):
-        lane = test.area if test.beside is True else test.beside
-        (areas[lane] if lanes > 1 and lane else alone).append((number, test))
+        (areas[test.area] if lanes > 1 and test.beside else alone).append((number, test))
     return sorted(areas.values(),
                   key=lambda area: (area[0][1].name not in failed.names, -len(area))), alone
+
+
+def close_plan(results):
+    """Those for which there was no time are one skip; scripts/check-kernels reads their names."""
+    late = [name for name, passed in results.items() if passed is None]
+    for name in late:
+        comment(f"no time left: {name}")
+    number = len(results) - len(late) + bool(late)
+    if late:
+        print(f"ok {number} - {len(late)} tests # SKIP no time left", flush=True)
+    print(f"1..{number}", flush=True)
 
 
 def main():
@@ -192,16 +230,20 @@ def main():
     lib.Place.build = os.path.abspath(args.build)
     for path in sorted(glob.glob(os.path.join(HERE, "test_*.py"))):
         importlib.import_module(os.path.basename(path)[:-len(".py")])
-    all_paths = lib.LONG or lib.SMALL or args.pattern
+    failed = Failed(lib.Place.build)
+    all_turns = lib.LONG or lib.SMALL or args.pattern
     tests = [t for t in lib.TESTS if all(part in t.name for part in args.pattern) and
-             (t.usual or all_paths) and
+             (t.usual or all_turns or t.name in failed.names) and
              (t.every_kernel or not args.every_kernel) and
              (not args.areas or t.area in args.areas)]
     if args.until_uptime < float("inf"):
         tests = by_turns(tests)
-    failed = Failed(lib.Place.build)
     tests = failed.first(tests)
-    print(f"1..{len(tests)}", flush=True)
+    if args.until_uptime == float("inf"):
+        print(f"1..{len(tests)}", flush=True)
+    if not all_turns:
+        comment(f"note: {len(tests)} tests, of each kind those whose turn it is: the same by "
+                f"MEMTRACED_TURN={turns.turn():08x}, all in make check-long")
     if not os.access(lib.memtraced(), os.X_OK):
         comment(f"{lib.memtraced()} is not built")
         return 1
@@ -212,16 +254,18 @@ def main():
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.chdir("/")
     areas, alone = split(tests, args.lanes, failed)
-    passed = True
+    every = {}
     try:
         for results in itertools.chain(run_beside(areas, args.lanes, args.until_uptime),
                                        (run_each([test], args.until_uptime) for test in alone)):
             failed.note(results)
-            passed = passed and all(results.values())
+            every.update(results)
     finally:
         remove_workdir()
+    if args.until_uptime < float("inf"):
+        close_plan(every)
     comment("\n".join("note: " + line for line in matrix.lines() + clients.lines()))
-    return 0 if passed else 1
+    return 1 if False in every.values() else 0
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def only_main_differs(what, program, path, calls, preload=""):
     assert {key: alloc[key] for key in SERIAL_KEYS} == true, (alloc, true)
 
 
-@test(need_root, each=[f"{name} {path}" for name in FAMILIES for path in EACH_PATH])
+@test(need_root, each=[f"{name} {path}" for name in FAMILIES for path in EACH_PATH], in_turn=5)
 def every_function_of(family_and_path):
     name, path = family_and_path.split()
     allocator, _, linked = name.partition("-")
@@ -73,7 +73,7 @@ def library_path(name):
 
 
 @test(need_root, each=[f"{name} {path}" for name in ["libstdc++", *LIBRARIES]
-                       for path in EACH_PATH])
+                       for path in EACH_PATH], in_turn=2)
 def every_form_of_new_and_delete(library_and_path):
     name, path = library_and_path.split()
     preload = "" if name == "libstdc++" else library_path(name)
@@ -92,7 +92,7 @@ PROGRAMS = {
 
 
 @test(need_root, need_program("sqlite3", "/usr/bin/python3"),
-      each=[f"{program} {name}" for program in PROGRAMS for name in LIBRARIES])
+      each=[f"{program} {name}" for program in PROGRAMS for name in LIBRARIES], in_turn=2)
 def a_preloaded_allocator_in(program_and_name):
     program, name = program_and_name.split()
     run_ = trace(PROGRAMS[program], library="libcounter-next.so", preload=library_path(name),
@@ -136,7 +136,7 @@ def pool_run(program, spec, path, calls):
 
 
 @test(need_root, each=[f"{name} {path}" for name in ("pools", "pools-static", "pools-stripped")
-                       for path in EACH_PATH])
+                       for path in EACH_PATH], in_turn=1)
 def a_pool_that_is_named_counts_its_blocks_and_not_its_chunks(program_and_path):
     program, path = program_and_path.split()
     spec = addresses(POOL, "pools-static", program) if program == "pools-stripped" else POOL

@@ -53,7 +53,8 @@ def one(report, pid):
     return found[0]
 
 
-@test(need_root, each=EACH_PATH, every_kernel=["multi", "perf", "session"])
+@test(need_root, each=EACH_PATH, every_kernel=["multi", "perf", "session"],
+      first=["perf", "session"])
 def everything_after_the_attach_is_counted(path):
     with scratch() as folder, started_target(folder) as process:
         pid = int(process.lines.until("ready"))
@@ -101,7 +102,7 @@ def a_duration_begins_when_the_target_is_traced():
     assert any(allocs_within_a_tenth_of_a_second() > 30 for _ in range(5))
 
 
-@test(need_root, each=["INT", "TERM", "HUP"])
+@test(need_root, each=["INT", "TERM", "HUP"], in_turn=1)
 def a_signal_ends_the_run_with_its_report_and_the_target_goes_on(name):
     with scratch() as folder, started_target(folder) as process:
         pid = int(process.lines.until("ready"))

@@ -6,6 +6,7 @@ import contextlib
 from lib import (attached, brief, exact, need_program, need_root, send_line, started, target, test)
 
 BESIDE_OTHERS = True
+UNTRANSLATED = True
 BLOCKS = 57  # of tests/targets/workers.c
 
 

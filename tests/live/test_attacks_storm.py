@@ -23,7 +23,7 @@ from test_service import Asking, service
 FIRST_USER = 64001
 N_LEASED = 5
 # A root request that asks for a trace of another user's process ends its slots' holder.
-SECONDS = scaled(15, 600)
+SECONDS = scaled(6, 600)
 
 # A request of its own for each line of input; answers are read and thrown away.
 ASK = """

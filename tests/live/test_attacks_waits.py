@@ -14,6 +14,8 @@ from lib import (attached, eventually, need_kernel, need_long, need_program, nee
                  need_sampling, run, run_memtraced, scratch, send_line, started, target, test)
 from test_service import NOBODY, service
 
+BESIDE_OTHERS = "services"
+
 # The kernel makes an open() wait as long for the holder of a lease (fs.lease-break-time).
 LEASE_NS = 45
 N_LIBRARIES = 10

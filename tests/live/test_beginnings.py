@@ -7,6 +7,7 @@ from lib import load_report, need_root, run_memtraced, scratch, target, test
 from test_unwind import need_x86_64
 
 BESIDE_OTHERS = True
+UNTRANSLATED = True
 KERNEL = "[kernel.kallsyms]"
 STARTERS = {
     "clone3": (["spin", "1"], 1, ["pthread_create", "main"]),
@@ -26,7 +27,7 @@ def functions(stack):
     return [(frame["function"] or "").split("@")[0] for frame in stack["frames"]]
 
 
-@test(need_root, need_x86_64, each=STARTERS, every_kernel=["clone3"])
+@test(need_root, need_x86_64, each=STARTERS, in_turn=1, every_kernel=["clone3"])
 def who_makes_threads_and_processes_is_known_to_its_start(call):
     (name, *words), times, path = STARTERS[call]
     report = events_of([target(name), *words], "-e", call)
@@ -38,7 +39,7 @@ def who_makes_threads_and_processes_is_known_to_its_start(call):
 
 
 # The first comes when the memory of before is gone, the other when all is there to begin.
-@test(need_root, each=["task:task_rename", "sched:sched_process_exec"],
+@test(need_root, each=["task:task_rename", "sched:sched_process_exec"], in_turn=1,
       every_kernel=["task:task_rename"])
 def inside_an_exec_there_is_only_the_kernel(event):
     report = events_of([target("execs"), "leader", "3"], "-e", event, "--kernel")

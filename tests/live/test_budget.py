@@ -15,6 +15,8 @@ from test_attach import counted, one, since, started_target, work
 from test_ctl import ctl
 from test_service import service, until_traced
 
+BESIDE_OTHERS = "services"
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay"))
 
 import pprof_wire  # noqa: E402

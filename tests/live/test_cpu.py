@@ -8,6 +8,8 @@ import signal
 from lib import (attached, exact, heap_sites, load_report, need_program, need_root, need_sampling,
                  refused, run, run_memtraced, scratch, started, target, test, trace, without)
 
+BESIDE_OTHERS = True
+
 GO = ("go", "tool", "pprof")
 KERNEL = "[kernel.kallsyms]"
 

@@ -74,7 +74,7 @@ def a_tracepoint_may_be_one_that_interrupts():
         check_whole(report, "touches", 500)
 
 
-@test(need_root, need_sampling, each=["--cpu=500", "--page-faults=1"], timeout=100)
+@test(need_root, need_sampling, each=["--cpu=500", "--page-faults=1"], in_turn=1, timeout=100)
 def of_a_large_program_that_runs_already(option):
     mode, function = {"--cpu=500": (["spin", "300"], "spins"),
                       "--page-faults=1": (["touch", "500"], "touches")}[option]

@@ -115,13 +115,13 @@ def who_is_attached_to_is_told_of_as_well():
     assert own(fault["freed"]) == ["drops", "freed", "main"], fault["freed"]
 
 
-@test(need_root, each=("handled", "ignored"))
+@test(need_root, each=("handled", "ignored"), in_turn=1)
 def a_signal_that_does_not_kill_is_no_fault(case):
     (process,) = report_of(case, status=0)
     assert process["fault"] is None, process["fault"]
 
 
-@test(need_root, need_program("valgrind"), timeout=120)
+@test(need_root, need_program("valgrind"), timeout=120, alone=True)
 def the_text_of_leak_checks_has_memchecks_words():
     def told(text):
         return re.findall(r"^==\d+== ((?:Process terminating| Access|   (?:at|by) .* \(crashes\.c)"

@@ -104,7 +104,7 @@ def endless_stacks_of_samples_keep_their_weight():
     check_stacks("crowding-samples", "--sample", depth=12)
 
 
-@test(need_root, each=["16k", "40k"], every_kernel=["40k"])
+@test(need_root, each=["16k", "40k"], in_turn=1, every_kernel=["40k"])
 def endless_blocks_leave_room_to_others(room):
     """In the map alone; in the table, and in the map what does not find its place there."""
     kept = scaled(100000, 400000, 50000)

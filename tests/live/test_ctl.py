@@ -23,7 +23,8 @@ def ctl(served, *words, status=0):
     return done.stdout
 
 
-@test(need_root, each=["its time is over", "the service ends", "the target ends"], timeout=60)
+@test(need_root, each=["its time is over", "the service ends", "the target ends"], in_turn=1,
+      timeout=60)
 def a_trace_leaves_an_exact_report_when(end):
     with scratch() as folder, scratch() as counts, service(folder) as served, \
             started_target(counts) as process:

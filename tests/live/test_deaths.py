@@ -139,7 +139,7 @@ def where_the_kernel_does_not_say_nothing_is_guessed():
             assert '"death":null' in file.read()
 
 
-@test(need_root, each=("oom", "kill", "kill-after-oom", "term"), every_kernel=True)
+@test(need_root, each=("oom", "kill", "kill-after-oom", "term"), in_turn=2, every_kernel=True)
 def unseen_the_oom_killer_is_excluded_by_its_count_alone(how):
     """Of whom the cgroup's count says nothing, so that only none tells something; v1 has no cgroup
     of who ends."""

@@ -11,6 +11,8 @@ from documents import all_blocks, first_difference
 from lib import (LONG, Place, ROOT, Skip, memtraced, need_root, need_speed, run, scratch, started,
                  test)
 
+BESIDE_OTHERS = True
+
 DEMO = os.path.join(ROOT, "scripts", "demo")
 # Its commands as they are, but for how long they watch, and when there is a verdict.
 FASTER = """#!/bin/sh

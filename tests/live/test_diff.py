@@ -272,7 +272,7 @@ def what_cannot_be_compared_is_said():
         assert done.returncode == 0 and "other ends early or is damaged" in done.stderr, done.stderr
         report = schema.loads(done.stdout)
         assert report["after"]["damaged"] and not report["before"]["damaged"]
-        assert "damaged: what comes before" in run_memtraced("diff", whole, other).stdout
+        assert "damaged: compared up to the damage" in run_memtraced("diff", whole, other).stdout
         with open(other, "wb") as file:
             file.write(data[:600])
         refused(run_memtraced("diff", "-q", whole, other), 2, "no process was counted")

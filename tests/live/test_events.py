@@ -94,13 +94,15 @@ def watched(n, *words):
     return report, paths, pid
 
 
-@test(need_root, each=["getrandom", "sys_enter_getrandom", "syscalls:sys_enter_getrandom"])
+@test(need_root, each=["getrandom", "sys_enter_getrandom", "syscalls:sys_enter_getrandom"],
+      in_turn=1)
 def every_path_as_often_as_it_was_taken(spec):
     report, paths, pid = watched(scaled(400, 100000), "-e", spec)
     same_paths(report, paths, pid, "getrandom")
 
 
-@test(need_root, each=[None, "atomics", "unwind-cfi", "whole-tracepoints"], every_kernel=[None])
+@test(need_root, each=[None, "atomics", "unwind-cfi", "whole-tracepoints"], in_turn=2,
+      first=[None])
 def several_events_from_the_start_of_a_command(left_out=None):
     with without(left_out):
         report, text = counted([target("paths"), "100"],
@@ -202,7 +204,7 @@ def switches_are_as_many_as_the_kernel_counts():
     assert sum(slept) >= least, event
 
 
-@test(need_root, each=["1", "5", "64", "511"])
+@test(need_root, each=["1", "5", "64", "511"], in_turn=2)
 def no_stack_is_deeper_than_asked(most):
     """So many callers, behind the function that makes the call."""
     report, paths, _ = watched(50, "-e", "getpgid", "--max-stack", most)
@@ -237,7 +239,7 @@ def strace_count(call, command):
 @test(need_root, need_program("strace", "openssl", "dd"),
       each=["getrandom openssl rand -out /dev/null 100000",
             "read dd if=/dev/zero of=/dev/null bs=7 count=3000",
-            "write dd if=/dev/zero of=/dev/null bs=7 count=3000 status=none"])
+            "write dd if=/dev/zero of=/dev/null bs=7 count=3000 status=none"], in_turn=1)
 def real_programs(words):
     call, *command = words.split()
     true = strace_count(call, command)

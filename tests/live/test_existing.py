@@ -57,10 +57,10 @@ def as_mallinfo_says(process, info):
         (before, info)
 
 
-@test(need_root, each=[1, 6])
+@test(need_root, each=[1, 6], in_turn=1)
 def blocks_of_all_arenas_count_to_the_byte(shares):
     with older(scaled(20000, 60000, 2000), shares) as (process, truth):
-        with attached([process.pid], *EXISTING) as session:
+        with attached([process.pid], "--max-blocks=2M", *EXISTING) as session:
             report = session.finish()
         exact(report)
         holds(the_one(report), truth)
@@ -197,7 +197,7 @@ PYTHON = ["/usr/bin/python3", "-c",
           "sys.stdin.readline()"]
 
 
-@test(need_root, each=["python3", "sqlite3"])
+@test(need_root, each=["python3", "sqlite3"], in_turn=1)
 def a_real_program_has_what_mallinfo_says(name):
     need_program(name)()
     command, ready = {"python3": (PYTHON, python_ready),

@@ -171,7 +171,7 @@ def a_closed_stdout_leaves_the_command_and_the_other_outputs_alone():
         assert load_report(path)["processes"][0]["end"]["exit"] == 0
 
 
-@test(need_root, each=["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+@test(need_root, each=["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"], in_turn=1)
 def standard_streams_that_are_no_files_get_nothing_of_the_outputs(closed):
     """What is opened must not take the number of a closed stream."""
     with scratch() as folder:
@@ -202,19 +202,19 @@ def a_closed_stdout_has_sigpipes_status_where_no_commands_is_known():
         assert process.poll() is None
 
 
-@test(need_root, each=[0, 1, 3, 42, 127, 255])
+@test(need_root, each=[0, 1, 3, 42, 127, 255], in_turn=2)
 def the_commands_exit_status_is_passed_on(status):
     assert run_memtraced("--", "/bin/sh", "-c", f"exit {status}").returncode == status
 
 
-@test(need_root, each=["TERM", "KILL", "SEGV", "INT"])
+@test(need_root, each=["TERM", "KILL", "SEGV", "INT"], in_turn=2)
 def a_command_killed_by_a_signal_gives_128_and_its_number(name):
     number = getattr(signal, "SIG" + name)
     done = run_memtraced("--", "/bin/sh", "-c", f"kill -{name} $$")
     assert done.returncode == 128 + number, f"{done.returncode}: {done.stderr}"
 
 
-@test(need_root, each=["TERM", "HUP"])
+@test(need_root, each=["TERM", "HUP"], in_turn=1)
 def a_stop_signal_is_passed_to_the_command_first_as_sigterm(name):
     with scratch() as folder:
         path = os.path.join(folder, "report.json")
@@ -228,7 +228,7 @@ def a_stop_signal_is_passed_to_the_command_first_as_sigterm(name):
         assert load_report(path)["processes"][0]["end"]["exit"] == 7
 
 
-@test(need_root, each=["TERM TERM", "TERM INT", "TERM HUP", "HUP TERM"])
+@test(need_root, each=["TERM TERM", "TERM INT", "TERM HUP", "HUP TERM"], in_turn=1)
 def a_second_stop_signal_ends_at_once_and_the_command_goes_on(names):
     first, second = (getattr(signal, "SIG" + name) for name in names.split())
     script = "trap 'echo got it' TERM; echo ready $$; while :; do sleep 0.1; done"

@@ -11,6 +11,7 @@ from lib import (SERIAL_KEYS, Skip, attached, brief, eventually, exact, heap_sit
                  scaled, send_line, started, target, test, trace, without)
 
 BESIDE_OTHERS = True
+UNTRANSLATED = True
 PERF = "probes are perf events"
 JUMPS = "calls after a jump out of an allocator may be taken for its own"
 OLD = f"{PERF}; each has a program of its own; hash maps stand for atomic operations; {JUMPS}"
@@ -49,7 +50,7 @@ def same_but_calloc(run):
     same_calls(run.only_process(), own, "threads")
 
 
-@test(need_root, need_everything, each=ROWS)
+@test(need_root, need_everything, each=ROWS, in_turn=3)
 def threads_are_counted_as_exactly_without(left_out):
     path, lacks = ROWS[left_out]
     no_returns = "uretprobe-seccomp" in left_out
@@ -70,7 +71,7 @@ def threads_are_counted_as_exactly_without(left_out):
 
 
 @test(need_root, need_everything,
-      each=["uprobe-session", "cookies", "whole-tracepoints", "unwind-cfi"])
+      each=["uprobe-session", "cookies", "whole-tracepoints", "unwind-cfi"], in_turn=2)
 def processes_are_followed_as_exactly_without(left_out):
     with without(left_out):
         run = trace([target("forks"), str(scaled(300, 60000, small=60))], timeout=300)

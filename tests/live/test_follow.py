@@ -8,6 +8,7 @@ from lib import (ATTACH_PATHS, SERIAL_KEYS, attach_option, attached, exact, load
                  target, test, trace)
 
 BESIDE_OTHERS = True
+UNTRANSLATED = True
 EACH_PATH = sorted(ATTACH_PATHS)
 # The perf path pays seconds for each process that it attaches to: its tests are smaller.
 FEW = {"perf"}
@@ -30,9 +31,10 @@ def blocks_held_over_a_fork_are_freed_on_both_sides(path):
 
 
 # Children that end at once are read while the parent frees what they share.
-@test(need_root, every_kernel=["40"], each=["4", "40"], timeout=3600)
+@test(need_root, in_turn=1, every_kernel=["40"], each=["4", "40"], timeout=3600)
 def blocks_freed_by_both_sides_of_a_fork_at_once_are_counted_once(children):
-    run = trace([target("fork_storm"), children, str(scaled(300000, 100000000))], timeout=3600)
+    steps = scaled(100000, 100000000, 15000)
+    run = trace([target("fork_storm"), children, str(steps)], timeout=3600)
     assert len(run.everything) == int(children) + 1, run.everything.keys()
     same_images(run, FORK_KEYS)
 
@@ -46,7 +48,7 @@ def nothing_is_missed_of_children_that_live_a_moment(path):
     same_images(run, FORK_KEYS)
 
 
-@test(need_root, each=EACH_PATH, every_kernel=["perf", "session"])
+@test(need_root, each=EACH_PATH, first=["perf", "session"])
 def exec_begins_a_new_process_image(path):
     run = trace([target("execs"), "leader", "3"], attach_option(path))
     same_images(run, SERIAL_KEYS)
@@ -97,7 +99,7 @@ def a_failing_exec_changes_nothing():
 
 
 @test(need_root, each=[f"{how} {path}" for how in ("vfork", "fork", "spawn", "vm")
-                       for path in EACH_PATH], timeout=120)
+                       for path in EACH_PATH], in_turn=2, timeout=120)
 def children_of_every_kind(how_path):
     how, path = how_path.split()
     run = trace([target("children"), how, "2" if path in FEW else "5"], attach_option(path),
@@ -124,6 +126,7 @@ def no_follow_leaves_children_alone():
 
 
 @test(need_root, each=["vfork session", "spawn session", *(f"vm {path}" for path in EACH_PATH)],
+      in_turn=1,
       timeout=120)
 def a_child_in_its_parents_memory_is_counted_without_follow_until_its_exec(how_path):
     how, path = how_path.split()
@@ -138,7 +141,7 @@ def a_child_in_its_parents_memory_is_counted_without_follow_until_its_exec(how_p
 
 
 @test(need_root, each=[f"{how} {follow}" for how in ("vfork", "spawn", "vm")
-                       for follow in ("--verbose", "--no-follow")])
+                       for follow in ("--verbose", "--no-follow")], in_turn=2)
 def a_child_in_its_parents_memory_that_links_cannot_see_is_a_loss(how_follow):
     how, follow = how_follow.split()
     with started([target("children"), how, "3", "wait"]) as process:

@@ -36,7 +36,7 @@ def check(report, told, spared=()):
         assert not process["heap_errors"], process["heap_errors"]
 
 
-@test(need_root, timeout=100, every_kernel=True, each=["--alloc", "--mappings"])
+@test(need_root, in_turn=1, timeout=100, every_kernel=True, each=["--alloc", "--mappings"])
 def a_child_holds_what_it_has_from_its_parent(option):
     with scratch() as folder:
         path = os.path.join(folder, "json")

@@ -75,7 +75,7 @@ def our_stacks(command, function):
     return stacks
 
 
-@test(need_root, need_program("gdb", "setarch"), each=PROGRAMS, timeout=120)
+@test(need_root, need_program("gdb", "setarch"), each=PROGRAMS, in_turn=2, timeout=120)
 def stacks_are_those_of_gdb(name):
     words, function = PROGRAMS[name]
     n = scaled(60, 600)

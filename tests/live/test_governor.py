@@ -18,6 +18,8 @@ from lib import (Lines, attached, exact, heap_sites, load_report, memtraced, nee
                  total, with_function, without)
 from test_samples import check_weights, said_places
 
+BESIDE_OTHERS = True
+
 INTERVAL = 65536
 SMALL_INTERVAL = 32768
 LARGE_INTERVAL = 1 << 20
@@ -190,7 +192,7 @@ def what_is_static_begins_with_page_faults_and_earns_all_calls():
     assert "\ndepth: from the start on page faults alone: " in table, table[-1500:]
 
 
-@test(need_root, each=("samples-static", "samples-static-pie"))
+@test(need_root, each=("samples-static", "samples-static-pie"), in_turn=1)
 def what_is_static_and_shows_samples_itself_begins_with_these(program):
     with scratch() as folder:
         path = os.path.join(folder, "json")
@@ -263,7 +265,7 @@ def what_has_just_begun_has_earned_no_exact_depth():
 OLD = "atomics"
 
 
-@test(need_root, each=["with sites in a table", "with all in a map"], timeout=120)
+@test(need_root, each=["with sites in a table", "with all in a map"], in_turn=1, timeout=120)
 def what_allocates_all_the_time_stays_sampled(where):
     old = without(OLD) if where == "with all in a map" else contextlib.nullcontext()
     # 80 million allocations a second have 8,000 samples: of the time 5 %, or, where traps are slow
@@ -405,7 +407,7 @@ def children_are_of_the_depth_that_holds():
     assert last["depth"] in ("sampled", "growth"), last["depth"]
 
 
-@test(need_root, need_program("perl", "jq"), each=("perl", "jq"), timeout=120)
+@test(need_root, need_program("perl", "jq"), each=("perl", "jq"), in_turn=1, timeout=120)
 def real_programs_hold_what_they_hold_bare(name):
     """What they print is what they print without."""
     command = {"perl": ["perl", "-e", "my %x = map { ($_ => 'v' x ($_ % 50)) } 1 .. 150000; "
@@ -446,7 +448,7 @@ def what_it_cannot_go_with_is_refused():
             "'--leak-check'", "'--max-overhead'")
 
 
-@test(need_root, need_program("env", "nice"), each=("--max-overhead=5%", "--sample"))
+@test(need_root, need_program("env", "nice"), each=("--max-overhead=5%", "--sample"), in_turn=1)
 def a_program_that_another_replaces_is_there_without_a_sample(how):
     """None of these allocates as much as one interval."""
     with scratch() as folder:

@@ -12,6 +12,8 @@ import schema
 from lib import (PATIENCE, load_report, memtraced, need_long, need_root, need_sampling, resident,
                  run_memtraced, scratch, send_line, started, test)
 
+BESIDE_OTHERS = True
+
 MIB = 1 << 20
 PAGE = os.sysconf("SC_PAGESIZE")
 STEPS = 30

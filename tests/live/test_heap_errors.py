@@ -12,6 +12,7 @@ from lib import (ATTACH_PATHS, Skip, attach_option, attached, load_report, need_
 from test_allocators import library_path
 
 BESIDE_OTHERS = True
+TRANSLATES = True
 EACH_PATH = sorted(ATTACH_PATHS)
 ABORTED = 128 + signal.SIGABRT
 KINDS = {"InvalidFree": ("invalid-free", "double-free"), "FishyValue": ("suspicious-size",),
@@ -214,7 +215,8 @@ def what_one_form_has_made_and_another_takes_is_told(path):
     assert found == {pair: 4 * 9 for pair, wrong in PAIRS.items() if wrong}, found
 
 
-@test(need_root, need_kernel(5, 15), need_forms, each=["jemalloc", "tcmalloc", "mimalloc"])
+@test(need_root, need_kernel(5, 15), need_forms, each=["jemalloc", "tcmalloc", "mimalloc"],
+      in_turn=1)
 def so_it_is_with_a_preloaded_allocator(name):
     """The last two have functions that are free and forms of delete at once: nobody can tell by
     which name one was called, and nothing is said. What is said is right."""
@@ -348,6 +350,7 @@ def errors_in(text):
 
 
 @test(need_root, need_program("valgrind"), each=("double", "interior", "resize", "negative"),
+      in_turn=2,
       timeout=120)
 def the_text_of_leak_checks_has_memchecks_words_and_stacks(case):
     """What memcheck says of reads and writes comes between, and is no part of what is compared."""

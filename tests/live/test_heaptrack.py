@@ -70,7 +70,7 @@ def is_what_we_report(path, process, folder):
         clients.same("heaptrack_print", "heaptrack", cost, sum(values.values()), alloc[key])
 
 
-@test(need_root, need_program("heaptrack_print"), each=("", ".gz", ".zst"))
+@test(need_root, need_program("heaptrack_print"), each=("", ".gz", ".zst"), in_turn=1)
 def heaptrack_print_shows_what_we_report(suffix):
     with scratch() as folder:
         path, process = traced(folder, suffix, target("leak"), "1200", "500")
@@ -90,7 +90,7 @@ def heaptrack_print_shows_what_we_report(suffix):
 
 
 @test(need_root, need_program("heaptrack_print", "jq", "git", "sqlite3"),
-      each=("jq", "git", "sqlite3"))
+      each=("jq", "git", "sqlite3"), in_turn=1)
 def real_programs_have_their_sums(name):
     commands = {
         "jq": ("jq", "-n", "[range(3000)|tostring]|length"),

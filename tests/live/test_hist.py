@@ -43,7 +43,7 @@ def latencies_are_as_many_as_calls():
     assert report["coverage"]["exact"], report["coverage"]
 
 
-@test(need_root, every_kernel=True)
+@test(need_root, first=True)
 def beside_allocations():
     specs = ["lseek", "lseek:offset,lin=-150-150/1"]
     report, tallies = calls("values", 3, specs=specs, more=["--alloc"])
@@ -63,7 +63,7 @@ def eight_threads():
     assert one(report, "lseek:ns")["count"] == calls_made, one(report, "lseek:ns")["count"]
 
 
-@test(need_root, each=["eight", "storm"])
+@test(need_root, each=["eight", "storm"], in_turn=1)
 def values_of_calls_that_are_made_before_the_attach_are_not_there(how):
     words = ("threads", 80000) if how == "eight" else ("storm-restarted", 60)
     channel = "lseek" if how == "eight" else "read"
@@ -99,7 +99,7 @@ def children_of_an_attached_process():
     same(report, tallies, *CHILD_SPECS)
 
 
-@test(need_root, each=["-c", "-p"])
+@test(need_root, each=["-c", "-p"], in_turn=1)
 def children_that_are_not_followed(how):
     """A child of vfork is its parent's until its exec: it borrows the parent's memory."""
     if how == "-p":
@@ -141,7 +141,7 @@ def several_processes_at_once():
     same(report, Tallies("\n".join(texts)), "lseek,by=pid", keep=lambda pid, comm: pid in pids)
 
 
-@test(need_root, each=["execs", "thread-execs"])
+@test(need_root, each=["execs", "thread-execs"], in_turn=1)
 def execve(how):
     """The trace begins within the one that starts the command: it has a result and no time."""
     specs = ["execve", "execve:ns", "lseek", "lseek,by=comm"]
@@ -159,7 +159,7 @@ def execve(how):
 STORM_SPECS = ["read", "read:count", "read,by=pid"]
 
 
-@test(need_root, each=["storm-restarted", "storm-interrupted"])
+@test(need_root, each=["storm-restarted", "storm-interrupted"], in_turn=1)
 def a_storm_of_signals_over_blocking_reads(how):
     with held(how, 150) as process:
         with watching(*options(STORM_SPECS), "--hist=read:ns", "-p", str(ready(process))) as watch:
@@ -213,7 +213,7 @@ def same_sleeps(report, tallies):
         assert count == tallies.total(spec.split(":")[0]), f"{spec}: {count}"
 
 
-@test(need_root, each=["sleeps", "sleeps-interrupted", "sleeps-restarted"],
+@test(need_root, each=["sleeps", "sleeps-interrupted", "sleeps-restarted"], in_turn=1,
       every_kernel=["sleeps-restarted"])
 def sleeps(how):
     report, tallies = calls(how, 60, specs=SLEEPS + SLEEPS_NS)
@@ -240,7 +240,7 @@ def sleeps_that_are_stopped_and_go_on():
     assert sum(restarted.values()) > 50, f"hardly a call was stopped: {restarted}"
 
 
-@test(need_root, each=["read", "nanosleep"])
+@test(need_root, each=["read", "nanosleep"], in_turn=1)
 def a_handler_ends_a_sleep_that_was_stopped(observed):
     """restart_syscall goes on with it; the reads before, that began anew, have long ended."""
     with held("storm-and-sleeps", 8) as process:

@@ -93,7 +93,7 @@ def switches(pid):
         return sum(int(n) for n in re.findall(r"ctxt_switches:\s*(\d+)", file.read()))
 
 
-@test(need_root, each=["120", "125", "89"])
+@test(need_root, each=["120", "125", "89"], in_turn=1)
 def switches_by_priority(priority):
     """The kernel counts a thread's switches where its tracepoint is."""
     spec = "sched:sched_switch:prev_prio"
@@ -120,7 +120,7 @@ def switches_by_priority(priority):
 MALLOC_SPECS = ["malloc", "malloc,lin=0-1024/8", "malloc,by=comm", "malloc,by=pid"]
 
 
-@test(need_root, each=["alone", "alloc", "wrapped", "wrapped alloc"])
+@test(need_root, each=["alone", "alloc", "wrapped", "wrapped alloc"], in_turn=2)
 def requested_sizes(how):
     """A wrapper that passes a request on does not make another of it."""
     more = ["--alloc"] if "alloc" in how else []
@@ -134,7 +134,7 @@ def requested_sizes(how):
     assert passed_on["malloc,by=pid"] == passed_on["malloc"], passed_on
 
 
-@test(need_root, each=["-c", "-p"])
+@test(need_root, each=["-c", "-p"], in_turn=1)
 def requested_sizes_of_threads(how):
     n = scaled(60, 6000)
     if how == "-c":

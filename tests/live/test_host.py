@@ -188,7 +188,7 @@ def of_a_cgroup():
     assert not of_pids(report, others), "what is outside is counted"
 
 
-@test(need_root, each=["-c", "-p"], timeout=120)
+@test(need_root, each=["-c", "-p"], in_turn=1, timeout=120)
 def names_of_what_a_command_starts(how):
     """Everything is followed, what matches is counted, and nothing of it is missed."""
     with scratch() as folder:
@@ -275,7 +275,7 @@ def check_images(report, images):
         found.remove(numbers)
 
 
-@test(need_root, need_program("unshare"), timeout=240,
+@test(need_root, need_program("unshare"), in_turn=1, timeout=240,
       each=["--mount", "--pid --fork", "--user --map-root-user", "--pid --fork --mount-proc"])
 def in_other_namespaces(namespaces):
     with scratch() as folder, tracing("--comm=odd-place") as wide:
@@ -398,7 +398,7 @@ def of_program(report, *names):
 IN_A_STORM = sum(100 + k for k in range(60))
 
 
-@test(need_root, timeout=1800, each=["exec", "fork"])
+@test(need_root, in_turn=1, timeout=1800, each=["exec", "fork"])
 def a_storm_of_short_processes(how):
     """Each is counted, though few stay in the report with their sites."""
     n = scaled(500, 10000)

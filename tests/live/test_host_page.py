@@ -101,7 +101,7 @@ def processes_are_sorted_found_and_their_growth_is_shown():
         assert len(points) % 2 == 0 and points[1] > 0, points
 
 
-@test(need_root, each=["unix", "tcp"])
+@test(need_root, each=["unix", "tcp"], in_turn=1)
 def others_than_root_see_what_is_theirs(where):
     with scratch() as folder, service(folder, trace=WATCH) as served, \
             nobodys_targets(1) as (own,), started([target("leak"), "0", "60000"]) as process:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The whole host while processes come and go: for 20 s, in check-long for ten minutes. Shells count
-what they begin; how memory and processes went is in lines "# note:"."""
+"""The whole host while processes come and go: for 4 s, in check-long for ten minutes, where memory
+is watched, too. Shells count what they begin; how memory and processes went is in lines
+"# note:"."""
 
 import contextlib
 import os
 import shutil
 import time
 
-from lib import need_program, need_root, note, scaled, scratch, started, target, test
+from lib import LONG, SMALL, need_program, need_root, note, scaled, scratch, started, target, test
 from test_host import known, of_program, tracing
 from test_memory import own_bytes
 
@@ -16,10 +17,8 @@ CHILDREN, BLOCKS = 40, 60
 STORM = f"while [ -e \"$1\" ]; do \"$0\" {CHILDREN} {BLOCKS} > /dev/null && echo; done"
 COMPILE = "while [ -e \"$1\" ]; do gcc -O1 -c -x c -o \"$0.o\" \"$0\" && echo; done"
 SAMPLES = 12
-# What a shell's round leaves behind in the daemon must be forgotten: not 100 bytes of each process,
-# in 20 s not a kilobyte.
+# What a shell's round leaves behind in the daemon must be forgotten: not 100 bytes of each process.
 FLAT = 16 << 20
-FLAT_SOON = 6 << 20
 # Programs that others begin on this host have tables, too: some 15 MiB were seen, which stay until
 # they have ended. That comes now and then; what is left behind grows each time.
 TRIES = 3
@@ -74,7 +73,7 @@ def watch(daemon, seconds, storm, job):
 
 def is_flat(memory):
     half = len(memory) // 2
-    return max(memory[half:]) < max(memory[:half]) + scaled(FLAT_SOON, FLAT, FLAT)
+    return max(memory[half:]) < max(memory[:half]) + FLAT
 
 
 def watch_until_flat(daemon, seconds, storm, job):
@@ -100,7 +99,7 @@ def check_storm(report, name, before, rounds):
 @test(need_root, need_program("gcc"), timeout=2500)
 def a_host_under_a_fork_storm_and_a_compile_job():
     """All is accounted for, memory stays, losses are shown. MEMTRACED_SECONDS says how long."""
-    seconds = int(os.environ.get("MEMTRACED_SECONDS") or scaled(20, 600, 3))
+    seconds = int(os.environ.get("MEMTRACED_SECONDS") or scaled(4, 600, 3))
     with scratch() as folder:
         program, go = os.path.join(folder, "in-a-storm"), os.path.join(folder, "go")
         shutil.copy(target("forkrun"), program)
@@ -110,7 +109,8 @@ def a_host_under_a_fork_storm_and_a_compile_job():
             with open(go, "w", encoding="ascii"), \
                     repeating(folder, STORM, program) as storm, \
                     repeating(folder, COMPILE, made_source(folder)) as job:
-                watch_until_flat(wide.process.pid, seconds, storm, job)
+                watched = watch_until_flat if LONG or SMALL else watch
+                watched(wide.process.pid, seconds, storm, job)
                 os.unlink(go)
             report = wide.finish()
         check_storm(report, "in-a-storm", before, storm.done())

@@ -9,6 +9,7 @@ import schema
 from lib import need_program, need_root, run_memtraced, scratch, test, workdir
 
 BESIDE_OTHERS = True
+UNTRANSLATED = True
 LIBRARIES = 24
 
 MAIN = """
@@ -55,7 +56,8 @@ def build():
     return program
 
 
-@test(need_root, need_program("gcc"), each=["-e getrandom", "--sample", "--max-overhead=5%"])
+@test(need_root, need_program("gcc"), each=["-e getrandom", "--sample", "--max-overhead=5%"],
+      in_turn=1)
 def a_command_does_not_wait_at_each_library(options):
     program = build()
     with scratch() as folder:

@@ -14,6 +14,7 @@ from lib import (PATIENCE, Skip, heap_sites, memtraced, need_long, need_program,
                  run_memtraced, schema, scratch, send_line, started, target, test, without)
 
 BESIDE_OTHERS = True
+TRANSLATES = True
 # In make check; in make check-long all of tests/targets/leaks.
 QUICK = ("list_lost", "shapes", "cycle_tail", "header_words", "threads_gone", "tls", "mapped",
          "exits_deep", "bases", "new_array", "arena_words", "freed_words",
@@ -58,7 +59,7 @@ def table(rows):
               f"# {'':22} nothing freed: memtraced {all_ours}", flush=True)
 
 
-@test(need_root, need_program("valgrind"), each=QUICK, timeout=120)
+@test(need_root, need_program("valgrind"), each=QUICK, in_turn=3, timeout=120)
 def the_sums_are_memchecks(name):
     agree, sums = compare(name)
     table([(name, agree, sums)])
@@ -90,7 +91,7 @@ def the_records_are_memchecks_in_its_order():
     assert ours == theirs, f"ours: {ours}\nmemcheck: {theirs}"
 
 
-@test(need_root, each=("static", "static-pie"))
+@test(need_root, each=("static", "static-pie"), in_turn=1)
 def what_is_linked_statically_loses_what_it_does_with_shared_libraries(how):
     """memcheck does not see its allocator. What libc holds in pages that it has protected since is
     not lost, but of it are the blocks that it allocates before main."""
@@ -232,7 +233,7 @@ def checks_of(text):
     return text.split("HEAP SUMMARY:")[1:]
 
 
-@test(need_root, each=("", "cookies"), every_kernel=[""])
+@test(need_root, each=("", "cookies"), first=[""], in_turn=1)
 def a_process_is_checked_before_it_executes_another_program(lacks):
     with without(lacks or None):
         text = checked([leaker("executes")])
@@ -306,7 +307,7 @@ def a_process_under_a_debugger_is_said_not_to_be_checked():
             assert done.returncode == 0, done
 
 
-@test(need_root, each=("", "--error-exitcode=9"))
+@test(need_root, each=("", "--error-exitcode=9"), in_turn=1)
 def a_check_that_was_not_made_is_no_check_without_errors(option):
     """Of 100,000 blocks it takes longer than a millisecond to know which they are."""
     done = run_memtraced("--leak-check=full", "--max-stop=1", *option.split(), "--",
@@ -349,7 +350,8 @@ def allocator_library(name):
     return library
 
 
-@test(need_root, each=("arrays", "hash", "large_lost", "lists", "many", "mapped", "shapes"))
+@test(need_root, each=("arrays", "hash", "large_lost", "lists", "many", "mapped", "shapes"),
+      in_turn=2)
 def what_jemalloc_keeps_for_itself_holds_nothing(name):
     """It has a record of each large block and slab, and caches with addresses that nobody has
     written over since: none of these is the program's."""
@@ -362,7 +364,7 @@ def what_jemalloc_keeps_for_itself_holds_nothing(name):
     assert "blocks are jemalloc's" not in text, text
 
 
-@test(need_root, each=("tcmalloc_minimal", "mimalloc"))
+@test(need_root, each=("tcmalloc_minimal", "mimalloc"), in_turn=1)
 def allocators_that_leave_addresses_in_blocks_are_said(name):
     """In the first word of a block, of the next free one. So of large ones none is held."""
     text = checked([leaker("large_lost")], f"--env=LD_PRELOAD={allocator_library(name)}")
@@ -371,7 +373,7 @@ def allocators_that_leave_addresses_in_blocks_are_said(name):
     assert re.search(r"800,000 bytes in 20 blocks are definitely lost", text), text
 
 
-@test(need_root, each=("jemalloc", "tcmalloc_minimal", "mimalloc"))
+@test(need_root, each=("jemalloc", "tcmalloc_minimal", "mimalloc"), in_turn=1)
 def a_programs_own_memory_by_brk_holds_blocks_of_any_allocator(name):
     """Two have none by brk themselves, tcmalloc has some between the program's. It loses a block of
     8 bytes of its own, and holds one."""
@@ -423,7 +425,7 @@ def suppressions_are_used_counted_and_refused_with_their_line():
         assert done.returncode == 2 and "/nonexistent" in done.stderr, done
 
 
-@test(need_root, need_program("valgrind"), each=("objects", "maps"), timeout=90)
+@test(need_root, need_program("valgrind"), each=("objects", "maps"), in_turn=1, timeout=90)
 def generated_suppressions_are_read_by_both(name):
     """What is made from all records leaves no record, in valgrind as here."""
     text = checked([leaker(name)], "--gen-suppressions=all", "--show-leak-kinds=all")

@@ -28,7 +28,7 @@ def live_under(sites, *functions):
                if any(frame["function"] in functions for frame in site["frames"]))
 
 
-@test(need_root, timeout=100, every_kernel=True)
+@test(need_root, timeout=100, first=True)
 def regions_are_counted_where_they_are_mapped():
     """Partial unmaps, moves, and mappings over others; what malloc maps, too."""
     told, sites = mapped_by(target("maps"), "20")

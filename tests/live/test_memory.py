@@ -59,7 +59,7 @@ def most_until_its_end(process, bytes_of=all_bytes):
     return most, samples
 
 
-@test(need_root, need_kernel(6, 4), each=["96M", "1G"], timeout=180)
+@test(need_root, need_kernel(6, 4), each=["96M", "1G"], in_turn=1, timeout=180)
 def a_limit_holds_with_a_million_live_blocks(limit):
     if limit == "1G":
         need_long()
@@ -106,7 +106,7 @@ def within(limit, *command, bytes_of=all_bytes):
     raise AssertionError(f"looked at {seen} times")
 
 
-@test(need_root, need_kernel(6, 4), need_speed, each=["96M", "1G"], timeout=180)
+@test(need_root, need_kernel(6, 4), need_speed, each=["96M", "1G"], in_turn=1, timeout=180)
 def a_limit_holds_with_more_places_than_there_is_room_for(limit):
     """What finds no room for its place is of a place that stands for all of these, is counted, and
     no place is shown that has nothing."""
@@ -132,7 +132,7 @@ def maps_take_memory_as_they_fill():
     assert few + (1 << 20) < many, (few / MIB, many / MIB)
 
 
-@test(need_root, need_kernel(6, 4), each=["parent", "child"], timeout=120)
+@test(need_root, need_kernel(6, 4), each=["parent", "child"], in_turn=1, timeout=120)
 def records_of_blocks_that_forked_processes_share_are_bounded(first):
     """Who frees first leaves one for each block, be it for the child or for its own books."""
     blocks = 40000
@@ -150,7 +150,7 @@ def records_of_blocks_that_forked_processes_share_are_bounded(first):
         assert child["alloc"]["unknown_frees"] == lost["shared-block-record"] > 0, (child, lost)
 
 
-@test(need_root, each=["parent", "child"], timeout=120)
+@test(need_root, each=["parent", "child"], in_turn=1, timeout=120)
 def with_room_for_them_all_frees_of_shared_blocks_are_counted(first):
     run = trace([target("shared_frees"), first, "40000"], library=None)
     exact(run.report)

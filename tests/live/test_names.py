@@ -55,7 +55,7 @@ def names(report, job):
     return sorted(pids.values())
 
 
-@test(need_root, need_sampling, each=JOBS)
+@test(need_root, need_sampling, each=JOBS, in_turn=2)
 def a_process_has_the_name_that_it_has_set_last(job):
     with scratch() as folder:
         path = os.path.join(folder, "report.json")
@@ -65,7 +65,7 @@ def a_process_has_the_name_that_it_has_set_last(job):
     assert names(report, job) == ["parent;last", "the child"], names(report, job)
 
 
-@test(need_root, need_sampling, each=JOBS)
+@test(need_root, need_sampling, each=JOBS, in_turn=2)
 def a_process_that_runs_on_has_the_name_that_it_has_now(job):
     with started([sys.executable, "-c", WAITS]) as process:
         process.lines.until("ready")

@@ -76,21 +76,21 @@ def guessed(report, process, own):
     return missing
 
 
-@test(need_root, each=["jump", "signal"], every_kernel=["jump"])
+@test(need_root, each=["jump", "signal"], in_turn=1, every_kernel=["jump"])
 def a_call_that_is_taken_for_a_part_of_one_that_was_left_is_lost(case):
     missing = guessed(*traced(case, *GUESSES))
     # On arm64 frame records tell.
     assert (missing > 0) == (platform.machine() == "x86_64"), missing
 
 
-@test(need_root, each=["realloc", "altstack", "switch", "stuck"])
+@test(need_root, each=["realloc", "altstack", "switch", "stuck"], in_turn=2)
 def a_guess_that_the_return_proves_is_no_loss(case):
     report, process, own = traced(case, *GUESSES)
     exact(report)
     same_calls(process, own, "nesting")
 
 
-@test(need_root, need_everything, each=["jump", "signal"])
+@test(need_root, need_everything, each=["jump", "signal"], in_turn=1)
 def kernels_without_cookies_lose_what_they_guess_wrongly(case):
     with without("cookies"):
         assert guessed(*traced(case)) > 0
@@ -128,7 +128,7 @@ def calls_that_exceptions_leave_hide_nothing(path):
 
 
 @test(need_root, need_kernel(5, 15), each=[f"{name} {path}" for name in ("jemalloc", "tcmalloc")
-                                           for path in EACH_PATH])
+                                           for path in EACH_PATH], in_turn=1)
 def what_operator_new_allocates_before_an_exception_leaves_it_counts(library_and_path):
     name, path = library_and_path.split()
     library = library_path(name)

@@ -9,6 +9,8 @@ import time
 from lib import (attached, eventually, load_report, need_program, need_root, need_sampling, refused,
                  run, run_memtraced, scratch, send_line, started, target, test, without)
 
+BESIDE_OTHERS = True
+
 MS = 10**6
 ASKED = {"sleeps": 3 * 100 * MS, "pauses": 200 * MS, "reads": 0}
 GO = ("go", "tool", "pprof")

@@ -196,7 +196,7 @@ def libraries_that_come_and_go_are_seen_without_their_system_calls():
         assert 2 * PAGES <= seen <= 2 * (PAGES + 120), (name, seen)
 
 
-@test(need_root, need_sampling, timeout=100, each=[False, True])
+@test(need_root, need_sampling, in_turn=1, timeout=100, each=[False, True])
 def late_names_are_of_the_code_that_was_there(known):
     """While memtraced is stopped b comes to the address of a, which it has read before, or not."""
     with started([target("swaps")]) as process:

@@ -127,6 +127,7 @@ RUNTIME = ("libc.", "ld-", "libstdc++", "libgcc_s", "libjemalloc")
 
 
 @test(need_root, need_program("go"), each={"C++": of_operators, "redis-server": of_redis},
+      in_turn=1,
       timeout=90)
 def go_shows_sites_by_the_functions_that_we_name_them_by(program):
     """But where a stack has runtimes' functions alone."""

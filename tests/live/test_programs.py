@@ -12,6 +12,7 @@ from lib import (Skip, attached, counting, eventually, exact, free_port, load_re
                  same_images, scaled, scratch, started, target, test, trace)
 
 BESIDE_OTHERS = True
+UNTRANSLATED = True
 PYTHON_SCRIPT = """
 import json, re
 data = [json.loads(json.dumps({"id": i, "tags": ["x" * (i % 50)] * 5})) for i in range(3000)]

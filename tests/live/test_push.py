@@ -175,7 +175,7 @@ class Told:
         return self.heap, self.allocs
 
 
-@test(need_root, each=["pyroscope", "parca", "otlp"], timeout=90)
+@test(need_root, each=["pyroscope", "parca", "otlp"], in_turn=1, timeout=90)
 def counts_add_up_to_what_was_allocated(to):
     with scratch() as folder, scratch() as counts, started_target(counts) as process, \
             push_server() as server, pushing(folder, push(to, server.url)) as served:
@@ -226,7 +226,7 @@ def cpu_time_is_pushed_while_it_is_looked_at():
 TOUCH = "kept = [bytearray(1 << 20) for _ in range({})]; print(flush=True); input()\n"
 
 
-@test(need_root, need_sampling, each=["pyroscope", "parca", "otlp"], timeout=90)
+@test(need_root, need_sampling, each=["pyroscope", "parca", "otlp"], in_turn=1, timeout=90)
 def growth_is_pushed_of_who_is_not_traced_and_each_sample_once(to):
     # beside mappings, which are no heap, it is the second job
     mappings, profiles = ("yes", "heap, allocs, growth") if to == "parca" else ("no", "growth")
@@ -312,7 +312,7 @@ def a_server_that_comes_late_gets_what_waited():
                 assert failures(served) > 0
 
 
-@test(need_root, each=[429, 503], timeout=90)
+@test(need_root, each=[429, 503], in_turn=1, timeout=90)
 def a_server_is_asked_again_when_it_says_so(status):
     with failing(lambda request: (status, {"Retry-After": "4"}, b"busy")) as (served, server):
         until_sent(server, 1)
@@ -434,7 +434,7 @@ def a_reload_moves_a_target_with_what_waits():
         assert served.text("/healthz") == "ok\n" and len(other.so_far()) == n
 
 
-@test(need_root, each=["Bearer", "Basic"], timeout=90)
+@test(need_root, each=["Bearer", "Basic"], in_turn=1, timeout=90)
 def a_token_is_sent(scheme):
     with scratch() as folder, push_server() as server, one_process():
         path = os.path.join(folder, "token")

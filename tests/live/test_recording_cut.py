@@ -171,7 +171,7 @@ def what_never_fitted_replaces_nothing():
         assert os.listdir(disk) == ["run"]
 
 
-@test(need_root, each=["json:x", "json:x.gz", "html:x.zst", "pprof:x"])
+@test(need_root, each=["json:x", "json:x.gz", "html:x.zst", "pprof:x"], in_turn=2)
 def a_report_for_which_there_is_no_room_says_so(output):
     form, name = output.split(":")
     with scratch() as folder, small_disk(folder, "8k") as disk:

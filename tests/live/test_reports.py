@@ -136,7 +136,7 @@ def percent_p_in_a_path_is_the_pid():
 UNPACKED_BY = {".gz": "gzip", ".zst": "zstd"}
 
 
-@test(need_root, need_program("gzip", "zstd"), each=UNPACKED_BY)
+@test(need_root, need_program("gzip", "zstd"), each=UNPACKED_BY, in_turn=1)
 def a_file_is_packed_as_its_name_says(suffix):
     formats = ("json", "html", "folded", "massif", "perf-script", "callgrind", "pprof")
     with scratch() as folder:

@@ -154,7 +154,7 @@ def mappings_alone_tell_what_is_reserved_from_what_may_be_used():
     assert last["inaccessible"] is None and last["live_bytes"] > 0, last
 
 
-@test(need_root, need_program("python3"), each=ENDS, timeout=120)
+@test(need_root, need_program("python3"), each=ENDS, in_turn=2, timeout=120)
 def the_end_of_a_command_is_read_however_it_comes(how):
     end, at_least = ENDS[how]
     script = f"import os, threading, time\nkept = b'x' * {KEPT}\n{end}"

@@ -15,6 +15,8 @@ from test_ctl import ctl
 from test_service import service, until_traced
 from test_watch import GROWING, MIB, fake_cgroups, growing, pressure, put, swept
 
+BESIDE_OTHERS = "services"
+
 WATCH = "[watch]\ninterval = 1s\n"
 # A name that no other test's target has, beside which this may run.
 LEAK = f"leak-{os.getpid()}"
@@ -96,7 +98,7 @@ format = json
 
 
 @test(need_root, each=["memory.pressure > 20%", "memory.current > 90% of max",
-                       "memory.current > 15000"], timeout=90)
+                       "memory.current > 15000"], in_turn=1, timeout=90)
 def of_a_cgroup_the_largest_process_is_traced_when(condition):
     rule = f"""[rule tight]
 when = {condition}

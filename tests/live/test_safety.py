@@ -15,6 +15,8 @@ from lib import (ATTACH_PATHS, Skip, attach_option, breakpoints, called_by, even
                  libc_of_its_own, load_report, memtraced, need_program, need_root, process_state,
                  run, scaled, scratch, started, target, test, total, with_function)
 
+BESIDE_OTHERS = True
+
 STEPS = scaled(2000, 4500, 4500)  # about 0.7 and 1.6 seconds with the waits below
 
 
@@ -38,11 +40,11 @@ def goes_on_rightly(process, sums):
 
 
 def nothing_left(before, folder):
-    left = set()
+    left = bpf_orphans() - before
 
     def is_nothing():
-        left.clear()
-        left.update(bpf_orphans() - before)
+        # what others leave meanwhile is not ours
+        left.intersection_update(bpf_orphans())
         return not left
 
     # The kernel frees programs some time after their last user is gone.

@@ -73,6 +73,7 @@ def only_main_differs(program, calls, preload=""):
 
 
 @test(need_root, usdt.need_tracefs, each=["glibc", "musl", "jemalloc", "tcmalloc", "mimalloc"],
+      in_turn=2,
       every_kernel=["glibc"])
 def every_function_counts_once(family):
     only_main_differs(f"families-{family}", scaled(3000, 30000))
@@ -176,7 +177,8 @@ def an_interval_that_is_none_is_the_usual_one(interval):
 @test(need_root, usdt.need_tracefs, each=["threads 4 20000", "forks", "exceptions", "throwing",
                                           "bad_alloc", "ctors", "dl", "failures 5000",
                                           "weak_jemalloc", "own_operators", "odd_moments",
-                                          "ctor_thread", "ctor_thread-cc", "weak_operators"])
+                                          "ctor_thread", "ctor_thread-cc", "weak_operators"],
+      in_turn=4)
 def programs_do_what_they_do_without_it(command):
     """At an interval at which there are many samples; the target checks itself."""
     program, *words = command.split()

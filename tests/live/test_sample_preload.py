@@ -33,7 +33,7 @@ def reported(command, *options, status=0):
         return done, load_report(path)["processes"]
 
 
-@test(need_root, each=sorted(PROGRAMS), timeout=120)
+@test(need_root, each=sorted(PROGRAMS), in_turn=3, timeout=120)
 def estimates_agree_with_exact_depth(name):
     need_program(name)()
     _, exact = reported(PROGRAMS[name])

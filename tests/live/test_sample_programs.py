@@ -66,7 +66,7 @@ def seeds_of(name):
     return range(first, first + SEEDS)
 
 
-@test(need_root, each=sorted(PROGRAMS) if LONG else QUICK, timeout=300)
+@test(need_root, each=sorted(PROGRAMS) if LONG else QUICK, in_turn=1, timeout=300)
 def intervals_hold_what_exact_depth_counts(name):
     need_program(name)()
     with scratch() as folder:

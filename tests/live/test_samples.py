@@ -103,12 +103,12 @@ def sampled(program, *options, env=()):
         return process, said_places(done.stdout)
 
 
-@test(need_root, each=sorted(ATTACH_PATHS), every_kernel=["perf", "session"])
+@test(need_root, each=sorted(ATTACH_PATHS), first=["perf", "session"])
 def weights_are_those_that_the_target_showed(path):
     check_weights(*sampled("samples", attach_option(path)))
 
 
-@test(need_root, each=["samples-static", "samples-static-pie", "samples-dlopen"])
+@test(need_root, each=["samples-static", "samples-static-pie", "samples-dlopen"], in_turn=1)
 def probes_are_found_however_they_come_into_a_process(program):
     check_weights(*sampled(program))
 
@@ -193,7 +193,7 @@ def stacks_are_followed_by_frame_pointers_too():
     assert process["alloc"]["bytes"] == sum(said["weight"] for said in places.values()), process
 
 
-@test(need_root, each=["samples", "samples-dlopen"], every_kernel=["samples"])
+@test(need_root, each=["samples", "samples-dlopen"], in_turn=1, every_kernel=["samples"])
 def a_running_process_shows_its_samples_when_it_is_attached_to(program):
     """Also one that loads the library with the probes later."""
     with started([target(program), "3000", str(INTERVAL), "1"]) as process:
@@ -273,7 +273,7 @@ def many_children_have_their_libraries_told_apart_too():
             assert total(ours, "live_bytes") == 2 * size, (function, ours)
 
 
-@test(need_root, need_program("valgrind"))
+@test(need_root, need_program("valgrind"), alone=True)
 def programs_on_a_translator_go_on_beside_it():
     """Which takes a breakpoint that the kernel has put into their code for their own."""
     with started([memtraced(), "-a", "--sample", "-f", "json", "-i", "0.3"],

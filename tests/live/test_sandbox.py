@@ -177,7 +177,7 @@ def frames_of(process):
     return [frame for site in process["sites"] for frame in site["frames"]]
 
 
-@test(need_root, need_one_file_system, each=("KILL", "SEGV"), every_kernel=["SEGV"])
+@test(need_root, need_one_file_system, each=("KILL", "SEGV"), in_turn=1, every_kernel=["SEGV"])
 def its_death_during_a_report_costs_names_and_nothing_else(name):
     with scratch() as folder, started_target(folder) as process:
         pid = int(process.lines.until("ready"))
@@ -208,7 +208,8 @@ def its_death_during_a_report_costs_names_and_nothing_else(name):
         assert f"of stacks or names LOST: {lost['symbols-unread']} (symbols-unread" in said, said
 
 
-@test(need_root, need_one_file_system, each=("KILL", "SEGV"), every_kernel=["SEGV"], timeout=120)
+@test(need_root, need_one_file_system, each=("KILL", "SEGV"), in_turn=1, every_kernel=["SEGV"],
+      timeout=120)
 def its_death_by_a_file_that_is_mapped_costs_that_file_alone(name):
     """A program that kills it when it is looked at runs on, and calls of its libc are counted."""
     with cgroup() as (path, _), scratch() as folder, contextlib.ExitStack() as stack:
@@ -281,7 +282,7 @@ def need_code_that_is_made():
         raise Skip("the code that tests/targets/jit.c makes is x86-64's")
 
 
-@test(need_root, need_one_file_system, need_code_that_is_made, each=("map", "dump"),
+@test(need_root, need_one_file_system, need_code_that_is_made, each=("map", "dump"), in_turn=1,
       every_kernel=["map"])
 def its_death_by_what_a_run_time_says_costs_the_names_of_its_code_alone(mode):
     with scratch() as folder, made_code(mode, cwd=folder) as (process, session):

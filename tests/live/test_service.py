@@ -348,7 +348,7 @@ def ask_as(served, where, *targets, uid=NOBODY):
     return done.stdout.splitlines()
 
 
-@test(need_root, each=["unix", "tcp"])
+@test(need_root, each=["unix", "tcp"], in_turn=1)
 def others_than_root_see_their_own_processes_alone(where):
     def become():
         os.setgroups([])
@@ -557,7 +557,7 @@ def a_trace_ends_when_nobody_waits_for_it_any_more():
 
 # --- its end -----------------------------------------------------------------------------------
 
-@test(need_root, each=["TERM", "INT", "KILL"], timeout=60)
+@test(need_root, each=["TERM", "INT", "KILL"], in_turn=1, timeout=60)
 def its_end_leaves_targets_alone(name):
     with scratch() as folder, scratch() as counts, started_target(counts) as process:
         pid = int(process.lines.until("ready"))

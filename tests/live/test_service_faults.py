@@ -18,6 +18,8 @@ from test_attach import counted, one, since, started_target, work
 from test_ctl import ctl
 from test_service import Asking, Service, finish, service, until_traced
 
+BESIDE_OTHERS = "services"
+
 
 def heap(served, pid):
     return schema.loads(served.text(f"/debug/pprof/heap?pid={pid}&seconds=1&format=json"))
@@ -70,7 +72,7 @@ def freezer():
         eventually(lambda: not rmdir(path), f"{path} is busy")
 
 
-@test(need_root, each=["SIGSTOP", "its cgroup", "freezer of version 1"], timeout=90)
+@test(need_root, each=["SIGSTOP", "its cgroup", "freezer of version 1"], in_turn=1, timeout=90)
 def a_target_that_is_frozen_is_answered_for(how):
     with (freezer() if how == "freezer of version 1" else cgroup()) as place, \
             scratch() as folder, scratch() as counts, \

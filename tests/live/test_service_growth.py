@@ -407,7 +407,7 @@ STORM = 'while [ -e "$0" ]; do for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done
 @test(need_root, need_sampling, timeout=1500)
 def memory_stays_while_short_processes_come_and_go():
     """At full size 20 bytes of each would be seen; what others do on this host is in it, too."""
-    seconds = int(os.environ.get("MEMTRACED_SECONDS") or scaled(20, 600))
+    seconds = int(os.environ.get("MEMTRACED_SECONDS") or scaled(8, 600))
     with scratch() as folder, service(folder, growth="enabled = yes\nperiod = 100") as served:
         go, output, memory = os.path.join(folder, "go"), os.path.join(folder, "rounds"), []
         with open(go, "w", encoding="ascii"), open(output, "w", encoding="ascii") as file, \
@@ -421,7 +421,7 @@ def memory_stays_while_short_processes_come_and_go():
                      f"{served.metric('memtraced_growth_stacks')} stacks of "
                      f"{served.metric('memtraced_growth_samples')} samples")
             os.unlink(go)
-        assert n > 1000, n
+        assert n > 50 * seconds, n
         assert served.metric("memtraced_growth_failed_total") == 0
         assert served.metric("memtraced_growth_samples") > n / 100, "it sees nothing"
     # what is kept of those that have ended is there by then

@@ -329,11 +329,11 @@ def a_browser_shows_what_a_killed_process_had_mapped():
     assert re.search(r" mappings, in [\d.]+\s\S+ that it was looked at$", words), words
 
 
-@test(need_root, need_sampling, timeout=900)
+@test(need_root, need_sampling, timeout=900, alone=True)
 def memory_stays_while_regions_stacks_and_processes_come_and_go():
     """Of processes that map and unmap, and of those that end with what they hold."""
     # a thousand that have ended are kept, which are those of a hundred rounds
-    rounds, n, memory = scaled(10, 300), scaled(20000, 20000, 2000), []
+    rounds, n, memory = scaled(4, 300), scaled(20000, 20000, 2000), []
     with scratch() as folder, service(folder, growth=EACH) as served, mapper() as first, \
             mapper() as second:
         for _ in range(rounds):

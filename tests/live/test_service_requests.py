@@ -28,7 +28,7 @@ MIX = (
 )
 EACH = 1000  # requests of a connection, in batches of
 BATCH = 20
-TRACES = scaled(5, 20)  # among all requests, a second each
+TRACES = scaled(2, 20)  # among all requests, a second each
 ANSWER = re.compile(rb"HTTP/1\.1 (\d+) .*?\r\n\r\n", re.S)
 LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n", re.I)
 # Over half a million requests: not five bytes of each.

@@ -113,7 +113,8 @@ CASES = [ran_untraced, killed_untraced, shown_untraced, traced("heap?"), traced(
          traced_to_its_end]
 
 
-@test(need_root, need_sampling, need_program("umount"), timeout=120, each=range(len(CASES)))
+@test(need_root, need_sampling, need_program("umount"), in_turn=2, timeout=120,
+      each=range(len(CASES)))
 def a_file_system_from_which_a_program_ran_can_be_unmounted(case):
     with scratch() as folder, service(folder, growth=GROWTH) as served, \
             file_system(folder) as point:

@@ -132,7 +132,7 @@ def unwinding(build, kind):
     return report
 
 
-@test(need_root, each=KINDS, timeout=240)
+@test(need_root, each=KINDS, in_turn=4, timeout=240)
 def frames_of_one_kind(kind):
     """By several ways in which the compiler can build them."""
     for build in builds_for(kind):
@@ -184,7 +184,7 @@ def code_without_information_is_followed_by_its_instructions():
 
 
 @test(need_root, each=("plain", "variable", "sorted", "raised", "altstack", "threads", "coroutines",
-                       "bare"))
+                       "bare"), in_turn=2)
 def stacks_of_static_musl_are_whole(kind):
     """Its C library has neither information nor frame pointers."""
     report = trace([target("unwinding-musl"), kind, "1200"], library=None).report

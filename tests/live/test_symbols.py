@@ -31,7 +31,7 @@ def run_replaced(how):
         return paths, sites[0]["frames"]
 
 
-@test(need_root, each=("unlink", "rename", "program"))
+@test(need_root, each=("unlink", "rename", "program"), in_turn=1)
 def file_that_is_deleted_or_has_lost_its_name(how):
     paths, frames = run_replaced(how)
     assert frames[1]["function"] == "leak_from_a", frames
@@ -40,7 +40,7 @@ def file_that_is_deleted_or_has_lost_its_name(how):
     assert frames[2]["object"] == paths["program"], frames
 
 
-@test(need_root, each=("overwrite", "truncate"))
+@test(need_root, each=("overwrite", "truncate"), in_turn=1)
 def file_with_other_bytes_is_not_believed(how):
     """Offsets of the one file would find functions of the other."""
     paths, frames = run_replaced(how)
@@ -90,7 +90,8 @@ def need_zstd_sections():
         raise Skip("objcopy cannot compress by zstd")
 
 
-@test(need_root, need_program("objcopy"), need_zstd_sections, each=("none", "zlib", "zstd"))
+@test(need_root, need_program("objcopy"), need_zstd_sections, each=("none", "zlib", "zstd"),
+      in_turn=1)
 def lines_of_compressed_debug_sections(how):
     with scratch() as folder:
         report_path, name = os.path.join(folder, "report.json"), os.path.join(folder, "program")

@@ -86,7 +86,7 @@ def calls_of_eight_threads_are_all_counted():
             assert call["timed"] == call["calls"], f"without latency: {call}"
 
 
-@test(need_root, each=("fork", "vfork"))
+@test(need_root, each=("fork", "vfork"), in_turn=1)
 def children_are_counted_once_and_their_births_not_as_calls(how):
     report, counts = watch([target("syscalls"), how, "20"])
     same_calls(report["syscalls"], counts)
@@ -154,7 +154,7 @@ def a_running_process_is_counted_from_its_attach_on():
 STORMS = ("readv", "nanosleep", "futex") + (("poll",) if os.uname().machine == "x86_64" else ())
 
 
-@test(need_root, each=STORMS + tuple(f"restart-{name}" for name in STORMS))
+@test(need_root, each=STORMS + tuple(f"restart-{name}" for name in STORMS), in_turn=3)
 def interrupted_calls_count_once(mode):
     name = mode.replace("restart-", "")
     report, counts = watch([target("interrupted"), mode, str(scaled(1000, 10000))], timeout=55)
@@ -260,7 +260,8 @@ def paths_go_on_across_mounts():
 
 # --- callers -----------------------------------------------------------------------------------
 
-@test(need_root, each=[None, "atomics", "unwind-cfi", "whole-tracepoints"], every_kernel=[None])
+@test(need_root, each=[None, "atomics", "unwind-cfi", "whole-tracepoints"], in_turn=2,
+      first=[None])
 def stacks_add_up_to_the_calls(left_out=None):
     with without(left_out):
         report, counts = watch([target("syscalls"), "threads", "2", "5000"], "--stacks")

@@ -18,6 +18,8 @@ from test_ctl import ctl
 from test_sandbox import status
 from test_service import NOBODY, Service, service
 
+BESIDE_OTHERS = "services"
+
 UNIT = os.path.join(ROOT, "systemd", "memtraced.service.in")
 GENERATOR = os.path.join(ROOT, "systemd", "memtraced-generator")
 
@@ -101,7 +103,7 @@ def a_socket_that_systemd_listens_on_is_not_taken_from_it():
         assert os.path.exists(path), "the socket is systemd's"
 
 
-@test(need_root, each=["datagrams", "all addresses"])
+@test(need_root, each=["datagrams", "all addresses"], in_turn=1)
 def a_socket_that_cannot_be_served_is_refused(kind):
     family, type_ = (socket.AF_UNIX, socket.SOCK_DGRAM) if kind == "datagrams" else \
         (socket.AF_INET, socket.SOCK_STREAM)

@@ -8,6 +8,7 @@ from lib import (Skip, attached, brief, eventually, load_report, need_program, n
                  run, run_memtraced, scratch, send_line, started, target, test)
 
 BESIDE_OTHERS = True
+TRANSLATES = True
 VALGRIND = ("valgrind", "--tool=none", "-q")
 QEMU = ("qemu-x86_64",)
 LEAK = (target("leak"), "10", "0")
@@ -43,13 +44,13 @@ def ends_as_alone(*translator, options=()):
     assert not report["coverage"]["exact"], report["coverage"]
 
 
-@test(need_root, need_no_shared_probes(*VALGRIND), each=["--alloc", "--sample"])
+@test(need_root, need_no_shared_probes(*VALGRIND), each=["--alloc", "--sample"], in_turn=1)
 def valgrind_is_not_probed(option):
     """Nor by the probes of the two programs that its process was before."""
     ends_as_alone(*VALGRIND, options=() if option == "--alloc" else (option,))
 
 
-@test(need_root, need_no_shared_probes(*QEMU), each=["--alloc", "--sample"])
+@test(need_root, need_no_shared_probes(*QEMU), each=["--alloc", "--sample"], in_turn=1)
 def qemu_is_not_probed(option):
     ends_as_alone(*QEMU, options=() if option == "--alloc" else (option,))
 

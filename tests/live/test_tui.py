@@ -233,7 +233,8 @@ def windows_of_any_size_are_drawn():
         check_given_back(window)
 
 
-@test(need_root, need_program("tmux"), each=["SIGTERM", "SIGSEGV", "SIGKILL"], timeout=120)
+@test(need_root, need_program("tmux"), each=["SIGTERM", "SIGSEGV", "SIGKILL"], in_turn=1,
+      timeout=120)
 def the_terminal_is_given_back_after(name):
     with traced() as (window, process):
         window.shows(r"\*LIVE")

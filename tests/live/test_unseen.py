@@ -152,7 +152,7 @@ def what_is_killed_while_it_is_being_loaded_had_no_allocator_yet():
     assert not unseen(report), report["coverage"]
 
 
-@test(need_root, each=["--existing", "--cpu"])
+@test(need_root, each=["--existing", "--cpu"], in_turn=1)
 def a_run_that_saw_nothing_says_what_to_try(other):
     """A process that waits: all was seen, and that was nothing."""
     options = [] if other == "--existing" else ["--off-cpu", "--top=1"]

@@ -109,7 +109,7 @@ def trace_frames(program, *modes, options=(), timeout=60, env=None):
         return report, done
 
 
-@test(need_root, need_x86_64, every_kernel=True)
+@test(need_root, need_x86_64, first=True)
 def each_stack_is_what_a_program_did_that_does_it_all():
     modes = ("plain", "thread", "signal", "plugins", "fork")
     report, _ = trace_frames("frames", *modes)
@@ -119,7 +119,7 @@ def each_stack_is_what_a_program_did_that_does_it_all():
     check_coverage(report)
 
 
-@test(need_root, need_x86_64, each=tuple(COUNTS))
+@test(need_root, need_x86_64, each=tuple(COUNTS), in_turn=2)
 def each_stack_is_what_the_program_did(mode):
     report, _ = trace_frames("frames", mode)
     images = 2 if mode == "fork" else 1
@@ -135,7 +135,7 @@ def calls_through(report, function):
                for process in report["processes"])
 
 
-@test(need_root, need_x86_64, each=("frames-static", "frames-static-pie"))
+@test(need_root, need_x86_64, each=("frames-static", "frames-static-pie"), in_turn=1)
 def static_programs(program):
     report, _ = trace_frames(program, "plain", "thread", "fork", "signal")
     check_stacks(report, {1001: 1, 1002: 1, 1003: 3, 1004: 1, 1008: 1})
@@ -331,7 +331,7 @@ DAMAGES = {function.__name__: function
            for function in (flip_a_byte, cut_off, give_away, let_others_write)}
 
 
-@test(need_root, need_x86_64, need_program("unshare"), each=tuple(DAMAGES))
+@test(need_root, need_x86_64, need_program("unshare"), each=tuple(DAMAGES), in_turn=2)
 def rows_come_from_the_disk_unless_they_are_not_to_be_trusted(damage):
     if damage in ("cut_off", "give_away"):
         need_long()

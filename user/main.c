@@ -145,7 +145,7 @@ static int trace(const struct options *options, const struct launch_inherited *i
 	if (!names_features())
 		return EXIT_USAGE;
 	r = start_worker(&worker);
-	if (r == 0 && options->max_overhead)
+	if (r == 0 && options->max_overhead && !options->overhead_default)
 		stats_fd = measure_cost(worker, &cost);
 	if (r == 0)
 		r = session_new(options, inherited, worker, &cost, &session);
@@ -250,6 +250,7 @@ int main(int argc, char **argv)
 	case ACTION_SERVICE:
 		return serve(options);
 	case ACTION_TRACE:
+		options_limit_overhead(options);
 		return trace(options, &inherited);
 	}
 	return EXIT_USAGE;

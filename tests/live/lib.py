@@ -401,6 +401,17 @@ def refused(done, status, *words):
         assert word.lower() in text, f"stderr does not say '{word}': {done.stderr}"
 
 
+ALL_CALLS = "--max-overhead=none"  # of -p, whatever a target does all day
+
+
+def all_calls(options):
+    """What counts all calls of a process that runs, where allocations are counted at all."""
+    others = ("--max-overhead", "--sample", "--hist", "-e", "--syscalls", "--page-faults",
+              "--mappings", "--cpu", "--off-cpu")
+    only_others = any(option.startswith(others) for option in options)
+    return () if only_others and "--alloc" not in options else (ALL_CALLS,)
+
+
 def less_room(options):
     """Room for fewer blocks, but in make check-long: for two million it takes a fifth of the time
     of a start to make, on an emulated CPU half a second, and as long to read for each report. Not
@@ -467,7 +478,7 @@ class Attached:
 def attached(pids, *options, filtered=False):
     """Yields once the first report has come: the probes are in."""
     command = [memtraced(), "-p", ",".join(str(pid) for pid in pids), "-f", "json", "-i",
-               INTERVAL, *less_room(options), *options]
+               INTERVAL, *less_room(options), *all_calls(options), *options]
     with tempfile.TemporaryFile() as errors, started(command, stdin=subprocess.DEVNULL,
                                                      stderr=errors) as process:
         session = Attached(process)

@@ -11,8 +11,8 @@ import sys
 
 import schema
 
-from lib import (ATTACH_PATHS, GONE, Counts, attach_option, attached, brief, counting, eventually,
-                 exact, descendants, load_report, memtraced, need_program, need_root,
+from lib import (ALL_CALLS, ATTACH_PATHS, GONE, Counts, attach_option, attached, brief, counting,
+                 eventually, exact, descendants, load_report, memtraced, need_program, need_root,
                  process_state, read_counts, run, run_memtraced, same, scaled, scratch, send_line,
                  started, target, test)
 from tracees import PTRACE_SEIZE, ptrace
@@ -122,8 +122,8 @@ def a_signal_ends_the_run_with_its_report_and_the_target_goes_on(name):
 def under_nohup_a_hangup_does_not_end_the_run():
     with scratch() as folder, started_target(folder) as process:
         pid = int(process.lines.until("ready"))
-        with started(["/usr/bin/nohup", memtraced(), "-p", str(pid), "-f", "json", "-i",
-                      "0.1"]) as tracer:
+        with started(["/usr/bin/nohup", memtraced(), ALL_CALLS, "-p", str(pid), "-f",
+                      "json", "-i", "0.1"]) as tracer:
             assert tracer.lines.next() is not None
             tracer.send_signal(signal.SIGHUP)
             for _ in range(5):
@@ -283,7 +283,7 @@ def waits_for(pid, number):
 def sigusr1_reports_and_goes_on():
     with scratch() as folder, started_target(folder) as process:
         pid = int(process.lines.until("ready"))
-        with started([memtraced(), "-p", str(pid), "-f", "json"]) as tracer:
+        with started([memtraced(), ALL_CALLS, "-p", str(pid), "-f", "json"]) as tracer:
             # not by its probes: other tracers have some in the same library
             eventually(lambda: waits_for(tracer.pid, signal.SIGUSR1), "it does not wait for it")
             for _ in range(3):

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What counting all calls costs is said: in each report, and at once where it is much."""
+"""What counting all calls costs is said: in each report, and at once where it is much. Of -p it is
+limited, if nobody has said otherwise."""
 
 import contextlib
 import os
 import re
 import subprocess
 
-from lib import (Lines, load_report, memtraced, need_program, need_root, run_memtraced, scratch,
-                 send_line, started, target, test)
-from test_tui import start, terminal
+from lib import (ALL_CALLS, Lines, exact, load_report, memtraced, need_program, need_root,
+                 run_memtraced, scratch, send_line, started, target, test)
+from test_tui import PROMPT, start, terminal
 
 WARNING = r"memtraced: \S+( k| M)? calls/s, counting them took .*; --max-overhead=5% bounds that"
 
@@ -29,8 +30,8 @@ def do(process, line):
 def of_a_busy_process_it_is_said_at_once_and_in_the_report():
     with scratch() as folder, waves() as process:
         path = os.path.join(folder, "json")
-        command = [memtraced(), "-p", str(process.pid_said), "-i", "1s", "-o", f"json:{path}",
-                   "-f", "table"]
+        command = [memtraced(), ALL_CALLS, "-p", str(process.pid_said), "-i", "1s", "-o",
+                   f"json:{path}", "-f", "table"]
         with started(command, stderr=subprocess.PIPE) as tracer:
             said = Lines(tracer.stderr)
             send_line(process, "busy 3000")
@@ -61,6 +62,78 @@ def of_a_command_it_is_said_in_the_report_alone():
         assert "calls/s" not in said, said
         cost = load_report(path)["coverage"]["cost"]
         assert cost["measured_ns"] and cost["own_cpu_ns"] is not None, cost
+
+
+LIMITED = (r"memtraced: from now on only page faults are counted, not calls: all \S+( k| M)? "
+           r"calls/s would take \d+ % of the CPU time that the processes use themselves, and the "
+           r"limit is 20 %; --max-overhead=none counts them all")
+
+
+def images_of(report, pid):
+    """The oldest first."""
+    return [process for process in report["processes"] if process["pid"] == pid][::-1]
+
+
+@test(need_root)
+def of_a_process_that_runs_the_cost_is_limited():
+    with scratch() as folder, waves() as process:
+        path = os.path.join(folder, "json")
+        with started([memtraced(), "-p", str(process.pid_said), "-o", f"json:{path}", "-f",
+                      "table"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as tracer:
+            said = Lines(tracer.stderr)
+            send_line(process, "busy 3000")
+            line = said.next()
+            assert re.fullmatch(LIMITED, line), line
+            process.lines.until("done ", timeout=90)
+            do(process, "keep 2000 65536")
+            tracer.terminate()
+            table = " ".join(tracer.stdout.read().decode().split())
+            assert tracer.wait(60) == 0
+        report = load_report(path)
+        first = images_of(report, process.pid_said)[0]
+        assert first["depth"] == "exact" and first["end"]["depth_changed"], first["end"]
+        assert report["coverage"]["overhead"]["max_ppm"] == 200000, report["coverage"]
+        assert report["coverage"]["depths"][0]["depth"] == "growth", report["coverage"]["depths"]
+        # Where memory grew meanwhile is known.
+        assert [event["name"] for event in report["events"]] == ["page-faults"], report["events"]
+        assert "the limit was 20 %: --max-overhead=none counts all calls" in table, table[-2000:]
+
+
+@test(need_root)
+def of_a_quiet_process_all_is_counted_as_if_there_were_no_limit():
+    with scratch() as folder, waves() as process:
+        path = os.path.join(folder, "json")
+        with started([memtraced(), "-p", str(process.pid_said), "-i", "0.2", "-f", "json"],
+                     stdin=subprocess.DEVNULL) as tracer:
+            tracer.lines.next()
+            do(process, "keep 100 4096")
+            do(process, "quiet 2500")
+            tracer.terminate()
+            *_, last = (line for line in iter(tracer.lines.next, None))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(last)
+        report = load_report(path)
+        exact(report)
+        (image,) = images_of(report, process.pid_said)
+        assert image["alloc"]["live_bytes"] == 100 * 4096, image["alloc"]
+        assert "overhead" not in report["coverage"] and not report["events"], report["coverage"]
+
+
+@test(need_root, each=["--max-overhead=none", "--free-stacks", "--heap-errors"])
+def what_needs_all_calls_has_no_limit(option):
+    with scratch() as folder, waves() as process:
+        path = os.path.join(folder, "json")
+        with started([memtraced(), option, "-q", "-p", str(process.pid_said), "-i", "0.2", "-o",
+                      f"json:{path}", "-f", "table"], stdin=subprocess.DEVNULL) as tracer:
+            tracer.lines.next()
+            do(process, "busy 1500")
+            tracer.terminate()
+            tracer.stdout.read()
+            assert tracer.wait(60) == 0
+        report = load_report(path)
+        exact(report)
+        (image,) = images_of(report, process.pid_said)
+        assert image["alloc"]["allocs"] > 10000, image["alloc"]
 
 
 @test(need_root)
@@ -100,10 +173,16 @@ def what_samples_or_counts_for_a_service_has_none():
 @test(need_root, need_program("tmux"))
 def the_full_screen_view_says_it():
     with terminal(width=120) as window, waves() as process:
-        start(window, process.pid_said)
+        start(window, process.pid_said, ALL_CALLS)
         window.shows(r"waves \(pid \d+\)")
         send_line(process, "busy 6000")
         window.shows(r"^ ?\S+ [kM] calls/s, counting them .*; --max-overhead=5% bounds that")
         process.lines.until("done ", timeout=90)
         window.shows(r"^ ?\S+ calls/s$")
+        window.keys("q")
+        window.shows(PROMPT)
+        start(window, process.pid_said)
+        window.shows(r"waves \(pid \d+\)")
+        send_line(process, "busy 3000")
+        window.shows(r"^ ?calls are not counted now, .*; --max-overhead=none counts all")
         window.keys("q")

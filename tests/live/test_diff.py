@@ -10,8 +10,9 @@ import signal
 import subprocess
 
 import schema
-from lib import (Counts, counting, eventually, memtraced, need_program, need_root, read_counts,
-                 refused, run, run_memtraced, scratch, send_line, started, target, test)
+from lib import (ALL_CALLS, Counts, counting, eventually, memtraced, need_program, need_root,
+                 read_counts, refused, run, run_memtraced, scratch, send_line, started, target,
+                 test)
 from test_flamegraph import frames_of
 from test_pprof import GO, shown
 
@@ -222,8 +223,8 @@ def two_checkpoints_of_a_process_compare():
             for path in paths:
                 with open(path + ".json", "wb") as out:
                     tracers.append(subprocess.Popen(
-                        [memtraced(), "-p", str(pid), "-i", "0.2", "-f", "json", "-o",
-                         f"record:{path}"], stdout=out, stdin=subprocess.DEVNULL,
+                        [memtraced(), ALL_CALLS, "-p", str(pid), "-i", "0.2", "-f", "json",
+                         "-o", f"record:{path}"], stdout=out, stdin=subprocess.DEVNULL,
                         stderr=subprocess.DEVNULL))
                 eventually(lambda p=path: os.path.getsize(p + ".json") > 0, "no report")
             tracers[0].send_signal(signal.SIGINT)

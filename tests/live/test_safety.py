@@ -11,9 +11,9 @@ import subprocess
 import time
 
 from bpf_objects import bpf_orphans
-from lib import (ATTACH_PATHS, Skip, attach_option, breakpoints, called_by, eventually, heap_sites,
-                 libc_of_its_own, load_report, memtraced, need_program, need_root, process_state,
-                 run, scaled, scratch, started, target, test, total, with_function)
+from lib import (ALL_CALLS, ATTACH_PATHS, Skip, attach_option, breakpoints, called_by, eventually,
+                 heap_sites, libc_of_its_own, load_report, memtraced, need_program, need_root,
+                 process_state, run, scaled, scratch, started, target, test, total, with_function)
 
 BESIDE_OTHERS = True
 
@@ -74,7 +74,7 @@ def killed_while_attached():
             before = bpf_orphans()
             with started([target("leak"), "0", "300"], env=env) as process:
                 pid = int(process.lines.until("ready"))
-                with started([memtraced(), "-p", str(pid), "-i", "0.05", "-o",
+                with started([memtraced(), ALL_CALLS, "-p", str(pid), "-i", "0.05", "-o",
                               f"json:{folder}/out"], cwd=folder) as tracer:
                     time.sleep(after)
                     if turn % 3 == 0:
@@ -144,8 +144,8 @@ def an_ordinary_end_leaves_nothing(path):
         before = bpf_orphans()
         with started([target("leak"), "0", "300"], env=env) as process:
             pid = int(process.lines.until("ready"))
-            with started([memtraced(), attach_option(path), "-p", str(pid), "-i", "0.2", "-f",
-                          "json"], cwd=folder) as tracer:
+            with started([memtraced(), attach_option(path), ALL_CALLS, "-p", str(pid), "-i", "0.2",
+                          "-f", "json"], cwd=folder) as tracer:
                 assert tracer.lines.next() is not None
                 assert breakpoints(pid) > 0, "it reports, but no probe is in libc"
                 tracer.send_signal(signal.SIGINT)

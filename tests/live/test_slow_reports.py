@@ -7,7 +7,7 @@ import select
 import subprocess
 
 import schema
-from lib import memtraced, need_root, scaled, send_line, started, target, test
+from lib import ALL_CALLS, memtraced, need_root, scaled, send_line, started, target, test
 
 BESIDE_OTHERS = True
 F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ is of Python 3.10
@@ -22,7 +22,8 @@ def events_are_taken_in_while_a_report_is_written():
         process.lines.until("ready")
         read_fd, write_fd = os.pipe()
         fcntl.fcntl(write_fd, F_SETPIPE_SZ, PIPE_BYTES)
-        with started([memtraced(), "-q", "-p", str(process.pid), "-f", "json", "-i", "0.2"],
+        with started([memtraced(), "-q", ALL_CALLS, "-p", str(process.pid), "-f", "json", "-i",
+                      "0.2"],
                      stdin=subprocess.DEVNULL, stdout=write_fd) as tracer, \
                 open(read_fd, encoding="utf-8") as reports:
             os.close(write_fd)

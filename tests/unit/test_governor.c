@@ -190,6 +190,29 @@ static void what_allocates_all_the_time_stays_sampled(void **state)
 	assert_true(run.spent_ns < 0.05 * run.own_ns);
 }
 
+/* Of -p: calls are taken for as long as they are, and nothing was earned. */
+static void a_try_that_is_not_earned_is_over_when_it_is_spent(void **state)
+{
+	static const struct probe_cost cost = { .call_ns = (uint64_t)CALL_NS,
+						.trap_ns = (uint64_t)TRAP_NS,
+						.seldom_call_ns = (uint64_t)CALL_NS };
+	struct run run;
+
+	(void)state;
+	run_init(&run, 0.2, false);
+	governor_begin_exact(&run.governor, &cost);
+	run_load(&run, &quiet);
+	assert_int_equal(run.n_changes, 0);
+	run_init(&run, 0.2, false);
+	governor_begin_exact(&run.governor, &cost);
+	run_load(&run, &busy);
+	assert_true(run.n_changes > 0);
+	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_GROWTH);
+	assert_true(run.changes[0].time_ns < START_NS + 0.1e9);
+	assert_true(run.worst_ns < 2 * GOVERNOR_TRY_NS);
+	assert_true(run.spent_ns < 0.2 * run.own_ns);
+}
+
 static void what_has_earned_no_try_does_not_begin_with_one(void **state)
 {
 	static const struct {
@@ -548,6 +571,7 @@ int main(void)
 		cmocka_unit_test(a_quiet_process_stays_exact),
 		cmocka_unit_test(what_is_started_is_sampled_until_it_has_earned_more),
 		cmocka_unit_test(what_allocates_all_the_time_stays_sampled),
+		cmocka_unit_test(a_try_that_is_not_earned_is_over_when_it_is_spent),
 		cmocka_unit_test(what_has_earned_no_try_does_not_begin_with_one),
 		cmocka_unit_test(without_samples_exact_depth_is_tried_when_it_is_paid),
 		cmocka_unit_test(samples_that_come_are_taken_at_once),

@@ -289,9 +289,49 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 	}
 }
 
+static void what_running_processes_pay_is_limited_unless_something_needs_all_calls(void **state)
+{
+	static const struct {
+		const char *line;
+		uint64_t most;
+		bool is_default;
+	} cases[] = {
+		{ "-p 1", OPTIONS_OVERHEAD, true },
+		{ "-p 1 -i 5 -f pprof --min-size=4k", OPTIONS_OVERHEAD, true },
+		{ "-p 1 --cpu --alloc", OPTIONS_OVERHEAD, true },
+		{ "-p 1 --max-overhead=5%", 500, false },
+		{ "-p 1 --max-overhead=none", 0, false },
+		{ "-p 1 --max-overhead=5% --max-overhead=none", 0, false },
+		{ "-p 1 --leak-check=full", 0, false },
+		{ "-p 1 --existing", 0, false },
+		{ "-p 1 --heap-errors", 0, false },
+		{ "-p 1 --free-stacks", 0, false },
+		{ "-p 1 --sort=temporary", 0, false },
+		{ "-p 1 --floor", 0, false },
+		{ "-p 1 --allocator=malloc=pool_get", 0, false },
+		{ "-p 1 --sample", 0, false },
+		{ "-p 1 --hist=malloc", 0, false },
+		{ "-p 1 --cpu", 0, false },
+		{ "-p 1 --page-faults", 0, false },
+		{ "-a", 0, false },
+		{ "-- true", 0, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		_cleanup_(options_free_p) struct options *o = parse_ok(cases[i].line);
+
+		options_limit_overhead(o);
+		if (o->max_overhead != cases[i].most || o->overhead_default != cases[i].is_default)
+			fail_msg("%s: %d", cases[i].line, (int)o->max_overhead);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			what_running_processes_pay_is_limited_unless_something_needs_all_calls),
 		cmocka_unit_test(jobs_and_what_belongs_to_them_set_their_fields),
 		cmocka_unit_test(the_clock_of_a_cpu_is_an_event),
 		cmocka_unit_test(waits_are_an_event),

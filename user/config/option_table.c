@@ -168,10 +168,11 @@ static const struct key options[] = {
 	  .help = "Count samples instead of all calls, at a fraction of the cost: those that "
 		  "programs show by otel_memory probes, for -c one in BYTES; default: 512k." },
 	{ jobs, "--max-overhead", KEY_SHARE, OPTION_ALLOC, FIELD(max_overhead), .least = 1,
-	  .most = 10000, .metavar = "P%",
+	  .most = 10000, .apply = option_overhead, .metavar = "P%",
+	  .expected = "one from 0.01% to 100%, or none for no limit",
 	  .help = "Count all calls while that costs at most P% of the program's CPU time, "
 		  "otherwise samples, or only page faults. The report says what was counted "
-		  "when." },
+		  "when. none: count all calls, whatever it costs; default with -p: 20%." },
 
 	{ leaks, "--leak-check", KEY_CHOICE, OPTION_ALLOC, FIELD(leak.mode),
 	  .choices = leak_check_names,

@@ -205,6 +205,17 @@ int option_off_cpu(void *object, const struct key *key, const char *value, struc
 	return event ? count_event(object, event_spec_off_cpu(event)) : -ENOMEM;
 }
 
+int option_overhead(void *object, const struct key *key, const char *value, struct strbuf *error)
+{
+	struct options *o = object;
+
+	o->overhead_given = true;
+	if (strcmp(value, "none") != 0)
+		return key_set(object, key, value, error);
+	o->max_overhead = 0;
+	return 0;
+}
+
 int option_allocator(void *object, const struct key *key, const char *value, struct strbuf *error)
 {
 	struct options *o = object;

@@ -61,6 +61,9 @@ enum option_unwind { UNWIND_CFI, UNWIND_FP };
 #define OPTIONS_SAMPLE_BYTES (512ULL << 10)
 #define OPTIONS_SAMPLE_MOST (1ULL << 40)
 
+/* Of --max-overhead, of -p: hundredths of a percent. */
+#define OPTIONS_OVERHEAD 2000
+
 /* Of --keep-ended, where what is traced is found by a rule. */
 #define OPTIONS_KEEP_ENDED 100
 
@@ -192,6 +195,8 @@ struct options {
 	bool free_stacks;	  /* --free-stacks: where a site's blocks are freed is counted */
 	uint64_t sample_bytes; /* --sample: mean gap that a preload is asked for; 0: not sampled */
 	uint64_t max_overhead; /* hundredths of a percent; 0: what tracing costs changes nothing */
+	bool overhead_given;   /* also "none" */
+	bool overhead_default; /* max_overhead is that of options_limit_overhead() */
 	bool floor;	       /* --floor: probes with empty programs */
 	struct leak_options leak;
 	char *report_file;
@@ -225,6 +230,12 @@ bool options_trace_growth(const struct options *options);
  * --cgroup, or --uid and --comm alone, which are then of the whole host.
  */
 bool options_trace_widely(const struct options *options);
+
+/*
+ * Limits what a trace of processes that run may cost to OPTIONS_OVERHEAD, if nothing else was said
+ * and nothing was asked for that needs all calls.
+ */
+void options_limit_overhead(struct options *options);
 
 /* Whether leaks are looked for. */
 static inline bool options_check_leaks(const struct options *options)

@@ -281,11 +281,9 @@ static bool any_hist_of_allocators(const struct options *o)
 	return false;
 }
 
-/* Samples are of some blocks, of which no other is told apart. */
-static int check_sample(const struct option_parser *p)
+/* What was given that is about all calls of allocators; NULL: nothing. */
+static const char *needs_all_calls(const struct options *o)
 {
-	const struct options *o = p->options;
-	const char *of = o->max_overhead ? "--max-overhead" : o->sample_bytes ? "--sample" : NULL;
 	const struct {
 		bool given;
 		const char *option;
@@ -300,11 +298,33 @@ static int check_sample(const struct option_parser *p)
 	};
 
 	for (size_t i = 0; i < sizeof(of_all_blocks) / sizeof(of_all_blocks[0]); i++)
-		if (of && of_all_blocks[i].given)
-			return config_error(p->error,
-					    "'%s' is about all calls of allocators, of which "
-					    "'%s' sees some: leave one out",
-					    of_all_blocks[i].option, of);
+		if (of_all_blocks[i].given)
+			return of_all_blocks[i].option;
+	return NULL;
+}
+
+void options_limit_overhead(struct options *options)
+{
+	if (options->action != ACTION_TRACE || options->n_pids == 0 || options->overhead_given ||
+	    options->sample_bytes || !options_trace_allocations(options) ||
+	    needs_all_calls(options) || any_hist_of_allocators(options))
+		return;
+	options->max_overhead = OPTIONS_OVERHEAD;
+	options->overhead_default = true;
+}
+
+/* Samples are of some blocks, of which no other is told apart. */
+static int check_sample(const struct option_parser *p)
+{
+	const struct options *o = p->options;
+	const char *of = o->max_overhead ? "--max-overhead" : o->sample_bytes ? "--sample" : NULL;
+	const char *of_all = needs_all_calls(o);
+
+	if (of && of_all)
+		return config_error(p->error,
+				    "'%s' is about all calls of allocators, of which '%s' sees "
+				    "some: leave one out",
+				    of_all, of);
 	if (of && any_hist_of_allocators(o))
 		return config_error(p->error,
 				    "a histogram of an allocator's function is about all its "

@@ -114,15 +114,19 @@ static void add_totals(struct strbuf *totals, const struct browser_totals *t, en
 		strbuf_addf(totals, ", mmap %s%s", mark, format_size(t->mmap_bytes, mmap));
 }
 
-static void put_cost(struct drawing *d, const struct record_cost *cost)
+static void put_cost(struct drawing *d, const struct browser_totals *t)
 {
 	_cleanup_strbuf_ struct strbuf words = { 0 };
-	bool is_high = cost_is_high(cost);
+	bool is_high = cost_is_high(&t->recent);
 
-	cost_short_words(cost, &words);
-	if (is_high)
-		strbuf_addf(&words, "; %s", cost_advice(cost));
-	put_parts(d, is_high ? STYLE_BOLD : STYLE_PLAIN, &words);
+	if (t->is_limited)
+		strbuf_adds(&words, "calls are not counted now, as that took too much; "
+				    "--max-overhead=none counts all");
+	else
+		cost_short_words(&t->recent, &words);
+	if (is_high && !t->is_limited)
+		strbuf_addf(&words, "; %s", cost_advice(&t->recent));
+	put_parts(d, is_high || t->is_limited ? STYLE_BOLD : STYLE_PLAIN, &words);
 }
 
 static void put_header(struct drawing *d)
@@ -144,7 +148,7 @@ static void put_header(struct drawing *d)
 	}
 	put_parts(d, STYLE_BOLD, &totals);
 	if (t->has_cost)
-		put_cost(d, &t->recent);
+		put_cost(d, t);
 	if (t->n_resident == 0)
 		return;
 	table_resident_words(&t->resident, t->resident_exact, &resident);

@@ -231,10 +231,14 @@ static int name_totals(struct browser_totals *t, const struct view *view)
 }
 
 static void set_cost(struct browser_totals *t, const struct browser_totals *last,
-		     const struct record_cost *cost)
+		     const struct depths *depths)
 {
+	const struct record_cost *cost = depths_cost(depths);
+
 	if (!cost)
 		return;
+	t->is_limited = depths->changes.len > 0 &&
+			depths->changes.data[depths->changes.len - 1].depth != RECORD_DEPTH_EXACT;
 	t->has_cost = true;
 	t->cost = *cost;
 	t->recent = last->has_cost ? cost_since(&last->cost, cost) : *cost;
@@ -256,7 +260,7 @@ static int sum_up(const struct browser *b, const struct view *view, struct brows
 	if (b->has_rows && now_ns > b->rows.now_ns && t.allocs >= b->totals.allocs)
 		t.rate = (double)(t.allocs - b->totals.allocs) * SECOND_NS /
 			 (double)(now_ns - b->rows.now_ns);
-	set_cost(&t, &b->totals, depths_cost(model_depths(view_model(view))));
+	set_cost(&t, &b->totals, model_depths(view_model(view)));
 	*ret = t;
 	return name_totals(ret, view);
 }

@@ -38,7 +38,7 @@ struct browser_totals {
 	uint32_t growth_pid;
 	bool has_growth;		 /* if any is known */
 	struct record_cost cost, recent; /* since the start, and since the last look */
-	bool has_cost;
+	bool has_cost, is_limited;	 /* calls are not counted now, for what that cost */
 	char name[64];
 };
 

@@ -105,39 +105,28 @@ static void one_change(struct table *t, const struct record_depth_change *change
 	wrap_line(t, 7, &line);
 }
 
-static void put_cost(struct table *t, const struct record_cost *cost)
+/* `overhead`: of a limit that was reached, though nobody gave it; NULL: of none. */
+static void put_cost(struct table *t, const struct record_cost *cost,
+		     const struct record_overhead *overhead)
 {
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 
 	strbuf_adds(&line, "cost: ");
 	cost_words(cost, &line);
-	if (cost_is_high(cost))
+	if (overhead)
+		strbuf_addf(&line,
+			    "; the limit was %" PRIu64 " %%: --max-overhead=none counts all calls",
+			    overhead->max_ppm / 10000);
+	else if (cost_is_high(cost))
 		strbuf_addf(&line, "; %s", cost_advice(cost));
 	wrap_line(t, 6, &line);
 }
 
-void table_depths(struct table *t)
+static void put_overhead(struct table *t, const struct record_overhead *overhead)
 {
-	const struct model *model = view_model(t->view);
-	const struct record_overhead *overhead = depths_overhead(model_depths(model));
-	const struct record_cost *cost = depths_cost(model_depths(model));
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char time[FORMAT_UNIT_LEN];
 
-	if (cost && cost_is_known(cost))
-		put_cost(t, cost);
-	if (!overhead)
-		return;
-	for (size_t i = 0; i < model_depths(model)->changes.len; i++) {
-		const struct record_depth_change *change = &model_depths(model)->changes.data[i];
-		const struct record_depth_change *last =
-			i ? &model_depths(model)->changes.data[i - 1] : NULL;
-
-		if (last && last->depth == change->depth)
-			one_interval(t, change, change->doublings > last->doublings);
-		else
-			one_change(t, change);
-	}
 	strbuf_addf(&line,
 		    "overhead: %.2f %% of %s of CPU time (a fifth of one CPU at least) predicted, ",
 		    (double)overhead->predicted_ppm / 10000,
@@ -153,4 +142,25 @@ void table_depths(struct table *t)
 		    "out of caches); asked for: %.2f %%",
 		    (double)overhead->max_ppm / 10000);
 	wrap_line(t, 10, &line);
+}
+
+void table_depths(struct table *t)
+{
+	const struct depths *depths = model_depths(view_model(t->view));
+	const struct record_overhead *overhead = depths_overhead(depths);
+	const struct record_cost *cost = depths_cost(depths);
+
+	for (size_t i = 0; i < depths->changes.len; i++) {
+		const struct record_depth_change *change = &depths->changes.data[i];
+		const struct record_depth_change *last = i ? &depths->changes.data[i - 1] : NULL;
+
+		if (last && last->depth == change->depth)
+			one_interval(t, change, change->doublings > last->doublings);
+		else
+			one_change(t, change);
+	}
+	if (cost && cost_is_known(cost))
+		put_cost(t, cost, overhead);
+	else if (overhead)
+		put_overhead(t, overhead);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/session/cost_meter.h"
 
-/*
- * Of a pair of an allocation and a free: three hits, and the programs with a stack take as long as
- * another (docs/hacking/cost.md).
- */
-#define HITS_OF_A_CALL 2
 /* Fewer tell nothing of what one takes. */
 #define LEAST_WINDOW_CALLS 200
 
@@ -40,7 +35,8 @@ struct record_cost cost_meter_read(const struct cost_meter *meter, const struct 
 	struct record_cost cost = {
 		.calls = calls,
 		.span_ns = difference(now->now_ns, meter->start.now_ns),
-		.predicted_ns = meter->hit_ns ? calls * HITS_OF_A_CALL * meter->hit_ns : UINT64_MAX,
+		.predicted_ns =
+			meter->hit_ns ? calls * COST_HITS_OF_A_CALL * meter->hit_ns : UINT64_MAX,
 		.measured_ns = UINT64_MAX,
 		.own_cpu_ns = UINT64_MAX,
 	};

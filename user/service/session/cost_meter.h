@@ -20,6 +20,14 @@ struct cost_look {
 	uint64_t cpu_ns; /* of the processes, with what probes take of it; UINT64_MAX: not known */
 };
 
+/* What a hit takes where that was not measured: more than on most machines. */
+#define COST_ASSUMED_HIT_NS 1000
+/*
+ * Of a pair of an allocation and a free: three hits, and the programs with a stack take as long as
+ * another (docs/hacking/cost.md).
+ */
+#define COST_HITS_OF_A_CALL 2
+
 struct cost_meter {
 	uint64_t hit_ns; /* of a probe; 0: not known */
 	struct cost_look start;

@@ -65,6 +65,13 @@ enum record_depth governor_begin(struct governor *governor, uint64_t used_ns, bo
 	return governor->depth;
 }
 
+void governor_begin_exact(struct governor *governor, const struct probe_cost *cost)
+{
+	governor->cost = *cost;
+	governor->depth = RECORD_DEPTH_EXACT;
+	governor->balance_ns = GOVERNOR_TRY_NS;
+}
+
 static double difference(uint64_t now, uint64_t before)
 {
 	return now > before ? (double)(now - before) : 0;

@@ -86,6 +86,9 @@ void governor_init(struct governor *governor, double most, const struct probe_co
  */
 enum record_depth governor_begin(struct governor *governor, uint64_t used_ns, bool has_samples);
 
+/* Exact depth, for a try that is not earned. What a call takes is known now. */
+void governor_begin_exact(struct governor *governor, const struct probe_cost *cost);
+
 /* What was used until now, for governor_predicted_ppm. */
 void governor_count(struct governor *governor, const struct governor_look *look);
 /* The same. True: *ret_change is due, and was taken note of. Looks may not follow at once. */

@@ -180,7 +180,7 @@ static int add_sources(struct session *s)
 		r = loop_add_timer(s->loop, ABI_RING_LOOK_NS, on_ring_look, s, &source);
 	if (r == 0 && s->options->max_overhead)
 		r = loop_add_timer(s->loop, SESSION_LOOK_NS, session_look_at_cost, s, &source);
-	if (r == 0 && !s->options->max_overhead)
+	if (r == 0)
 		r = loop_add_timer(s->loop, SESSION_METER_NS, session_meter_tick, s, &source);
 	if (r == 0 && s->status)
 		r = loop_add_timer(s->loop, SECOND_NS, on_status, s, &source);
@@ -382,6 +382,7 @@ void session_free(struct session *session)
 	leak_check_free(session->leaks);
 	outputs_free(session->outputs);
 	model_free(session->model);
+	event_spec_done(&session->faults); /* which live borrowed */
 	features_free(session->features);
 	free(session);
 }

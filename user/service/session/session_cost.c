@@ -54,7 +54,9 @@ static struct governor_look look_now(struct session *s)
 	};
 	struct run_stats stats;
 
-	if (live_run_stats(s->live, &stats) == 0) {
+	if (s->options->overhead_default) {
+		look.runs_ns = session_metered_ns(s);
+	} else if (live_run_stats(s->live, &stats) == 0) {
 		look.runs = stats.runs;
 		look.runs_ns = stats.ns;
 	}
@@ -67,19 +69,33 @@ enum record_depth session_first_depth(struct session *s)
 	uint64_t sum = 0, one;
 
 	s->waited_ns = waited_ns();
+	if (s->options->overhead_default)
+		return RECORD_DEPTH_EXACT;
 	for (size_t i = 0; i < s->options->n_pids; i++)
 		if (cpu_time_of(s->options->pids[i], &one) == 0) /* else that it is gone is said */
 			sum += one;
 	return governor_begin(&s->governor, sum, s->is_sampled);
 }
 
+/* Nothing was calibrated: what a run that nobody limited takes longer to begin is not worth it. */
+static void begin_exact(struct session *s)
+{
+	uint64_t hit_ns = s->features->emulated_ns ? s->features->emulated_ns : COST_ASSUMED_HIT_NS;
+	const struct probe_cost cost = { .call_ns = COST_HITS_OF_A_CALL * hit_ns,
+					 .trap_ns = hit_ns,
+					 .seldom_call_ns = COST_HITS_OF_A_CALL * hit_ns };
+
+	governor_begin_exact(&s->governor, &cost);
+}
+
 /* What processes used before has earned the first depth, and nothing else. */
 void session_begin_costs(struct session *s)
 {
+	session_meter_begin(s);
+	if (s->options->overhead_default)
+		begin_exact(s);
 	if (s->options->max_overhead)
 		s->governor.last = look_now(s);
-	else
-		session_meter_begin(s);
 }
 
 static const char *const depth_names[] = {
@@ -88,16 +104,26 @@ static const char *const depth_names[] = {
 	[RECORD_DEPTH_GROWTH] = "only page faults are counted",
 };
 
-static int change_depth(struct session *s, const struct record_depth_change *change)
+/* Of a limit that nobody gave: said in its own words, once for each depth. */
+static void log_default_limit(const struct record_depth_change *change)
 {
-	const bool is_interval = change->depth == live_depth(s->live);
 	char rate[FORMAT_UNIT_LEN];
-	int r = live_set_depth(s->live, change, session_take_record, s);
 
-	if (r < 0) {
-		log_error("--max-overhead: changing what is counted: %s", strerror(-r));
-		return r;
-	}
+	if (change->depth == RECORD_DEPTH_EXACT)
+		log_info("from now on all calls are counted, to see what that costs");
+	else
+		log_info(
+			"from now on only page faults are counted, not calls: all %s calls/s would "
+			"take %.0f %% of the CPU time that the processes use themselves, and the "
+			"limit is %d %%; --max-overhead=none counts them all",
+			format_count((int64_t)change->calls_per_s, rate),
+			(double)change->predicted_ppm / 10000, OPTIONS_OVERHEAD / 100);
+}
+
+static void log_change(const struct record_depth_change *change, bool is_interval)
+{
+	char rate[FORMAT_UNIT_LEN];
+
 	if (is_interval && change->doublings == 0)
 		log_info("--max-overhead: from now on all samples are kept");
 	else if (is_interval)
@@ -113,6 +139,46 @@ static int change_depth(struct session *s, const struct record_depth_change *cha
 			 depth_names[change->depth],
 			 format_count((int64_t)change->calls_per_s, rate),
 			 (double)change->predicted_ppm / 10000);
+}
+
+/* Where nobody has asked for them, they begin when calls are not counted any more. */
+static int begin_faults(struct session *s)
+{
+	_cleanup_strbuf_ struct strbuf error = {};
+	int r;
+
+	if (s->counts_faults)
+		return 0;
+	s->counts_faults = true;
+	for (size_t i = 0; i < s->options->n_events; i++)
+		if (s->options->events[i].kind == EVENT_FAULTS)
+			return 0;
+	r = event_spec_page_faults(0, &s->faults);
+	if (r == 0)
+		r = live_begin_event(s->live, &s->faults, session_take_record, s, &error);
+	if (r < 0 && r != -ENOMEM) {
+		log_warning("page faults cannot be counted here: %s",
+			    error.len ? strbuf_str(&error) : strerror(-r));
+		return 0;
+	}
+	return r;
+}
+
+static int change_depth(struct session *s, const struct record_depth_change *change)
+{
+	const bool is_interval = change->depth == live_depth(s->live);
+	int r = live_set_depth(s->live, change, session_take_record, s);
+
+	if (r == 0 && s->options->overhead_default)
+		r = begin_faults(s);
+	if (r < 0) {
+		log_error("--max-overhead: changing what is counted: %s", strerror(-r));
+		return r;
+	}
+	if (s->options->overhead_default)
+		log_default_limit(change);
+	else
+		log_change(change, is_interval);
 	return 0;
 }
 
@@ -136,11 +202,16 @@ int session_say_cost(struct session *s)
 	struct record record = { .type = RECORD_OVERHEAD };
 	struct record_overhead *overhead = &record.overhead;
 	struct governor_look look;
+	int r;
 
-	if (!s->options->max_overhead)
-		return session_meter_say(s);
+	r = session_meter_say(s);
+	if (r < 0 || !s->options->max_overhead)
+		return r;
 	look = look_now(s);
 	governor_count(&s->governor, &look);
+	/* All was counted as if there were no limit. */
+	if (s->options->overhead_default && !s->counts_faults)
+		return 0;
 	overhead->max_ppm = s->options->max_overhead * 100;
 	overhead->predicted_ppm = governor_predicted_ppm(&s->governor);
 	overhead->measured_ppm = governor_measured_ppm(&s->governor);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a run costs its processes that has no --max-overhead: what the meter is told, and what is
- * said of it at once.
+ * What counting all calls costs, unless somebody has given --max-overhead: what the meter is told,
+ * and what is said of it at once.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -66,8 +66,8 @@ void session_meter_begin(struct session *s)
 	struct cost_look look;
 
 	s->meter.stats_fd = -1;
-	if (s->is_served || o->max_overhead || o->sample_bytes || o->floor ||
-	    !options_trace_allocations(o))
+	if (s->is_served || (o->max_overhead && !o->overhead_default) || o->sample_bytes ||
+	    o->floor || !options_trace_allocations(o))
 		return;
 	s->meter.used = true;
 	look = look_now(s);
@@ -106,9 +106,18 @@ int session_meter_tick(void *userdata)
 	close_window(s);
 	if (m->ticks % (m->ticks < LATER_TICKS ? FIRST_WINDOW_TICKS : WINDOW_TICKS) == 0)
 		open_window(s);
-	if (!m->warned && !s->options->command && m->ticks % WARN_TICKS == 0)
+	if (!m->warned && !s->options->command && !s->options->max_overhead &&
+	    m->ticks % WARN_TICKS == 0)
 		warn_of_high_cost(s);
 	return 0;
+}
+
+uint64_t session_metered_ns(struct session *s)
+{
+	struct cost_look look = { .calls = live_events(s->live), .cpu_ns = UINT64_MAX };
+	struct record_cost cost = cost_meter_read(&s->meter.meter, &look);
+
+	return cost.measured_ns == UINT64_MAX ? 0 : cost.measured_ns;
 }
 
 int session_meter_say(struct session *s)

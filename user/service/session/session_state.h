@@ -21,7 +21,7 @@
 #include "target/launch/launch.h"
 #include "trace/live/live.h"
 
-/* What a run without --max-overhead costs: session_meter.c. */
+/* What counting all calls costs: session_meter.c. */
 struct session_meter {
 	bool used, warned;
 	int stats_fd;		 /* the kernel counts meanwhile; -1: it does not */
@@ -52,13 +52,15 @@ struct session {
 	struct sample_clock samples;
 	struct sample_clock checkpoints; /* of the recording, if there is one */
 	struct governor governor;	 /* with --max-overhead */
-	struct session_meter meter;	 /* without */
-	uint64_t most_cpu_ns;		 /* that the processes were seen to have used */
-	uint64_t waited_ns;		 /* CPU time of children of ours that ended before */
-	char **environment;		 /* what the command has beside ours; NULL: no command */
-	bool is_sampled;		 /* it will show samples */
-	int child_status;		 /* as wait(2)'s; -1: still running */
-	int child_stop; /* the signal that has stopped it; 0: none, or it is handled */
+	bool counts_faults; /* of the default limit: since it was reached for the first time */
+	struct event_spec faults;
+	struct session_meter meter; /* unless that was given */
+	uint64_t most_cpu_ns;	    /* that the processes were seen to have used */
+	uint64_t waited_ns;	    /* CPU time of children of ours that ended before */
+	char **environment;	    /* what the command has beside ours; NULL: no command */
+	bool is_sampled;	    /* it will show samples */
+	int child_status;	    /* as wait(2)'s; -1: still running */
+	int child_stop;		    /* the signal that has stopped it; 0: none, or it is handled */
 	unsigned int stop_signals;
 	record_fn listener; /* NULL: there is none */
 	void *listener_data;
@@ -113,7 +115,7 @@ int session_say_cost(struct session *s);
 uint64_t session_used_cpu_ns(struct session *s);
 
 /*
- * Without --max-overhead: what it costs is measured from session_meter_begin() on.
+ * Unless --max-overhead was given: what it costs is measured from session_meter_begin() on.
  * session_meter_tick is a timer's callback, SESSION_METER_NS apart; session_meter_say says it. The
  * latter two: 0 or negative errno.
  */
@@ -121,6 +123,8 @@ uint64_t session_used_cpu_ns(struct session *s);
 void session_meter_begin(struct session *s);
 int session_meter_tick(void *userdata);
 int session_meter_say(struct session *s);
+/* What calls have taken so far; 0: that is not known yet. */
+uint64_t session_metered_ns(struct session *s);
 void session_meter_end(struct session *s);
 
 /* A hold_fn: a thread is held. What it was held for is in the ring. */

@@ -124,6 +124,9 @@ int live_add_hist(struct live *live, const struct hist_spec *spec, struct strbuf
 int live_add_event(struct live *live, const struct event_spec *spec, bool kernel_stacks, bool each,
 		   struct strbuf *error);
 int live_add_syscalls(struct live *live, bool stacks, struct strbuf *error);
+/* Adds an event, without the kernel's stacks, while processes are traced: it counts from now on. */
+int live_begin_event(struct live *live, const struct event_spec *spec, record_fn fn, void *userdata,
+		     struct strbuf *error);
 
 /*
  * Begins with a running process: its objects are probed, then it counts. Records go to fn. root: it

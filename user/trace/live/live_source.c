@@ -164,3 +164,14 @@ bool live_has_allocator(const struct live *live)
 			return true;
 	return false;
 }
+
+int live_begin_event(struct live *live, const struct event_spec *spec, record_fn fn, void *userdata,
+		     struct strbuf *error)
+{
+	bool had_kernel = live->jobs.kernel_code;
+	int r = live_begin_emitting(live, fn, userdata);
+
+	if (r == 0)
+		r = live_add_event(live, spec, false, false, error);
+	return r ? r : live_describe_event(live, !had_kernel);
+}

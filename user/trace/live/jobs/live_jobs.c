@@ -134,6 +134,14 @@ int live_describe_jobs(struct live *live)
 	return r;
 }
 
+int live_describe_event(struct live *live, bool with_kernel)
+{
+	const struct job *job = live->jobs.all.data[live->jobs.all.len - 1];
+	int r = with_kernel ? describe_kernel(live) : 0;
+
+	return r ? r : job->ops->describe(job, live->sink.fn, live->sink.userdata);
+}
+
 /* Images in the order of their numbers. */
 struct image_list {
 	VEC(uint32_t) images;

@@ -6,6 +6,8 @@
 #include "trace/live/live_state.h"
 
 int live_describe_jobs(struct live *live);
+/* The event that was added last, while processes are traced; the kernel's code before it. */
+int live_describe_event(struct live *live, bool with_kernel);
 /*
  * Within a cut: their counts, added to `running`; those that are read for the last time, as they
  * will be deleted, to `settled`.

@@ -12,6 +12,7 @@
 #include "service/probe_cost.h"
 #include "service/replay.h"
 #include "service/sample_library.h"
+#include "service/session/named_pids.h"
 #include "service/session/session.h"
 #include "symbol/file_server.h"
 #include "target/file_helper.h"
@@ -250,6 +251,8 @@ int main(int argc, char **argv)
 	case ACTION_SERVICE:
 		return serve(options);
 	case ACTION_TRACE:
+		if (named_pids_find(options))
+			return EXIT_CANNOT_TRACE;
 		options_limit_overhead(options);
 		return trace(options, &inherited);
 	}

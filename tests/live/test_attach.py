@@ -3,6 +3,7 @@
 
 import contextlib
 import glob
+import json
 import os
 import re
 import shutil
@@ -13,8 +14,8 @@ import schema
 
 from lib import (ALL_CALLS, ATTACH_PATHS, GONE, Counts, attach_option, attached, brief, counting,
                  eventually, exact, descendants, load_report, memtraced, need_program, need_root,
-                 process_state, read_counts, run, run_memtraced, same, scaled, scratch, send_line,
-                 started, target, test)
+                 process_state, read_counts, refused, run, run_memtraced, same, scaled, scratch,
+                 send_line, started, target, test)
 from tracees import PTRACE_SEIZE, ptrace
 
 BESIDE_OTHERS = True
@@ -370,3 +371,58 @@ def the_list_of_mappings_is_not_read_for_each_library():
         exact(report)
         assert not report["coverage"]["lost"], report["coverage"]
         assert read[1] - read[0] < libraries // 2 * 4096, read
+
+
+@contextlib.contextmanager
+def of_name(name, *commands):
+    """Copies of a target that are called so, each with these words."""
+    with scratch() as folder, contextlib.ExitStack() as stack:
+        path = os.path.join(folder, name)
+        shutil.copy(target("leak"), path)
+        processes = [stack.enter_context(started([path, *words])) for words in commands]
+        for process in processes:
+            process.lines.until("ready")
+        yield processes
+
+
+def traced(done):
+    assert done.returncode == 0, done.stderr
+    return {process["pid"] for process in json.loads(done.stdout)["processes"]}
+
+
+BRIEFLY = ("-d", "0.1", "-f", "json")
+
+
+@test(need_root)
+def a_process_is_found_by_its_name():
+    name = f"named-{os.getpid()}"
+    with of_name(name, ["0", "500"]) as (process,):
+        assert traced(run_memtraced("-p", name, *BRIEFLY)) == {process.pid}
+    # The kernel keeps 15 bytes of a name; that of the file is whole.
+    with of_name(name + "-of-a-long-name", ["0", "500"]) as (process,):
+        assert traced(run_memtraced("-p", name + "-of-a-long-name", *BRIEFLY)) == {process.pid}
+        refused(run_memtraced("-p", name + "-of", *BRIEFLY), 2, "no process has this name", "ps -e")
+
+
+@test(need_root)
+def several_of_a_name_are_listed():
+    name = f"named-{os.getpid()}"
+    with of_name(name, ["0", "500"], ["0", "501"]) as processes:
+        pids = [str(process.pid) for process in processes]
+        refused(run_memtraced("-p", name), 2, "2 processes have this name", *pids, "0 501")
+        for words in (["-p", "\n".join(pids)], ["-p", " ".join(pids)], ["-p", ",".join(pids)],
+                      ["-p", *pids], ["-p", pids[0], "-d", "0.1", pids[1]]):
+            assert traced(run_memtraced(*words, *BRIEFLY)) == {p.pid for p in processes}, words
+
+
+@test(need_root)
+def of_a_process_and_its_children_the_parent_is_meant():
+    """A shell by another name, whose child has that name as well."""
+    name = f"named-{os.getpid()}"
+    with scratch() as folder:
+        path = os.path.join(folder, name)
+        shutil.copy("/bin/sh", path)
+        with started([path, "-c", f"{path} -c 'echo $$; read line; :'; read line"]) as shell:
+            child = int(shell.lines.next())
+            assert traced(run_memtraced("-p", name, *BRIEFLY)) == {shell.pid, child}
+            refused(run_memtraced("-p", name, "--no-follow"), 2, "2 processes have this name")

@@ -216,10 +216,25 @@ static void pids_keep_their_order_and_lose_repeats(void **state)
 	static const pid_t expected[] = { 30, 10, 20, INT32_MAX };
 
 	(void)state;
-	o = parse_ok(ARGS("-p30,10", "-p", "10,20,30", "-vp2147483647"));
+	o = parse_ok(ARGS("-p30,10", "-p", " 10 20\n30\n", "-vp2147483647"));
 	assert_int_equal(o->n_pids, N_ELEMENTS(expected));
 	assert_memory_equal(o->pids, expected, sizeof(expected));
 	assert_true(o->verbose);
+}
+
+static void processes_have_ids_in_any_form_or_names(void **state)
+{
+	_cleanup_(options_free_p) struct options *o = NULL;
+	static const pid_t expected[] = { 1, 2, 3 };
+
+	(void)state;
+	o = parse_ok(ARGS("-p", "1", "2", "-v", "3", "-pnginx, 9x"));
+	assert_int_equal(o->n_pids, N_ELEMENTS(expected));
+	assert_memory_equal(o->pids, expected, sizeof(expected));
+	assert_int_equal(o->n_pid_names, 2);
+	assert_string_equal(o->pid_names[0], "nginx");
+	assert_string_equal(o->pid_names[1], "9x");
+	assert_false(options_trace_widely(o));
 }
 
 static void outputs_are_the_format_first_and_then_the_files(void **state)
@@ -376,16 +391,14 @@ static void wrong_values_are_refused_with_what_to_give(void **state)
 		{ { { "-p" } }, "'--pid' needs a value behind it; see 'memtraced --help --pid'" },
 		{ { { "-p1", "--top" } },
 		  "'--top' needs a value behind it; see 'memtraced --help --top'" },
-		{ { { "-p", "1,,2" } },
-		  "invalid --pid '': expected process ids, separated by commas" },
-		{ { { "-p1,2x,3" } },
-		  "invalid --pid '2x': expected process ids, separated by commas" },
+		{ { { "-p", ", " } },
+		  "'--pid' has no process: give process ids, or the name of one" },
 		{ { { "-p", "0" } },
-		  "invalid --pid '0': expected process ids, separated by commas" },
+		  "invalid --pid '0': expected process ids, or the name of a process" },
 		{ { { "-p", "-1" } },
-		  "invalid --pid '-1': expected process ids, separated by commas" },
+		  "invalid --pid '-1': expected process ids, or the name of a process" },
 		{ { { "-p", "2147483648" } },
-		  "invalid --pid '2147483648': expected process ids, separated by commas" },
+		  "invalid --pid '2147483648': expected process ids, or the name of a process" },
 		{ { { "-p1", "-i", "0" } }, "invalid -i '0': expected more than 0" },
 		{ { { "-p1", "-d0.0s" } }, "invalid -d '0.0s': expected more than 0" },
 		{ { { "-p1", "-i", "soon" } },
@@ -622,6 +635,7 @@ int main(void)
 		cmocka_unit_test(a_value_that_may_be_left_out_is_never_the_next_word),
 		cmocka_unit_test(each_name_of_a_choice_is_its_value),
 		cmocka_unit_test(pids_keep_their_order_and_lose_repeats),
+		cmocka_unit_test(processes_have_ids_in_any_form_or_names),
 		cmocka_unit_test(outputs_are_the_format_first_and_then_the_files),
 		cmocka_unit_test(words_behind_two_dashes_are_the_command_untouched),
 		cmocka_unit_test(the_last_of_a_repeated_setting_holds),

@@ -84,8 +84,7 @@ static void what_is_no_command_is_refused_with_what_to_do(void **state)
 		  "'-p' and a command exclude each other: trace either running processes or a "
 		  "new one" },
 		{ { "-a", "ls" }, "'-a' and a command exclude each other: give one of them" },
-		{ { "-p", "1", "2" },
-		  "unexpected argument '2': put commas between several process ids" },
+		{ { "-p", "1", "0" }, "unexpected argument '0': not a process id" },
 		{ { "1234" },
 		  "unexpected argument '1234': give a process id behind -p, a program of that "
 		  "name behind --" },

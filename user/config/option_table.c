@@ -113,9 +113,9 @@ const struct option_topic option_topics[] = {
 /* clang-format off */
 static const struct key options[] = {
 	{ targets, "--pid", KEY_OWN, OPTION_TARGET, .letter = 'p', .apply = option_pids,
-	  .metavar = "PID[,PID]",
-	  .help = "Trace these running processes, and their descendants (but see --no-follow). "
-		  "May be repeated." },
+	  .metavar = "PID|NAME",
+	  .help = "Trace this running process, and its descendants (but see --no-follow). Several "
+		  "ids may stand in it, with commas, blanks or lines between. May be repeated." },
 	{ targets, "-c", KEY_OWN, OPTION_TARGET | OPTION_ONCE, .apply = option_command,
 	  .metavar = "'CMD ARGS'",
 	  .help = "Start this command and trace it from its first instruction, as 'memtraced "

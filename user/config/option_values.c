@@ -14,42 +14,47 @@
 
 /* --- what is traced --------------------------------------------------------------------------- */
 
-static int add_pid(struct options *o, pid_t pid)
+static int add_pid_name(struct options *o, const char *name, size_t len)
 {
-	pid_t *pids;
+	char **names = reallocarray(o->pid_names, o->n_pid_names + 1, sizeof(*names));
 
-	for (size_t i = 0; i < o->n_pids; i++)
-		if (o->pids[i] == pid)
-			return 0;
-	pids = reallocarray(o->pids, o->n_pids + 1, sizeof(*pids));
-	if (!pids)
+	if (!names)
 		return -ENOMEM;
-	o->pids = pids;
-	o->pids[o->n_pids++] = pid;
-	return 0;
+	o->pid_names = names;
+	names[o->n_pid_names] = strndup(name, len);
+	return names[o->n_pid_names++] ? 0 : -ENOMEM;
 }
 
+#define PID_SEPARATORS ", \t\n"
+
+/* The output of pidof and pgrep, too: process ids in words or lines. */
 int option_pids(void *object, const struct key *key, const char *value, struct strbuf *error)
 {
-	const char *at = value;
+	const char *at = value + strspn(value, PID_SEPARATORS);
 
-	for (;;) {
-		const char *end = strchrnul(at, ',');
+	if (*at == '\0')
+		return config_error(error,
+				    "'%s' has no process: give process ids, or the name of one",
+				    key->name);
+	while (*at) {
+		size_t len = strcspn(at, PID_SEPARATORS);
 		uint64_t pid;
-		int r = parse_digits(at, end, &pid);
+		int r = parse_digits(at, at + len, &pid);
 
-		if (r < 0 || pid == 0 || pid > INT_MAX)
+		if (r == 0 && (pid == 0 || pid > INT_MAX))
+			r = -ERANGE;
+		if (r == -ERANGE || *at == '-')
 			return config_error(error,
-					    "invalid %s '%.*s': expected process ids, "
-					    "separated by commas",
-					    key->name, (int)(end - at), at);
-		r = add_pid(object, (pid_t)pid);
+					    "invalid %s '%.*s': expected process ids, or the name "
+					    "of a process",
+					    key->name, (int)len, at);
+		r = r < 0 ? add_pid_name(object, at, len) : options_add_pid(object, (pid_t)pid);
 		if (r < 0)
 			return r;
-		if (*end == '\0')
-			return 0;
-		at = end + 1;
+		at += len;
+		at += strspn(at, PID_SEPARATORS);
 	}
+	return 0;
 }
 
 int option_command(void *object, const struct key *key, const char *value, struct strbuf *error)

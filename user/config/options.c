@@ -2,6 +2,7 @@
 #include "config/options.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const heap_depth_names[] = {
@@ -44,7 +45,7 @@ bool options_trace_growth(const struct options *options)
 
 bool options_trace_widely(const struct options *options)
 {
-	return options->n_pids == 0 && !options->command;
+	return options->n_pids + options->n_pid_names == 0 && !options->command;
 }
 
 size_t options_keep_ended(const struct options *options)
@@ -52,4 +53,19 @@ size_t options_keep_ended(const struct options *options)
 	if (options->keep_ended != UINT64_MAX)
 		return options->keep_ended;
 	return options_trace_widely(options) ? OPTIONS_KEEP_ENDED : SIZE_MAX;
+}
+
+int options_add_pid(struct options *options, pid_t pid)
+{
+	pid_t *pids;
+
+	for (size_t i = 0; i < options->n_pids; i++)
+		if (options->pids[i] == pid)
+			return 0;
+	pids = reallocarray(options->pids, options->n_pids + 1, sizeof(*pids));
+	if (!pids)
+		return -ENOMEM;
+	options->pids = pids;
+	options->pids[options->n_pids++] = pid;
+	return 0;
 }

@@ -139,6 +139,8 @@ struct options {
 	enum option_action action;
 	pid_t *pids; /* -p, in order, without repeats */
 	size_t n_pids;
+	char **pid_names; /* -p NAME, whose processes are not among the pids yet */
+	size_t n_pid_names;
 	char **command; /* -c split or the words after --; NULL-terminated; NULL: none */
 	char *run_as;
 	char **env_set; /* NULL-terminated; NULL: none */
@@ -230,6 +232,9 @@ bool options_trace_growth(const struct options *options);
  * --cgroup, or --uid and --comm alone, which are then of the whole host.
  */
 bool options_trace_widely(const struct options *options);
+
+/* A process of -p, once. 0 or -ENOMEM. */
+int options_add_pid(struct options *options, pid_t pid);
 
 /*
  * Limits what a trace of processes that run may cost to OPTIONS_OVERHEAD, if nothing else was said

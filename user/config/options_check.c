@@ -145,7 +145,7 @@ static int check_target(const struct option_parser *p)
 {
 	const struct key *of_child = given_with(p, OPTION_CHILD, OPTION_CHILD);
 	const struct options *o = p->options;
-	bool pids = o->n_pids > 0, command = o->command;
+	bool pids = o->n_pids + o->n_pid_names > 0, command = o->command;
 	const struct conflict conflicts[] = {
 		{ pids && command,
 		  "'-p' and a command exclude each other: trace either running processes or a new "

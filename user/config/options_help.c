@@ -26,7 +26,7 @@ static const char first_screen[] =
 	"\n"
 	"memtraced --help TOPIC, or an option such as --help top, says more:\n";
 
-static const char usage[] = "Usage: memtraced -p PID[,PID] [OPTION]...\n"
+static const char usage[] = "Usage: memtraced -p PID|NAME [OPTION]...\n"
 			    "       memtraced [OPTION]... [--] PROGRAM [ARG]...\n"
 			    "       memtraced [OPTION]... -c 'PROGRAM ARGS'\n"
 			    "       memtraced --cgroup PATH|-a JOB [OPTION]...\n";

@@ -46,6 +46,9 @@ void options_free(struct options *options)
 	free(options->allocators);
 	free(options->names);
 	free(options->pids);
+	for (size_t i = 0; i < options->n_pid_names; i++)
+		free(options->pid_names[i]);
+	free(options->pid_names);
 	words_free(options->command);
 	free(options->report_file);
 	free(options->diff_files[0]);
@@ -258,18 +261,24 @@ static int parse_command(struct option_parser *p)
 static int parse_program(struct option_parser *p, const char *word)
 {
 	uint64_t number;
+	bool is_pid = parse_digits(word, word + strlen(word), &number) == 0;
 
 	if (p->options->command)
 		return config_error(p->error,
 				    "unexpected argument '%s': quote all of the command behind -c, "
 				    "or give it behind --",
 				    word);
-	if (parse_digits(word, word + strlen(word), &number) == 0)
-		return config_error(p->error, "unexpected argument '%s': %s", word,
-				    p->options->n_pids ?
-					    "put commas between several process ids" :
-					    "give a process id behind -p, a program of that name "
-					    "behind --");
+	/* As in -p $(pidof PROGRAM). */
+	if (is_pid && p->options->n_pids)
+		return number > 0 && number <= INT_MAX ?
+			       options_add_pid(p->options, (pid_t)number) :
+			       config_error(p->error, "unexpected argument '%s': not a process id",
+					    word);
+	if (is_pid)
+		return config_error(p->error,
+				    "unexpected argument '%s': give a process id behind -p, a "
+				    "program of that name behind --",
+				    word);
 	p->next--;
 	return parse_command(p);
 }

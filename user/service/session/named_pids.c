@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/session/named_pids.h"
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "target/process.h"
+#include "target/process_list.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* So many are named where there are several. */
+#define MOST_LISTED 8
+/* Of a command, where several are listed. */
+#define LISTED_COMMAND 120
+
+/* In the order of /proc, in which a parent may come behind its children. */
+struct found {
+	pid_t pid, ppid;
+};
+typedef VEC(struct found) found_vec;
+
+static void found_done(found_vec *found)
+{
+	vec_done(found);
+}
+
+/* The kernel keeps 15 bytes of a name. */
+static bool is_named(const struct process_info *info, const char *name)
+{
+	_cleanup_free_ char *exe = NULL;
+	const char *file;
+
+	if (strncmp(info->comm, name, sizeof(info->comm) - 1) == 0)
+		return true;
+	if (process_exe(info->pid, &exe) < 0)
+		return false;
+	file = strrchr(exe, '/');
+	return strcmp(file ? file + 1 : exe, name) == 0;
+}
+
+static int find_all(const char *name, found_vec *ret_found)
+{
+	pid_vec pids = { 0 };
+	int r = process_list_host(&pids);
+
+	vec_foreach(&pids, pid) {
+		const pid_t own = getpid();
+		struct process_info info;
+
+		if (r < 0 || *pid == own || process_stat_read(*pid, &info) < 0 || info.zombie ||
+		    info.kernel_thread || !is_named(&info, name))
+			continue;
+		r = vec_push(ret_found, ((struct found){ *pid, info.ppid }));
+	}
+	vec_done(&pids);
+	return r;
+}
+
+static bool is_listed(const pid_vec *pids, pid_t pid)
+{
+	vec_foreach(pids, other)
+		if (*other == pid)
+			return true;
+	return false;
+}
+
+/* The one from which all others descend; 0: there is none. */
+static int find_root(const found_vec *found, pid_t *ret_root)
+{
+	int r = 0;
+
+	*ret_root = 0;
+	vec_foreach(found, candidate) {
+		pid_vec below = { 0 };
+		bool has_all = true;
+
+		r = process_list_descendants(candidate->pid, getpid(), &below);
+		vec_foreach(found, other)
+			has_all &= other->pid == candidate->pid || is_listed(&below, other->pid);
+		vec_done(&below);
+		if (r < 0)
+			return r;
+		if (has_all) {
+			*ret_root = candidate->pid;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+static void log_several(const char *name, const found_vec *found)
+{
+	_cleanup_strbuf_ struct strbuf list = {};
+
+	for (size_t i = 0; i < found->len && i < MOST_LISTED; i++) {
+		_cleanup_free_ char *command = NULL;
+
+		strbuf_addf(&list, "%s%d", i ? ", " : "", (int)found->data[i].pid);
+		if (process_command(found->data[i].pid, &command) == 0)
+			strbuf_addf(&list, " (%.*s%s)", LISTED_COMMAND, command,
+				    strlen(command) > LISTED_COMMAND ? "..." : "");
+	}
+	log_error("-p %s: %zu processes have this name: %s%s; give one or more of these ids", name,
+		  found->len, strbuf_str(&list), found->len > MOST_LISTED ? ", ..." : "");
+}
+
+static int find_one(const char *name, bool follows, pid_t *ret_pid)
+{
+	_cleanup_(found_done) found_vec found = { 0 };
+	int r = find_all(name, &found);
+
+	*ret_pid = 0;
+	if (r == 0 && found.len == 1)
+		*ret_pid = found.data[0].pid;
+	else if (r == 0 && found.len > 1 && follows)
+		r = find_root(&found, ret_pid);
+	if (r < 0)
+		log_error("-p %s: looking for the process: %s", name, strerror(-r));
+	if (r < 0 || *ret_pid)
+		return r;
+	if (found.len)
+		log_several(name, &found);
+	else
+		log_error("-p %s: no process has this name; 'ps -e' lists those that run", name);
+	return -ESRCH;
+}
+
+int named_pids_find(struct options *options)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < options->n_pid_names; i++) {
+		pid_t pid;
+
+		r = find_one(options->pid_names[i], !options->no_follow, &pid);
+		if (r < 0)
+			return r;
+		r = options_add_pid(options, pid);
+		if (r < 0)
+			log_error("out of memory");
+		else
+			log_info("-p %s: process %d", options->pid_names[i], (int)pid);
+	}
+	return r;
+}

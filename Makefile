@@ -554,6 +554,8 @@ $(UNIT_SRCS:%.c=$(O)/%.o) $(HELPER_OBJS): private CFLAGS = -O0 -g
 
 # Allocations fail when the test says so.
 $(O)/tests/unit/test_hold_memory: TEST_LDFLAGS := -Wl,--wrap=calloc,--wrap=reallocarray
+# PAGEMAP_SCAN is there when the test says so.
+$(O)/tests/unit/test_memory: TEST_LDFLAGS := -Wl,--wrap=ioctl
 # Threads are those that the test says.
 $(O)/tests/unit/test_thread_exit: TEST_LDFLAGS := -Wl,--wrap=process_threads
 # Its map of pids is the test's.

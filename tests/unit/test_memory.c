@@ -18,12 +18,26 @@
 #define PAGE 4096UL
 #define SPARSE_PAGES (1UL << 18)
 #define MANY_PAGES 3000UL
+#define HUGE (2UL << 20)
 
 /* What the child has mapped where: the same addresses as here, as it is a fork. */
 struct layout {
 	char *sparse, *guarded, *shared, *zero, *many, *read_only, *file;
 	pid_t pid;
 };
+
+/* The kernel has no PAGEMAP_SCAN, as before Linux 6.7. */
+static bool no_scan;
+
+int __real_ioctl(int fd, unsigned long request, void *arg);
+int __wrap_ioctl(int fd, unsigned long request, void *arg);
+int __wrap_ioctl(int fd, unsigned long request, void *arg)
+{
+	if (!no_scan)
+		return __real_ioctl(fd, request, arg);
+	errno = ENOTTY;
+	return -1;
+}
 
 static char private_data[2 * PAGE] = "data";
 static const char *own_path = "/proc/self/exe";
@@ -267,6 +281,50 @@ static void pages_that_were_only_read_are_not_resident(void **state)
 	assert_int_equal(ranges[1].end, start + 8 * PAGE);
 }
 
+/* Does the kernel have a huge page of zeros, and is it there? Its frames follow each other. */
+static bool is_huge_zero(const char *pages)
+{
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	uint64_t entries[2];
+
+	assert_int_equal(pread(fd, entries, sizeof(entries),
+			       (off_t)(at(pages) / PAGE * sizeof(entries[0]))),
+			 sizeof(entries));
+	close(fd);
+	return entries[1] == entries[0] + 1;
+}
+
+static void a_huge_page_that_was_only_read_is_not_resident_on_any_kernel(void **state)
+{
+	char *room = map(NULL, 3 * HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	char *huge = (char *)((at(room) + HUGE - 1) & ~(HUGE - 1));
+
+	(void)state;
+	(void)madvise(huge, HUGE, MADV_HUGEPAGE);
+	(void)madvise(huge + HUGE, HUGE, MADV_NOHUGEPAGE);
+	(void)*(volatile char *)huge;
+	huge[HUGE + 5 * PAGE] = 1;
+	if (geteuid() != 0 || !is_huge_zero(huge)) {
+		(void)munmap(room, 3 * HUGE);
+		skip(); /* no huge page of zeros, or only root can tell it */
+	}
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_(memory_free_p) struct memory *memory = NULL;
+		_cleanup_free_ struct memory_range *ranges = NULL;
+		size_t n;
+
+		no_scan = i == 1;
+		assert_int_equal(memory_new(getpid(), &memory), 0);
+		assert_int_equal(
+			memory_resident(memory, at(huge), at(huge + 2 * HUGE), &ranges, &n), 0);
+		no_scan = false;
+		assert_int_equal(n, 1);
+		assert_int_equal(ranges[0].start, at(huge + HUGE + 5 * PAGE));
+		assert_int_equal(ranges[0].end, at(huge + HUGE + 6 * PAGE));
+	}
+	(void)munmap(room, 3 * HUGE);
+}
+
 static void what_cannot_be_read_is_zero_and_the_rest_is_there(void **state)
 {
 	const struct layout *l = *state;
@@ -321,6 +379,7 @@ int main(void)
 		cmocka_unit_test(
 			of_a_file_pages_are_listed_that_were_written_before_they_were_protected),
 		cmocka_unit_test(pages_that_were_only_read_are_not_resident),
+		cmocka_unit_test(a_huge_page_that_was_only_read_is_not_resident_on_any_kernel),
 		cmocka_unit_test(what_cannot_be_read_is_zero_and_the_rest_is_there),
 		cmocka_unit_test(a_process_that_is_gone_is_an_error),
 	};

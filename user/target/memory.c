@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/types.h>
 #include <stdio.h>
@@ -42,11 +43,16 @@ struct pm_scan_arg {
 /* A mapping of it is memory like any other. */
 #define PATH_DEV_ZERO "/dev/zero"
 
+#define PATH_HUGE_SIZE "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"
+#define HUGE_MOST (32ULL << 20)
+
 struct memory {
 	pid_t pid;
 	uint64_t page;
-	int pagemap;	     /* -1: cannot be opened */
-	uint64_t zero_frame; /* 0: not known */
+	int pagemap; /* -1: cannot be opened */
+	/* Frames of pages of zeros, of the huge one its first, unless the kernel tells these. */
+	uint64_t zero_frame, huge_zero_frame; /* 0: not known */
+	uint64_t huge_pages;		      /* small ones that it has */
 	struct proc_maps all;
 	VEC(struct memory_map) writable;
 };
@@ -102,24 +108,66 @@ static int collect_writable(struct memory *memory)
 	return 0;
 }
 
-/* The frame of the page of zeros, by reading one of our own; 0: that may not be known. */
-static uint64_t zero_frame(const struct memory *memory)
+/* The frame of zeros of that size, by reading one of our own; 0: that may not be known. */
+static uint64_t zero_frame(const struct memory *memory, uint64_t size)
 {
 	_cleanup_close_ int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	uint64_t entry = 0;
-	volatile char *page;
+	uint64_t entry = 0, start;
+	char *room;
 
 	if (fd < 0)
 		return 0;
-	page = mmap(NULL, memory->page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED)
+	room = mmap(NULL, 2 * size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (room == MAP_FAILED)
 		return 0;
-	(void)*page; /* Reading maps it. */
-	if (pread(fd, &entry, sizeof(entry),
-		  (off_t)((uintptr_t)page / memory->page * sizeof(entry))) != sizeof(entry))
+	start = ((uintptr_t)room + size - 1) & -size;
+	/* Without huge pages it is the small one. */
+	(void)madvise(room, 2 * size, size > memory->page ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	(void)*(volatile char *)(uintptr_t)start; /* Reading maps it. */
+	if (pread(fd, &entry, sizeof(entry), (off_t)(start / memory->page * sizeof(entry))) !=
+	    sizeof(entry))
 		entry = 0;
-	munmap((void *)page, memory->page);
+	munmap(room, 2 * size);
 	return entry & ENTRY_PRESENT ? entry & ENTRY_FRAME : 0;
+}
+
+/* 0: there are none, or they are so large that the one of zeros had better not be made. */
+static uint64_t huge_page_size(void)
+{
+	_cleanup_fclose_ FILE *file = fopen(PATH_HUGE_SIZE, "re");
+	uint64_t size;
+
+	if (!file || fscanf(file, "%" SCNu64, &size) != 1 || size > HUGE_MOST)
+		return 0;
+	return size;
+}
+
+/* The huge page of zeros, which all share as they do the small one, has frames in a row. */
+static void find_zero_frames(struct memory *memory)
+{
+	uint64_t size = huge_page_size(), frame;
+
+	memory->zero_frame = zero_frame(memory, memory->page);
+	frame = size > memory->page ? zero_frame(memory, size) : 0;
+	if (!memory->zero_frame || !frame || frame == memory->zero_frame)
+		return;
+	memory->huge_zero_frame = frame;
+	memory->huge_pages = size / memory->page;
+}
+
+static bool is_zero_frame(const struct memory *memory, uint64_t frame)
+{
+	return memory->zero_frame && (frame == memory->zero_frame ||
+				      (frame >= memory->huge_zero_frame &&
+				       frame - memory->huge_zero_frame < memory->huge_pages));
+}
+
+/* PAGEMAP_SCAN, which tells pages of zeros: Linux 6.7. */
+static bool has_scan(const struct memory *memory)
+{
+	struct pm_scan_arg arg = { .size = sizeof(arg) };
+
+	return ioctl(memory->pagemap, MEMORY_PAGEMAP_SCAN, &arg) >= 0 || errno != ENOTTY;
 }
 
 int memory_new(pid_t pid, struct memory **ret_memory)
@@ -134,7 +182,8 @@ int memory_new(pid_t pid, struct memory **ret_memory)
 	memory->page = (uint64_t)sysconf(_SC_PAGESIZE);
 	(void)snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid); /* fits */
 	memory->pagemap = open(path, O_RDONLY | O_CLOEXEC);
-	memory->zero_frame = zero_frame(memory);
+	if (!has_scan(memory))
+		find_zero_frames(memory);
 	r = proc_maps_read(pid, &memory->all);
 	if (r == 0)
 		r = collect_writable(memory);
@@ -232,7 +281,7 @@ struct wanted {
 	uint64_t any, all, none; /* categories */
 	uint64_t entry_any;	 /* bits of an entry */
 	uint64_t entry_none;
-	uint64_t without_frame; /* 0: no entry is left out by its frame */
+	bool without_zeros; /* no entry of a page of zeros */
 };
 
 /* 0, -ENOMEM, or what PAGEMAP_SCAN said: -ENOTTY before Linux 6.7. */
@@ -270,11 +319,11 @@ static int scan_regions(const struct memory *memory, uint64_t start, uint64_t en
 	return 0;
 }
 
-static bool is_wanted(const struct wanted *wanted, uint64_t entry)
+static bool is_wanted(const struct memory *memory, const struct wanted *wanted, uint64_t entry)
 {
 	if (!(entry & wanted->entry_any) || (entry & wanted->entry_none))
 		return false;
-	return !wanted->without_frame || (entry & ENTRY_FRAME) != wanted->without_frame;
+	return !wanted->without_zeros || !is_zero_frame(memory, entry & ENTRY_FRAME);
 }
 
 static int read_entries(const struct memory *memory, uint64_t start, uint64_t end,
@@ -292,7 +341,7 @@ static int read_entries(const struct memory *memory, uint64_t start, uint64_t en
 			return got < 0 ? -errno : -EIO;
 		n = (size_t)got / sizeof(entries[0]);
 		for (size_t i = 0; i < n; i++, start += memory->page) {
-			int r = is_wanted(wanted, entries[i]) ?
+			int r = is_wanted(memory, wanted, entries[i]) ?
 					add_range(list, start, start + memory->page) :
 					0;
 
@@ -368,7 +417,7 @@ int memory_resident(const struct memory *memory, uint64_t start, uint64_t end,
 	const struct wanted resident = { .all = MEMORY_PAGE_IS_PRESENT,
 					 .none = MEMORY_PAGE_IS_PFNZERO,
 					 .entry_any = ENTRY_PRESENT,
-					 .without_frame = memory->zero_frame };
+					 .without_zeros = true };
 	range_list list = { 0 };
 
 	return hand_over(&list, find_pages(memory, start, end, &resident, &list), ret_ranges,

@@ -242,7 +242,9 @@ static void jemalloc_s_operators_are_probed_where_they_are_its_own(void **state)
 	assert_int_equal(probe->exits, PLAN_EXIT_SITES);
 	assert_true(probe->n_exit_sites > 0);
 	assert_non_null(probe_of(library.plan, "_ZdlPvm"));
-	assert_true(skipped_of(library.plan, "_ZdlPv")->forwards);
+	/* By version and compiler it only jumps to free, or frees itself. */
+	assert_true(probe_of(library.plan, "_ZdlPv") ||
+		    skipped_of(library.plan, "_ZdlPv")->forwards);
 	assert_true(skipped_of(library.plan, "_Znam")->forwards);
 	assert_int_equal(probe->forms, 1 << ABI_FORM_NEW);
 	assert_int_equal(probe_of(library.plan, "free")->forms, ABI_FORM_C);

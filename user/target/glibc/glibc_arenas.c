@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Larger mappings of files hold a program's data, not a library's. */
 #define DATA_MAX (256ULL << 20)
@@ -15,18 +16,21 @@
 #define ARENAS_MAX 65536
 #define FIRST_WORD_OF_PAR 2
 #define WORDS_OF_PAR 4
-#define TCACHE_MAX_BYTES 1032 /* tidx2usize(63) */
+#define TCACHE_MAX_BYTES 1032		   /* tidx2usize(63) */
+#define TCACHE_MOST_BYTES ((4U << 20) + 1) /* since 2.42 */
 #define TCACHE_MAX_COUNT UINT16_MAX
 
 /* A bin is a ring through itself: its links stand where fd and bk of a chunk 16 bytes before it. */
-static bool bins_are_rings(const uint64_t *words, uint64_t addr)
+static bool bins_are_rings(const uint64_t *words, uint64_t addr, size_t gone)
 {
 	for (size_t i = 0; i < GLIBC_BINS; i++) {
-		const uint64_t *link = words + GLIBC_ARENA_BINS + 2 * i;
-		uint64_t self = addr + (GLIBC_ARENA_BINS + 2 * i) * sizeof(*link) - GLIBC_HEAD;
+		size_t at = GLIBC_ARENA_BINS - gone + 2 * i;
+		const uint64_t *link = words + at;
+		uint64_t self = addr + at * sizeof(*link) - GLIBC_HEAD;
 
-		if (!link[0] || !link[1] || (link[0] == self) != (link[1] == self) ||
-		    link[0] % GLIBC_ALIGN || link[1] % GLIBC_ALIGN)
+		if (!link[0] || !link[1] || (link[0] == self) != (link[1] == self))
+			return false;
+		if (link[0] != self && (link[0] % GLIBC_ALIGN || link[1] % GLIBC_ALIGN))
 			return false;
 	}
 	return true;
@@ -40,25 +44,45 @@ static bool is_in_heap(uint64_t arena)
 	       in_heap <= GLIBC_ARENA_OFFSET_MAX;
 }
 
-static bool is_main_arena(const uint64_t *words, uint64_t addr)
+static bool is_main_arena(const uint64_t *words, uint64_t addr, size_t gone)
 {
-	uint64_t next = words[GLIBC_ARENA_NEXT];
+	uint64_t next = words[GLIBC_ARENA_NEXT - gone];
 
-	return (next == addr || is_in_heap(next)) && bins_are_rings(words, addr) &&
+	return (next == addr || is_in_heap(next)) && bins_are_rings(words, addr, gone) &&
 	       (uint32_t)words[GLIBC_ARENA_MUTEX] <= 2;
+}
+
+/*
+ * The arenas are a ring. What stands before an arena that lacks words may pass for the words, but
+ * the ring does not lead there. Where the ring cannot be followed, it is not known.
+ */
+static bool leads_back(struct glibc_walk *w, const uint64_t *words, uint64_t addr, size_t gone)
+{
+	uint64_t next = words[GLIBC_ARENA_NEXT - gone];
+
+	for (size_t i = 0; next != addr && i <= w->most_heaps; i++)
+		if (!is_in_heap(next) ||
+		    !glibc_word(w, next + (GLIBC_ARENA_NEXT - gone) * sizeof(next), &next))
+			return false;
+	return next == addr;
 }
 
 /* The caches' number of sizes goes with the largest size (malloc/malloc.c: do_set_tcache_max). */
 static bool has_tcache_sizes(const uint64_t *at)
 {
-	uint64_t max_bytes = at[GLIBC_PAR_TCACHE_MAX_BYTES];
+	uint64_t max_bytes = at[GLIBC_PAR_TCACHE_MAX_BYTES], bins = at[GLIBC_PAR_TCACHE_BINS];
 	uint64_t chunk = (max_bytes + 8 + GLIBC_ALIGN - 1) & ~(GLIBC_ALIGN - 1);
 
-	if (max_bytes > TCACHE_MAX_BYTES || at[GLIBC_PAR_TCACHE_COUNT] > TCACHE_MAX_COUNT)
+	if (at[GLIBC_PAR_TCACHE_COUNT] > TCACHE_MAX_COUNT)
+		return false;
+	/* Since 2.42 it is one more than the largest chunk, and larger ones have other lists. */
+	if (bins == GLIBC_TCACHE_BINS && max_bytes > TCACHE_MAX_BYTES)
+		return max_bytes % GLIBC_ALIGN == 1 && max_bytes <= TCACHE_MOST_BYTES;
+	if (max_bytes > TCACHE_MAX_BYTES)
 		return false;
 	if (chunk < GLIBC_MIN_CHUNK)
 		chunk = GLIBC_MIN_CHUNK;
-	return at[GLIBC_PAR_TCACHE_BINS] == (chunk - GLIBC_MIN_CHUNK) / GLIBC_ALIGN + 1;
+	return bins == (chunk - GLIBC_MIN_CHUNK) / GLIBC_ALIGN + 1;
 }
 
 /*
@@ -119,8 +143,12 @@ static int add_arena(struct glibc_walk *w, uint64_t addr)
 {
 	struct glibc_arena arena = { .addr = addr };
 
-	if (!glibc_copy(w, addr, arena.words, sizeof(arena.words)))
+	/* Its first word stands before those that it may lack. */
+	if (!glibc_copy(w, addr, arena.words + w->gone,
+			sizeof(arena.words) - w->gone * sizeof(arena.words[0])))
 		return 0; /* what hangs on it is not found: its bytes are not known either */
+	arena.words[GLIBC_ARENA_MUTEX] = arena.words[w->gone];
+	memset(arena.words + 1, 0, w->gone * sizeof(arena.words[0]));
 	w->heap->n_arenas++;
 	if ((uint32_t)arena.words[GLIBC_ARENA_MUTEX])
 		w->heap->locked_arenas++;
@@ -141,15 +169,21 @@ static int find_main_in(struct glibc_walk *w, const struct memory_map *map)
 	if (got < 0)
 		return 0;
 	n = (size_t)got / sizeof(*words);
-	for (size_t i = 0; i + GLIBC_ARENA_WORDS <= n; i++) {
+	for (size_t i = 0; i + GLIBC_ARENA_WORDS - GLIBC_ARENA_GONE <= n; i++) {
 		uint64_t addr = map->start + i * sizeof(*words);
 
-		if (!is_main_arena(words + i, addr))
+		if (i + GLIBC_ARENA_WORDS <= n && is_main_arena(words + i, addr, 0) &&
+		    leads_back(w, words + i, addr, 0))
+			w->gone = 0;
+		else if (is_main_arena(words + i, addr, GLIBC_ARENA_GONE) &&
+			 leads_back(w, words + i, addr, GLIBC_ARENA_GONE))
+			w->gone = GLIBC_ARENA_GONE;
+		else
 			continue;
 		r = add_arena(w, addr);
 		if (r || !w->arenas.len)
 			return r;
-		find_par(w, words, n, words[i + GLIBC_ARENA_TOP]);
+		find_par(w, words, n, w->arenas.data[0].words[GLIBC_ARENA_TOP]);
 		return 1;
 	}
 	return 0;
@@ -166,7 +200,7 @@ static int add_main_segment(struct glibc_walk *w, const struct glibc_arena *aren
 	uint64_t top = arena->words[GLIBC_ARENA_TOP], start;
 	const struct memory_map *map = glibc_map_at(w, top);
 
-	if (top == arena->addr + (GLIBC_ARENA_BINS - 2) * sizeof(uint64_t))
+	if (top == arena->addr + (GLIBC_ARENA_BINS - w->gone - 2) * sizeof(uint64_t))
 		return 0;
 	if (!map || map->kind == MEMORY_FILE) {
 		w->heap->unread_bytes += arena->words[GLIBC_ARENA_SYSTEM_MEM];
@@ -212,7 +246,7 @@ static int add_heap_segments(struct glibc_walk *w, const struct glibc_arena *are
 
 		/* struct heap_info is as long as in the heap where the arena follows it. */
 		if (!heap.prev)
-			first += sizeof(arena->words) + GLIBC_ALIGN - 1;
+			first += (GLIBC_ARENA_WORDS - w->gone) * sizeof(uint64_t) + GLIBC_ALIGN - 1;
 		first &= ~(GLIBC_ALIGN - 1);
 		r = add_segment(w, (struct glibc_segment){ first, at + heap.size, top, false });
 		top = 0;
@@ -316,6 +350,12 @@ static bool read_head(struct glibc_walk *w, uint64_t at, uint64_t head[2])
 	return glibc_copy(w, at, head, 2 * sizeof(*head));
 }
 
+/* Of a mapping behind its chunk: since 2.43 as much as a chunk's neighbour would have there. */
+static uint64_t mapped_rest(const struct glibc_walk *w)
+{
+	return w->gone ? GLIBC_HEAD : 0;
+}
+
 /*
  * memalign moves the head up to where the block shall begin; its first word then says by how much,
  * and the first head stays. The alignment was a power of two (_int_memalign, malloc/malloc.c).
@@ -333,7 +373,7 @@ static uint64_t aligned_head(struct glibc_walk *w, uint64_t start, uint64_t size
 		if (at + GLIBC_MIN_CHUNK > start + size)
 			break;
 		if (read_head(w, at, head) && head[0] == at - start &&
-		    head[1] == ((size - head[0]) | GLIBC_IS_MMAPPED))
+		    head[1] == ((size - head[0] - mapped_rest(w)) | GLIBC_IS_MMAPPED))
 			return at;
 	}
 	return start;
@@ -346,12 +386,15 @@ static bool look(struct search *s, const struct memory_map *map, uint64_t start,
 
 	if (!read_head(s->w, start, head))
 		return false;
-	size = head[1] & ~GLIBC_FLAGS;
+	size = (head[1] & ~GLIBC_FLAGS) + mapped_rest(s->w);
 	if (head[0] || (head[1] & GLIBC_FLAGS) != GLIBC_IS_MMAPPED || !size || size % GLIBC_PAGE ||
 	    size > map->end - start)
 		return false;
 	at = aligned_head(s->w, start, size);
-	*ret = (struct mapped){ start, size, { at + GLIBC_HEAD, start + size - at - GLIBC_HEAD } };
+	*ret = (struct mapped){ .start = start, .size = size };
+	ret->block.addr = at + GLIBC_HEAD;
+	/* Of the rest the program has the first word, as in arenas. */
+	ret->block.size = start + size - at - GLIBC_HEAD - mapped_rest(s->w) / 2;
 	return true;
 }
 

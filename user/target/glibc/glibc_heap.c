@@ -111,7 +111,44 @@ static void mark_fastbins(struct glibc_walk *w, const struct glibc_arena *arena)
 	}
 }
 
-static struct list list_of(const struct glibc_tcache *cache, size_t i)
+/* A cache as it is read: how many blocks each list should have. */
+struct cache {
+	size_t n;
+	uint16_t counts[GLIBC_TCACHE_BINS_MOST];
+	uint64_t entries[GLIBC_TCACHE_BINS_MOST];
+};
+
+/* Its lists, if it may be a cache by its size; a rest that makes no chunk stays in its chunk. */
+static size_t cache_bins(const struct glibc_block *block)
+{
+	static const size_t bins[] = { GLIBC_TCACHE_BINS, GLIBC_TCACHE_BINS_MOST };
+	uint64_t size = block->size & ~GLIBC_LISTED;
+
+	for (size_t i = 0; i < sizeof(bins) / sizeof(bins[0]); i++)
+		if (size == GLIBC_TCACHE_ROOM(bins[i]) ||
+		    size == GLIBC_TCACHE_ROOM(bins[i]) + GLIBC_ALIGN)
+			return bins[i];
+	return 0;
+}
+
+static bool read_cache(struct glibc_walk *w, const struct glibc_block *block, struct cache *ret)
+{
+	*ret = (struct cache){ .n = cache_bins(block) };
+	if (ret->n == 0 || (ret->n == GLIBC_TCACHE_BINS_MOST && !w->has_par))
+		return false;
+	if (!glibc_copy(w, block->addr, ret->counts, ret->n * sizeof(ret->counts[0])) ||
+	    !glibc_copy(w, block->addr + ret->n * sizeof(ret->counts[0]), ret->entries,
+			ret->n * sizeof(ret->entries[0])))
+		return false;
+	for (size_t i = 0; ret->n == GLIBC_TCACHE_BINS_MOST && i < ret->n; i++) {
+		if (ret->counts[i] > w->par.tcache_count)
+			return false;
+		ret->counts[i] = (uint16_t)(w->par.tcache_count - ret->counts[i]);
+	}
+	return true;
+}
+
+static struct list list_of(const struct cache *cache, size_t i)
 {
 	return (struct list){ .head = cache->entries[i], .block_size = size_of_index(i) };
 }
@@ -120,16 +157,16 @@ static struct list list_of(const struct glibc_tcache *cache, size_t i)
  * Is it a cache? A thread that was stopped between the two steps of taking or putting a block makes
  * one count differ by one.
  */
-static bool is_cache(struct glibc_walk *w, const struct glibc_tcache *cache, size_t *ret_filled,
+static bool is_cache(struct glibc_walk *w, const struct cache *cache, size_t *ret_filled,
 		     size_t *ret_broken)
 {
 	bool mangled;
 
 	*ret_filled = *ret_broken = 0;
-	for (size_t i = 0; i < GLIBC_TCACHE_BINS; i++)
+	for (size_t i = 0; i < cache->n; i++)
 		if (cache->entries[i] % GLIBC_ALIGN)
 			return false;
-	for (size_t i = 0; i < GLIBC_TCACHE_BINS; i++) {
+	for (size_t i = 0; i < cache->n; i++) {
 		const struct list list = list_of(cache, i);
 		int32_t n = measure(w, &list, &mangled);
 
@@ -143,12 +180,11 @@ static bool is_cache(struct glibc_walk *w, const struct glibc_tcache *cache, siz
 	return *ret_broken <= 1;
 }
 
-static void mark_cache(struct glibc_walk *w, struct glibc_block *block,
-		       const struct glibc_tcache *cache)
+static void mark_cache(struct glibc_walk *w, struct glibc_block *block, const struct cache *cache)
 {
 	w->heap->cached_bytes += block->size + 8;
 	block->size |= GLIBC_LISTED;
-	for (size_t i = 0; i < GLIBC_TCACHE_BINS; i++) {
+	for (size_t i = 0; i < cache->n; i++) {
 		const struct list list = list_of(cache, i);
 		bool mangled;
 
@@ -162,11 +198,10 @@ static void mark_cache(struct glibc_walk *w, struct glibc_block *block,
 /* Marks it and what is in it, unless it is none. An empty one only when a thread has it. */
 static bool mark_if_cache(struct glibc_walk *w, struct glibc_block *block, bool is_threads)
 {
-	struct glibc_tcache cache;
+	struct cache cache;
 	size_t filled, broken;
 
-	if (block->size != GLIBC_TCACHE_CHUNK - 8 ||
-	    !glibc_copy(w, block->addr, &cache, sizeof(cache)))
+	if (block->size & GLIBC_LISTED || !read_cache(w, block, &cache))
 		return false;
 	if (!is_cache(w, &cache, &filled, &broken) || (!filled && !is_threads))
 		return false;
@@ -218,7 +253,7 @@ static void mark_threads_cache(struct glibc_walk *w, uint64_t thread)
 		for (size_t j = from; j <= to; j++) {
 			struct glibc_block *block = glibc_block_at(w, words[j]);
 
-			if (block && (block->size == (GLIBC_LISTED | (GLIBC_TCACHE_CHUNK - 8)) ||
+			if (block && ((block->size & GLIBC_LISTED && cache_bins(block)) ||
 				      mark_if_cache(w, block, true)))
 				return;
 		}

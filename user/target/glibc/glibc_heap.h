@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The blocks that a program holds in glibc's malloc, read from its memory by the layout of glibc
- * 2.30 to 2.41 (target/glibc/glibc_layout.h): main arena, arenas of threads, mapped chunks;
+ * 2.30 to 2.43 (target/glibc/glibc_layout.h): main arena, arenas of threads, mapped chunks;
  * without what lies in fastbins and threads' caches. Works on a callback, of memory that does not
  * change meanwhile. What is not as it should be is not guessed: it is left out, and counted. Any
  * thread.

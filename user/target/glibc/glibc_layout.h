@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How glibc's malloc lays memory out on 64-bit machines, versions 2.30 to 2.41 (malloc/malloc.c,
+ * How glibc's malloc lays memory out on 64-bit machines, versions 2.30 to 2.43 (malloc/malloc.c,
  * malloc/arena.c). Nothing of it is an interface: who reads by it checks what it reads.
  */
 #ifndef MEMTRACED_TARGET_GLIBC_GLIBC_LAYOUT_H
@@ -33,7 +33,7 @@ struct glibc_heap_info {
 #define GLIBC_NON_MAIN_ARENA 4ULL
 #define GLIBC_FLAGS 7ULL
 
-/* struct malloc_state, by words of 8 bytes. */
+/* struct malloc_state, by words of 8 bytes; since 2.43 without have_fastchunks and fastbins. */
 #define GLIBC_FASTBINS 10
 #define GLIBC_BINS 127
 enum {
@@ -44,6 +44,7 @@ enum {
 	GLIBC_ARENA_NEXT = GLIBC_ARENA_BINS + 2 * GLIBC_BINS + 2,
 	GLIBC_ARENA_SYSTEM_MEM = GLIBC_ARENA_NEXT + 3,
 	GLIBC_ARENA_WORDS = GLIBC_ARENA_NEXT + 5,
+	GLIBC_ARENA_GONE = GLIBC_ARENA_TOP - 1,
 };
 
 /* struct malloc_par: sbrk_base, by words from there. Only its beginning differs by version. */
@@ -56,13 +57,17 @@ enum {
 	GLIBC_PAR_TCACHE_COUNT = 3,
 };
 
-/* struct tcache_perthread_struct: 16-bit counts, then heads of lists. It is a chunk of its own. */
+/*
+ * struct tcache_perthread_struct: 16-bit counts, then heads of lists (of what the program had, not
+ * of chunks' heads). It is a chunk of its own. Since 2.42 there are lists of larger blocks behind
+ * those of one size each, and counts say how many more blocks there is room for.
+ */
 #define GLIBC_TCACHE_BINS 64
-struct glibc_tcache {
-	uint16_t counts[GLIBC_TCACHE_BINS];
-	uint64_t entries[GLIBC_TCACHE_BINS]; /* what the program had, not the chunk's head */
-};
-#define GLIBC_TCACHE_CHUNK (sizeof(struct glibc_tcache) + GLIBC_HEAD)
+#define GLIBC_TCACHE_BINS_MOST 76
+#define GLIBC_TCACHE_BYTES(bins) ((bins) * (sizeof(uint16_t) + sizeof(uint64_t)))
+/* What its chunk gives. */
+#define GLIBC_TCACHE_ROOM(bins)                                                                    \
+	(((GLIBC_TCACHE_BYTES(bins) + 8 + GLIBC_ALIGN - 1) & ~(GLIBC_ALIGN - 1)) - 8)
 
 /* Since 2.32 (PROTECT_PTR) links of fastbins and tcaches are mixed with where they stand. */
 static inline uint64_t glibc_unmangle(uint64_t at, uint64_t link)

@@ -23,7 +23,7 @@ struct glibc_segment {
 
 struct glibc_arena {
 	uint64_t addr;
-	uint64_t words[GLIBC_ARENA_WORDS];
+	uint64_t words[GLIBC_ARENA_WORDS]; /* 0 for those that it lacks */
 };
 
 /* struct malloc_par, as far as it is of use. */
@@ -42,6 +42,7 @@ struct glibc_walk {
 	VEC(struct glibc_block) blocks; /* those in lists are marked: GLIBC_LISTED in the size */
 	struct glibc_par par;
 	bool has_par;
+	size_t gone; /* words that arenas lack: GLIBC_ARENA_GONE or 0 */
 	/* The last piece of memory that was read. */
 	uint64_t window_addr;
 	size_t window_len;

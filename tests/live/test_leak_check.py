@@ -343,6 +343,16 @@ def what_was_read_at_the_attach_is_checked_like_the_rest():
     assert read_sums(text)["definitely lost"] == (104 + 100, 2), text
 
 
+@test(need_root, need_program("valgrind"))
+def words_that_were_never_set_hold_blocks_unless_glibc_overwrites_them():
+    """memcheck knows which words were set."""
+    command = [target("stale_words")]
+    perturb = "--env=GLIBC_TUNABLES=glibc.malloc.perturb=165:glibc.malloc.tcache_count=0"
+    sums = [read_sums(text)["definitely lost"]
+            for text in (memcheck(command), checked(command, perturb), checked(command))]
+    assert sums == [(777, 1), (777, 1), (0, 0)], sums
+
+
 def allocator_library(name):
     (library, *_) = sorted(glob.glob(f"/usr/lib/*/lib{name}.so.*")) or [None]
     if not library:

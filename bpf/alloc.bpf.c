@@ -203,18 +203,26 @@ static __always_inline void take_request(const struct pt_regs *ctx, struct threa
 	call->ptr = STORED(call->kind) == ABI_ALLOC ? 0 : block_argument(ctx, args);
 	call->realloc0_frees = realloc0_frees(cookie);
 	call->throws = (ABI_COOKIE_KIND(cookie) & ABI_THROWS) != 0;
+	call->is_product = false;
 	args = STORED(call->args);
 	if (STORED(call->kind) == ABI_RESIZE) {
 		call->size = argument(ctx, args & 0xf);
 		call->extra = argument(ctx, args >> 4 & 0xf);
 	} else {
 		call->size = requested_size(ctx, args);
+		call->is_product = size_is_product(ctx, args);
 	}
 }
 
 static __always_inline bool replaces_block(__u8 kind)
 {
 	return kind == ABI_REALLOC || kind == ABI_RESIZE;
+}
+
+/* Of calloc and reallocarray, whose product is too large, the program is told by NULL. */
+static __always_inline bool is_suspicious(const struct alloc_call *call)
+{
+	return (__s64)call->size < 0 && !call->is_product;
 }
 
 /* What is wrong about the request that has just been taken. */
@@ -233,7 +241,7 @@ static __always_inline void fault_of_request(const struct alloc_call *call, __u3
 		fault->kind = ABI_MISMATCHED_FREE;
 	else if (kind == ABI_REALLOC && call->ptr && !call->size)
 		fault->kind = ABI_REALLOC_ZERO;
-	else if ((__s64)call->size < 0)
+	else if (is_suspicious(call))
 		fault->kind = ABI_SUSPICIOUS_SIZE;
 }
 
@@ -394,7 +402,7 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 		remember_free(ctx, slot, t->call.fn, &fault, at);
 	}
 	/* What was wrong about the size has been said at the entry. */
-	if (!t->call.failed || (__s64)t->call.size < 0)
+	if (!t->call.failed || is_suspicious(&t->call))
 		return;
 	fault.size = t->call.size;
 	heap_error(ctx, slot, ABI_FAILED_ALLOCATION << 16 | t->call.fn, &fault, at);

@@ -30,6 +30,13 @@ static __always_inline __u64 block_argument(const struct pt_regs *regs, __u16 ar
 	return args >> 8 ? argument(regs, args >> 8) : PT_REGS_PARM1(regs);
 }
 
+/* Is the size a product, of which the sign says nothing? One that is too large is ~0. */
+static __always_inline bool size_is_product(const struct pt_regs *regs, __u16 args)
+{
+	return (args >> 4 & 0xf) && argument(regs, args & 0xf) != 1 &&
+	       argument(regs, args >> 4 & 0xf) != 1;
+}
+
 static __always_inline __u64 requested_size(const struct pt_regs *regs, __u16 args)
 {
 	__u64 size = argument(regs, args & 0xf), factor, limit;

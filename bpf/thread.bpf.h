@@ -28,6 +28,7 @@ struct alloc_call {
 	__u8 realloc0_frees : 1; /* realloc(ptr, 0) frees and returns NULL here */
 	__u8 is_scope : 1;	 /* the call is a pool's free or the like: ABI_SCOPE */
 	__u8 throws : 1;	 /* the call can have ended by an exception: ABI_THROWS */
+	__u8 is_product : 1;	 /* `size` is that of two numbers, each with a sign of its own */
 	__u8 by_sites : 1; /* its exits are probed, so that its return address is left alone */
 	__u8 failed;	   /* at the return: there was no memory */
 	__u8 form;	   /* enum abi_form */

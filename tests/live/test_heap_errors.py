@@ -119,6 +119,21 @@ def requests_that_fail_or_are_of_negative_size_are_told(path):
 
 
 @test(need_root, each=EACH_PATH)
+def products_that_are_too_large_are_no_errors_of_the_program(path):
+    """It is told by NULL, as memcheck has it: they are failed allocations and nothing else."""
+    errors = errors_of("product", attach_option(path), "--heap-errors", rounds=20)
+    assert {error["kind"] for error in errors} == {"failed-allocation"}, errors
+    assert sum(error["count"] for error in errors) == 60, errors
+
+
+@test(need_root)
+def a_leak_check_of_them_is_clean():
+    done = run_memtraced("--leak-check=full", "--error-exitcode=9", "--", target("heap_errors"),
+                         "product")
+    assert done.returncode == 0 and "ERROR SUMMARY: 0 errors" in done.stderr, done.stderr
+
+
+@test(need_root, each=EACH_PATH)
 def realloc_to_size_zero_is_told(path):
     error = only_error("zero", attach_option(path), rounds=20)
     assert (error["kind"], error["count"]) == ("realloc-zero", 20), error

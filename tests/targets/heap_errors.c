@@ -10,6 +10,7 @@
  *   child        a child frees twice what it has inherited
  *   failed       requests that there is no memory for
  *   negative     requests of a size below 0
+ *   product      calloc and reallocarray of more than there can be
  *   zero         realloc to size 0
  *   right        none of these: addresses that are freed and handed out again
  */
@@ -106,6 +107,14 @@ static void negative(void)
 	asks(opaque((size_t)-16));
 }
 
+static void product(void)
+{
+	size_t half = opaque(SIZE_MAX / 2);
+
+	CHECK(!calloc(half, opaque(4)) && !calloc(opaque(2), half));
+	CHECK(!reallocarray(NULL, half, opaque(4)));
+}
+
 static void zero(void)
 {
 	resizes(makes(600), opaque(0));
@@ -132,6 +141,7 @@ int main(int argc, char **argv)
 		{ "double", twice },	  { "interior", interior }, { "wild", wild },
 		{ "resize", resize },	  { "child", in_child },    { "failed", failed },
 		{ "negative", negative }, { "zero", zero },	    { "right", right },
+		{ "product", product },
 	};
 	uint64_t n = argument(argc, argv, 2, 1);
 

@@ -255,6 +255,32 @@ static void nothing_left_is_said_in_memchecks_words(void **state)
 					       "(suppressed: 1 from 1)\n");
 }
 
+/* From the start on, of an allocator that is known. */
+static void what_allocates_nothing_has_no_leaks(void **state)
+{
+	_cleanup_(loss_records_free_p) struct loss_records *records = make(0, NULL);
+	const struct {
+		bool unknown, older, said;
+	} rows[] = { { false, false, true }, { true, false, false }, { false, true, false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct leak_result result = { .pid = 7,
+						    .records = records,
+						    .has_allocator = true,
+						    .unknown_blocks = rows[i].unknown,
+						    .older_blocks = rows[i].older,
+						    .has_totals = true };
+		_cleanup_strbuf_ struct strbuf text = { 0 };
+
+		leak_text(&text, &result, &all_stacks, &image, &full);
+		assert_int_equal(strstr(strbuf_str(&text), "no leaks are possible") != NULL,
+				 rows[i].said);
+		assert_int_equal(strstr(strbuf_str(&text), "note: no allocation") == NULL,
+				 rows[i].said);
+	}
+}
+
 /* Nothing in use may be nothing seen. */
 static void nothing_seen_is_not_nothing_left(void **state)
 {
@@ -491,6 +517,7 @@ int main(void)
 		cmocka_unit_test(blocks_from_before_the_attach_are_said_to_be_known_or_not),
 		cmocka_unit_test(a_check_that_is_missing_is_said_with_what_was_in_use),
 		cmocka_unit_test(nothing_left_is_said_in_memchecks_words),
+		cmocka_unit_test(what_allocates_nothing_has_no_leaks),
 		cmocka_unit_test(nothing_seen_is_not_nothing_left),
 		cmocka_unit_test(a_double_free_reads_as_memchecks),
 		cmocka_unit_test(what_is_known_of_a_heap_error_is_said),

@@ -38,6 +38,7 @@ struct leak_scan {
 	uint64_t kept_bytes;
 	bool unknown_blocks; /* there may be others, from before the process was traced */
 	bool older_blocks;   /* those from before are among them, all or not */
+	bool has_allocator;  /* a file that the process has mapped has one */
 	struct leak_noted noted_apart, noted_inside;
 };
 

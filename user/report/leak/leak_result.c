@@ -165,6 +165,7 @@ int leak_result_new(const struct leak_scan *scan, const struct view_resolver *re
 	result->kept_bytes = scan->kept_bytes;
 	result->unknown_blocks = scan->unknown_blocks;
 	result->older_blocks = scan->older_blocks;
+	result->has_allocator = scan->has_allocator;
 	result->noted_apart = scan->noted_apart;
 	result->noted_inside = scan->noted_inside;
 	r = fill(scan, resolver, options, earlier, result);

@@ -36,7 +36,7 @@ struct leak_result {
 	size_t running_threads;
 	size_t kept_blocks; /* glibc's, of threads that have ended: in none of the sums */
 	uint64_t kept_bytes;
-	bool unknown_blocks, older_blocks; /* as of leak_scan, */
+	bool unknown_blocks, older_blocks, has_allocator; /* as of leak_scan, */
 	struct leak_noted noted_apart, noted_inside;
 	bool has_totals; /* else those of the image, which has ended, hold */
 	struct record_totals totals;

@@ -293,6 +293,12 @@ static void note_noted(struct writer *w, const struct leak_noted *noted, const c
 		    how);
 }
 
+/* Of a process from its start on, with an allocator that is known. */
+static bool is_all_seen(const struct writer *w)
+{
+	return w->result->has_allocator && !w->result->unknown_blocks && !w->result->older_blocks;
+}
+
 static void notes(struct writer *w, const struct model_process *image)
 {
 	const struct leak_result *result = w->result;
@@ -314,9 +320,9 @@ static void notes(struct writer *w, const struct model_process *image)
 		       "and count as roots");
 	note_noted(w, &result->noted_apart, "whose own data may hold their addresses");
 	note_noted(w, &result->noted_inside, "which hands them out with addresses of others");
-	if (totals && totals->allocs == 0 && !result->older_blocks)
-		say(w, "note: no allocation was counted, so that none can be lost; with -p "
-		       "--existing counts what the process holds already");
+	if (totals && totals->allocs == 0 && !result->older_blocks && !is_all_seen(w))
+		say(w, "note: no allocation was counted: nothing is known of what may be lost; "
+		       "with -p --existing counts what the process holds already");
 	if (totals && totals->lost > 0)
 		note_count(w, totals->lost, " events were lost: sums are not exact");
 	if (totals && totals->missed_frees > 0)
@@ -358,7 +364,7 @@ static void nothing_in_use(struct writer *w, const struct model_process *image)
 
 	if (!totals || totals->lost > 0)
 		say(w, "note: no block in use is known, but not all was seen: there may be leaks");
-	else if (totals->allocs == 0)
+	else if (totals->allocs == 0 && !is_all_seen(w))
 		say(w, "note: no allocation was seen: if there are any, its allocator is unknown");
 	else
 		say(w, "All heap blocks were freed -- no leaks are possible");

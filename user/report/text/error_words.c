@@ -22,8 +22,10 @@ void error_words_title(struct strbuf *out, const struct record_heap_error *error
 		strbuf_adds(out, "Free of a block that another allocator has made");
 		break;
 	case RECORD_FAILED_ALLOCATION:
+		/* Of calloc and reallocarray: the product. */
 		strbuf_addf(out, "Failed allocation: %s for %s", function,
-			    format_size((int64_t)error->size, size));
+			    error->size == UINT64_MAX ? "2^64 bytes or more" :
+							format_size((int64_t)error->size, size));
 		break;
 	case RECORD_SUSPICIOUS_SIZE:
 		strbuf_addf(out,

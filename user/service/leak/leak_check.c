@@ -175,6 +175,7 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 	r = leak_scan_new(&opts, stop, blocks, n, &found);
 	if (r < 0)
 		return r;
+	found->has_allocator = live_slot_has_allocator(live, slot);
 	count_noted(live, found);
 	r = vec_push(&check->pending, (struct pending){ .scan = found, .occasion = occasion });
 	if (r < 0)

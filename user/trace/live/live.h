@@ -259,6 +259,8 @@ bool live_any_traced(const struct live *live);
 
 /* Have probes of an allocator been placed anywhere? */
 bool live_has_allocator(const struct live *live);
+/* The same of the files that a process has mapped; of a slot of live_slot_of(). */
+bool live_slot_has_allocator(const struct live *live, uint32_t slot);
 
 /*
  * Which functions of opts.allocators are in no file that was mapped, a line each, with what comes

@@ -165,6 +165,14 @@ bool live_has_allocator(const struct live *live)
 	return false;
 }
 
+bool live_slot_has_allocator(const struct live *live, uint32_t slot)
+{
+	vec_foreach(&live->slots.all.data[slot]->code.ranges, range)
+		if (range->object && object_has_allocator(range->object))
+			return true;
+	return false;
+}
+
 int live_begin_event(struct live *live, const struct event_spec *spec, record_fn fn, void *userdata,
 		     struct strbuf *error)
 {

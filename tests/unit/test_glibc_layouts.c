@@ -98,8 +98,15 @@ static uint64_t add_chunk(struct image *image, uint64_t size, bool before_in_use
 	return chunk + GLIBC_HEAD;
 }
 
+/* As before glibc 2.42. */
+struct cache {
+	uint16_t counts[GLIBC_TCACHE_BINS];
+	uint64_t entries[GLIBC_TCACHE_BINS];
+};
+#define CACHE_CHUNK (sizeof(struct cache) + GLIBC_HEAD)
+
 /* A main arena without blocks; its cache in the first chunk. */
-static struct glibc_tcache *begin(struct image *image)
+static struct cache *begin(struct image *image)
 {
 	const uint64_t par[] = { 0, 0, HEAP, GLIBC_TCACHE_BINS, 1032, 7, 0 };
 	uint64_t cache;
@@ -107,10 +114,10 @@ static struct glibc_tcache *begin(struct image *image)
 	memset(image, 0, sizeof(*image));
 	memcpy(at(image, PAR), par, sizeof(par));
 	image->end = HEAP;
-	cache = add_chunk(image, GLIBC_TCACHE_CHUNK, true);
+	cache = add_chunk(image, CACHE_CHUNK, true);
 	at(image, THREAD)[-7] = cache;
 	at(image, THREAD)[-5] = ARENA;
-	return (struct glibc_tcache *)at(image, cache);
+	return (struct cache *)at(image, cache);
 }
 
 static void put_top(struct image *image)
@@ -156,7 +163,7 @@ static void lists_of_all_versions_are_free_blocks(void **state)
 	struct image *image = *state;
 
 	for (int mangled = 0; mangled < 2; mangled++) {
-		struct glibc_tcache *cache = begin(image);
+		struct cache *cache = begin(image);
 		uint64_t blocks[6];
 
 		for (size_t i = 0; i < 6; i++)
@@ -174,7 +181,7 @@ static void lists_of_all_versions_are_free_blocks(void **state)
 		assert_true(glibc_heap_is_sound(image->heap));
 		assert_blocks(image, (uint64_t[]){ blocks[0], blocks[5] }, 2);
 		assert_int_equal(image->heap->blocks[0].size, 0x38);
-		assert_int_equal(image->heap->cached_bytes, GLIBC_TCACHE_CHUNK + 2 * 0x40);
+		assert_int_equal(image->heap->cached_bytes, CACHE_CHUNK + 2 * 0x40);
 		glibc_heap_free(image->heap);
 	}
 }
@@ -183,7 +190,7 @@ static void lists_of_all_versions_are_free_blocks(void **state)
 static void a_list_with_one_more_than_its_count_is_said(void **state)
 {
 	struct image *image = *state;
-	struct glibc_tcache *cache = begin(image);
+	struct cache *cache = begin(image);
 	uint64_t block = add_chunk(image, 0x40, true), other = add_chunk(image, 0x50, true);
 
 	put_top(image);
@@ -330,7 +337,7 @@ static void a_thread_without_a_cache_that_is_understood_is_said(void **state)
 static void a_process_that_ends_meanwhile_is_not_sound(void **state)
 {
 	struct image *image = *state;
-	struct glibc_tcache *cache = begin(image);
+	struct cache *cache = begin(image);
 	uint64_t blocks[6];
 	size_t n_reads;
 

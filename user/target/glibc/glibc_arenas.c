@@ -54,7 +54,7 @@ static bool is_main_arena(const uint64_t *words, uint64_t addr, size_t gone)
 
 /*
  * The arenas are a ring. What stands before an arena that lacks words may pass for the words, but
- * the ring does not lead there. Where the ring cannot be followed, it is not known.
+ * the ring does not lead there.
  */
 static bool leads_back(struct glibc_walk *w, const uint64_t *words, uint64_t addr, size_t gone)
 {
@@ -65,6 +65,13 @@ static bool leads_back(struct glibc_walk *w, const uint64_t *words, uint64_t add
 		    !glibc_word(w, next + (GLIBC_ARENA_NEXT - gone) * sizeof(next), &next))
 			return false;
 	return next == addr;
+}
+
+/* Is it a main arena that lacks words? */
+static bool lacks_words(struct glibc_walk *w, const uint64_t *words, uint64_t addr)
+{
+	return is_main_arena(words, addr, GLIBC_ARENA_GONE) &&
+	       leads_back(w, words, addr, GLIBC_ARENA_GONE);
 }
 
 /* The caches' number of sizes goes with the largest size (malloc/malloc.c: do_set_tcache_max). */
@@ -172,12 +179,12 @@ static int find_main_in(struct glibc_walk *w, const struct memory_map *map)
 	for (size_t i = 0; i + GLIBC_ARENA_WORDS - GLIBC_ARENA_GONE <= n; i++) {
 		uint64_t addr = map->start + i * sizeof(*words);
 
-		if (i + GLIBC_ARENA_WORDS <= n && is_main_arena(words + i, addr, 0) &&
-		    leads_back(w, words + i, addr, 0))
-			w->gone = 0;
-		else if (is_main_arena(words + i, addr, GLIBC_ARENA_GONE) &&
-			 leads_back(w, words + i, addr, GLIBC_ARENA_GONE))
+		if (is_main_arena(words + i, addr, GLIBC_ARENA_GONE))
 			w->gone = GLIBC_ARENA_GONE;
+		else if (i + GLIBC_ARENA_WORDS <= n && is_main_arena(words + i, addr, 0) &&
+			 !lacks_words(w, words + i + GLIBC_ARENA_GONE,
+				      addr + GLIBC_ARENA_GONE * sizeof(*words)))
+			w->gone = 0;
 		else
 			continue;
 		r = add_arena(w, addr);

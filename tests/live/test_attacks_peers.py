@@ -203,7 +203,7 @@ def a_token_ends_when_it_is_revoked_expires_or_is_one_too_many():
         many = [served.token(NOBODY) for _ in range(9)]
         assert [answered(token) for token in (long, *many)] == [401, 401] + 8 * [200]
         others = served.token(OTHER)
-        assert served.ctl("token", "--revoke", uid=NOBODY) == "8 tokens are not valid any more\n"
+        assert served.ctl("token", "--revoke", uid=NOBODY) == "8 tokens revoked\n"
         assert {answered(token) for token in many} == {401}
         assert answered(others) == 200
         assert served.ctl("token", "--for=25h", status=2) == ""

@@ -434,7 +434,7 @@ static void wrong_values_are_refused_with_what_to_give(void **state)
 		{ { { "-p1", "--max-blocks=4G" } },
 		  "invalid --max-blocks '4G': expected 1 to 4294967295" },
 		{ { { "--existing", "-c", "ls" } },
-		  "'--existing' is about running processes: name one with -p" },
+		  "'--existing' applies to running processes: name one with -p" },
 		{ { { "-p1", "--memory-limit=95M" } },
 		  "invalid --memory-limit '95M': expected 96M or more" },
 		{ { { "-p1", "--memory-limit=1G", "--max-blocks=1M" } },
@@ -442,14 +442,15 @@ static void wrong_values_are_refused_with_what_to_give(void **state)
 		  "blocks there is room for" },
 		{ { { "-p1", "--existing=0" } }, "invalid --existing '0': expected more than 0" },
 		{ { { "-p1", "--existing", "--hist", "read" } },
-		  "'--existing' is about allocations, which other jobs turn off: leave it out, or "
+		  "'--existing' applies to allocations, which other jobs turn off: leave it out, "
+		  "or "
 		  "give --alloc too" },
 		{ { { "-p1", "--max-stack=512" } },
 		  "invalid --max-stack '512': expected 0 to 511" },
 		{ { { "-p1", "--max-stack=-1" } }, "invalid --max-stack '-1': expected 0 to 511" },
 		{ { { "-p1", "--max-stack", "" } }, "invalid --max-stack '': expected 0 to 511" },
 		{ { { "-p1", "--check-stacks", "--max-stack=0" } },
-		  "'--check-stacks' is about stacks, and '--max-stack=0' leaves none: leave one "
+		  "'--check-stacks' applies to stacks, and '--max-stack=0' leaves none: leave one "
 		  "out" },
 		{ { { "-p1", "--check-stacks=0" } },
 		  "invalid --check-stacks '0': expected 1 to 4294967295" },

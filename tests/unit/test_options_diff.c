@@ -62,9 +62,9 @@ static void what_has_no_meaning_is_refused(void **state)
 		  "two runs" },
 		{ { "diff", "a", "b", "--", "ls" }, "'diff' starts no command: leave out '--'" },
 		{ { "report", "a", "--widths=after" },
-		  "'--widths' is about two runs: see 'memtraced diff'" },
+		  "'--widths' applies to two runs: see 'memtraced diff'" },
 		{ { "-p1", "--widths=after" },
-		  "'--widths' is about two runs: see 'memtraced diff'" },
+		  "'--widths' applies to two runs: see 'memtraced diff'" },
 	};
 
 	(void)state;

@@ -176,12 +176,12 @@ static void other_jobs_turn_allocations_off_unless_they_are_asked_for(void **sta
 	}
 }
 
-#define OFF "' is about allocations, which other jobs turn off: leave it out, or give --alloc too"
+#define OFF "' applies to allocations, which other jobs turn off: leave it out, or give --alloc too"
 #define NO_MEMORY                                                                                  \
-	"' is about allocations, which other jobs turn off: leave it out, or give --alloc or "     \
+	"' applies to allocations, which other jobs turn off: leave it out, or give --alloc or "   \
 	"--mappings too"
 #define NO_GROWTH                                                                                  \
-	"' is about allocations, which other jobs turn off: leave it out, or give --alloc, "       \
+	"' applies to allocations, which other jobs turn off: leave it out, or give --alloc, "     \
 	"--mappings or --page-faults too"
 
 static void stacks_of_events_can_be_grouped(void **state)
@@ -230,12 +230,13 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		{ "-a --features",
 		  "'--features' traces nothing: leave out the process or command" },
 		{ "-p1 --kernel",
-		  "'--kernel' is about events: name one with -e, or give --cpu, --off-cpu or "
+		  "'--kernel' applies to events: name one with -e, or give --cpu, --off-cpu or "
 		  "--page-faults" },
 		{ "-p1 --each --syscalls",
-		  "'--each' is about events: name one with -e, or give --cpu, --off-cpu or "
+		  "'--each' applies to events: name one with -e, or give --cpu, --off-cpu or "
 		  "--page-faults" },
-		{ "-p1 --stacks -e read", "'--stacks' is about system calls: give --syscalls too" },
+		{ "-p1 --stacks -e read",
+		  "'--stacks' applies to system calls: give --syscalls too" },
 		{ "-p1 --mappings --alloc", "'--mappings' is there where allocations are traced, "
 					    "beside which mappings are counted: leave it out" },
 		{ "-p1 --page-faults --where=class=mmap", "'--where" NO_MEMORY },
@@ -246,17 +247,19 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		{ "-p1 --hist malloc --max-size=1", "'--max-size" OFF },
 		{ "-p1 -e read --older-than=1", "'--older-than" NO_MEMORY },
 		{ "-p1 --cpu --group-by=size",
-		  "'--group-by' is about allocations, which other jobs turn off, or by function, "
-		  "line, file, object and process about stacks of events: leave it out" },
+		  "'--group-by' applies to allocations, which other jobs turn off, and by "
+		  "function, "
+		  "line, file, object and process to stacks of events: leave it out" },
 		{ "-p1 --syscalls --group-by=function",
-		  "'--group-by' is about allocations, which other jobs turn off, or by function, "
-		  "line, file, object and process about stacks of events: leave it out" },
+		  "'--group-by' applies to allocations, which other jobs turn off, and by "
+		  "function, "
+		  "line, file, object and process to stacks of events: leave it out" },
 		{ "-p1 --syscalls --wrapper=get*",
-		  "'--wrapper' is about allocations, which other jobs turn off, and stacks of "
-		  "events: leave it out" },
+		  "'--wrapper' applies to allocations, which other jobs turn off, and to stacks "
+		  "of events: leave it out" },
 		{ "-p1 -e read --sort=count", "'--sort" NO_MEMORY },
 		{ "-p1 --sample --sort=temporary",
-		  "'--sort=temporary' is about all calls of allocators, of which '--sample' sees "
+		  "'--sort=temporary' applies to all calls of allocators, of which '--sample' sees "
 		  "some: leave one out" },
 		{ "-p1 -e read --max-blocks=1", "'--max-blocks" OFF },
 		{ "-p1 -e read --sample-interval=1", "'--sample-interval" NO_GROWTH },
@@ -268,7 +271,7 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		{ "-p1 --cpu --cpu=5", "'--cpu' is given twice: give it once" },
 		{ "-p1 --off-cpu --off-cpu", "'--off-cpu' is given twice: give it once" },
 		{ "-p1 --off-cpu --each -f perf-script",
-		  "'--each' is about events of -e and --cpu: waits are summed" },
+		  "'--each' applies to events of -e and --cpu: waits are summed" },
 		{ "-p1 --page-faults=0",
 		  "invalid --page-faults '0': expected 1 for each fault, or up to 1000000000 "
 		  "for one in so many" },

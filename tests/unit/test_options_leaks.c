@@ -75,7 +75,7 @@ static void what_is_wrong_is_refused_with_the_reason(void **state)
 		const char *said;
 	} cases[] = {
 		{ { "-p1", "--num-callers=4" },
-		  "'--num-callers' is about leaks: give --leak-check=full too" },
+		  "'--num-callers' applies to leaks: give --leak-check=full too" },
 		{ { "-p1", "--leak-check=full", "--show-leak-kinds=definite,foo" },
 		  "invalid --show-leak-kinds 'definite,foo': expected all, none, or some of "
 		  "definite,indirect,possible,reachable" },

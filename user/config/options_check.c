@@ -171,7 +171,7 @@ static int check_target(const struct option_parser *p)
 		  "is for a command that memtraced starts: give one with -c or behind --",
 		  of_child },
 		{ o->existing_stop_ns && !pids,
-		  "'--existing' is about running processes: name one with -p", NULL },
+		  "'--existing' applies to running processes: name one with -p", NULL },
 		{ o->memory_limit && o->max_blocks,
 		  "'--memory-limit' and '--max-blocks' exclude each other: the limit says how many "
 		  "blocks there is room for",
@@ -203,12 +203,12 @@ static int check_jobs(const struct option_parser *p)
 	const struct options *o = p->options;
 	const struct conflict conflicts[] = {
 		{ of_event && o->n_events == 0,
-		  "is about events: name one with -e, or give --cpu, --off-cpu or --page-faults",
+		  "applies to events: name one with -e, or give --cpu, --off-cpu or --page-faults",
 		  of_event },
 		{ o->each && !any_has_a_time(o),
-		  "'--each' is about events of -e and --cpu: waits are summed", NULL },
+		  "'--each' applies to events of -e and --cpu: waits are summed", NULL },
 		{ o->stacks && !o->syscalls,
-		  "'--stacks' is about system calls: give --syscalls too", NULL },
+		  "'--stacks' applies to system calls: give --syscalls too", NULL },
 		{ o->each && !has_format(o, "perf-script"),
 		  "'--each' needs a format that has a line for each event: give -f perf-script or "
 		  "-o perf-script:PATH",
@@ -218,24 +218,28 @@ static int check_jobs(const struct option_parser *p)
 		  "counted: leave it out",
 		  NULL },
 		{ of_growth && !options_trace_growth(o),
-		  "is about allocations, which other jobs turn off: leave it out, or give --alloc, "
+		  "applies to allocations, which other jobs turn off: leave it out, or give "
+		  "--alloc, "
 		  "--mappings or --page-faults too",
 		  of_growth },
 		{ of_memory && !options_trace_memory(o),
-		  "is about allocations, which other jobs turn off: leave it out, or give --alloc "
+		  "applies to allocations, which other jobs turn off: leave it out, or give "
+		  "--alloc "
 		  "or --mappings too",
 		  of_memory },
 		{ o->group_by != GROUP_BY_SITE && !options_trace_memory(o) &&
 			  (o->n_events == 0 || !options_groups_stacks(o->group_by)),
-		  "'--group-by' is about allocations, which other jobs turn off, or by function, "
-		  "line, file, object and process about stacks of events: leave it out",
+		  "'--group-by' applies to allocations, which other jobs turn off, and by "
+		  "function, "
+		  "line, file, object and process to stacks of events: leave it out",
 		  NULL },
 		{ o->wrappers && !options_trace_memory(o) && o->n_events == 0,
-		  "'--wrapper' is about allocations, which other jobs turn off, and stacks of "
-		  "events: leave it out",
+		  "'--wrapper' applies to allocations, which other jobs turn off, and to stacks "
+		  "of events: leave it out",
 		  NULL },
 		{ of_alloc && !options_trace_allocations(o),
-		  "is about allocations, which other jobs turn off: leave it out, or give --alloc "
+		  "applies to allocations, which other jobs turn off: leave it out, or give "
+		  "--alloc "
 		  "too",
 		  of_alloc },
 	};
@@ -250,13 +254,14 @@ static int check_leaks(const struct option_parser *p)
 	bool checks = options_check_leaks(o);
 	const struct conflict conflicts[] = {
 		{ o->check_stacks > 0 && o->max_stack == 0,
-		  "'--check-stacks' is about stacks, and '--max-stack=0' leaves none: leave one "
+		  "'--check-stacks' applies to stacks, and '--max-stack=0' leaves none: leave one "
 		  "out",
 		  NULL },
 		{ o->free_stacks && o->max_stack == 0,
-		  "'--free-stacks' is about stacks, and '--max-stack=0' leaves none: leave one out",
+		  "'--free-stacks' applies to stacks, and '--max-stack=0' leaves none: leave one "
+		  "out",
 		  NULL },
-		{ !checks && of_leaks, "is about leaks: give --leak-check=full too", of_leaks },
+		{ !checks && of_leaks, "applies to leaks: give --leak-check=full too", of_leaks },
 		{ checks && options_trace_widely(o),
 		  "'--leak-check' stops the processes that it checks: name them with -p, or give a "
 		  "command",
@@ -281,7 +286,7 @@ static bool any_hist_of_allocators(const struct options *o)
 	return false;
 }
 
-/* What was given that is about all calls of allocators; NULL: nothing. */
+/* What was given that applies to all calls of allocators; NULL: nothing. */
 static const char *needs_all_calls(const struct options *o)
 {
 	const struct {
@@ -322,18 +327,19 @@ static int check_sample(const struct option_parser *p)
 
 	if (of && of_all)
 		return config_error(p->error,
-				    "'%s' is about all calls of allocators, of which '%s' sees "
+				    "'%s' applies to all calls of allocators, of which '%s' sees "
 				    "some: leave one out",
 				    of_all, of);
 	if (of && any_hist_of_allocators(o))
 		return config_error(p->error,
-				    "a histogram of an allocator's function is about all its "
+				    "a histogram of an allocator's function applies to all its "
 				    "calls, of which '%s' sees some: leave one out",
 				    of);
 	/* What it costs is compared with what those processes use. */
 	if (o->max_overhead && options_trace_widely(o))
-		return config_error(p->error, "'--max-overhead' is about the processes of -p or of "
-					      "a command: name some");
+		return config_error(p->error,
+				    "'--max-overhead' applies to the processes of -p or of "
+				    "a command: name some");
 	return 0;
 }
 
@@ -365,7 +371,7 @@ static int check_attach(const struct option_parser *p)
 	const struct conflict conflicts[] = {
 		{ o->attach != ATTACH_AUTO && !options_trace_allocations(o) &&
 			  !any_hist_of_allocators(o),
-		  "'--attach' is about allocations, which other jobs turn off: leave it out, or "
+		  "'--attach' applies to allocations, which other jobs turn off: leave it out, or "
 		  "give --alloc too",
 		  NULL },
 	};
@@ -420,7 +426,7 @@ int options_check(struct option_parser *p)
 			p->error, "no block matches: --min-size %llu is more than --max-size %llu",
 			o->block_filter.min_size, o->block_filter.max_size);
 	if (!p->diff && of_diff)
-		return config_error(p->error, "'%s' is about two runs: see 'memtraced diff'",
+		return config_error(p->error, "'%s' applies to two runs: see 'memtraced diff'",
 				    of_diff->name);
 	if (p->diff)
 		return check_diff(p);

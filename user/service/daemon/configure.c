@@ -175,8 +175,7 @@ static int measure_cost(struct service *service, struct reload *reload, struct s
 	if (reload->config->max_overhead == 0 || traces_budget(service->traces).call_ns > 0)
 		return 0;
 	if (probe_cost_measure(service->worker, "", &cost) == 0)
-		log_info("a call of an allocator that is traced takes %" PRIu64 " ns here",
-			 cost.call_ns);
+		log_info("a traced call of an allocator costs %" PRIu64 " ns here", cost.call_ns);
 	traces_set_cost(service->traces, &cost);
 	return 0;
 }

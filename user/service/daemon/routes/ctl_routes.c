@@ -400,6 +400,6 @@ int token_route_revoke(struct service_call *call, struct http_answer *answer)
 		return 0;
 	n = user_tokens_remove(call->service->user_tokens, peer->uid, clock_ns(CLOCK_BOOTTIME));
 	listeners_close_user(call->service->listeners, peer->uid);
-	http_answer_say(answer, 200, "%zu tokens are not valid any more", n);
+	http_answer_say(answer, 200, "%zu token%s revoked", n, n == 1 ? "" : "s");
 	return 0;
 }

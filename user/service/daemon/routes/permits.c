@@ -174,8 +174,8 @@ void service_say_refused(const struct service_call *call, int error, struct http
 	case -ENODATA:
 		http_answer_say(answer, 422,
 				"process %d shows no samples: nothing that it has mapped has "
-				"otel_memory probes; 'memtraced sample --unit=NAME' has a "
-				"service of systemd show some",
+				"otel_memory probes; 'memtraced sample --unit=NAME' makes a "
+				"systemd service show some",
 				pid);
 		break;
 	case -EOPNOTSUPP:

@@ -11,37 +11,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /* Samples are seldom: the fewer looks, the better each tells of them. */
 #define SAMPLED_LOOK_NS UINT64_C(200000000)
-
-/* CPU time of what we have waited for: a command that has ended. */
-static uint64_t waited_ns(void)
-{
-	struct rusage used;
-
-	(void)getrusage(RUSAGE_CHILDREN, &used); /* cannot fail */
-	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECOND_NS +
-	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
-}
-
-/* What was there once is not taken back: what has ended and is not waited for yet is in neither. */
-uint64_t session_used_cpu_ns(struct session *s)
-{
-	uint64_t sum = 0, one;
-	size_t index = 0;
-	pid_t pid;
-
-	while ((pid = live_next_pid(s->live, &index)) != 0)
-		if (cpu_time_of(pid, &one) == 0) /* else it has just ended */
-			sum += one;
-	if (s->child_status >= 0)
-		sum += waited_ns() - s->waited_ns;
-	if (sum > s->most_cpu_ns)
-		s->most_cpu_ns = sum;
-	return s->most_cpu_ns;
-}
 
 static struct governor_look look_now(struct session *s)
 {
@@ -68,7 +40,7 @@ enum record_depth session_first_depth(struct session *s)
 {
 	uint64_t sum = 0, one;
 
-	s->waited_ns = waited_ns();
+	session_cpu_begin(s);
 	if (s->options->overhead_default)
 		return RECORD_DEPTH_EXACT;
 	for (size_t i = 0; i < s->options->n_pids; i++)

@@ -110,8 +110,9 @@ int session_look_at_cost(void *userdata);
 int session_say_cost(struct session *s);
 /*
  * CPU time of the processes that run, and of what they have waited for, or, after them, of the
- * command.
+ * command: of that since session_cpu_begin() (session_cpu.c).
  */
+void session_cpu_begin(struct session *s);
 uint64_t session_used_cpu_ns(struct session *s);
 
 /*

@@ -6,12 +6,12 @@ one of these, and with --every-kernel if it is declared for every kernel. What f
 comes first. Without patterns, tests with several arguments run with some of them, which the commit
 decides (turns.py), with MEMTRACED_LONG=1 with all, and all at full size. --until-uptime: tests that
 have not begun so many seconds after the boot are one skip; those that are declared as first come
-first then, and have the time that they need, then one of each area and attach path. --lanes N: N
-areas at a time, of those whose tests look at processes of their own alone (BESIDE_OTHERS in their
-modules; "services": two of these at a time, which look at the whole host; TRANSLATES: not beside
-those with UNTRANSLATED, whose children are seen by links that all processes share, which would end
-a program such as valgrind and are not there meanwhile); the others follow one by one.
-MEMTRACED_SMALL=1: on an emulated CPU."""
+first then, and have the time that they need, as attacks have, then one of each area and attach
+path. --lanes N: N areas at a time, of those whose tests look at processes of their own alone
+(BESIDE_OTHERS in their modules; "services": two of these at a time, which look at the whole host;
+TRANSLATES: not beside those with UNTRANSLATED, whose children are seen by links that all processes
+share, which would end a program such as valgrind and are not there meanwhile); the others come
+before, one by one. MEMTRACED_SMALL=1: on an emulated CPU."""
 
 import argparse
 import collections
@@ -64,10 +64,14 @@ def by_turns(tests):
     return [test for _, test in sorted(zip(ranks, tests), key=lambda pair: pair[0])]
 
 
+def is_attack(test):
+    return test.area.startswith("attacks_")
+
+
 def run_one(number, test, until):
     """Whether it passed; None: there was no time for it."""
     begun = time.monotonic()
-    if time.clock_gettime(time.CLOCK_BOOTTIME) > until and not test.first:
+    if time.clock_gettime(time.CLOCK_BOOTTIME) > until and not test.first and not is_attack(test):
         return None
     signal.alarm(test.timeout * (20 if lib.LONG else lib.PATIENCE))
     try:
@@ -144,6 +148,7 @@ class Lane:
         if self.pid == 0:
             try:
                 os.dup2(self.said.fileno(), 1)
+                lib.workdir.cache_clear()  # one of its own
                 results = run_each(numbered, until)
                 with os.fdopen(self.told.fileno(), "wb", closefd=False) as file:
                     pickle.dump((results, matrix.ROWS, clients.ROWS), file)
@@ -197,14 +202,19 @@ def run_beside(areas, lanes, until):
         yield running.pop(pid).finish()
 
 
+LONG_AREA = 1000  # seconds of all time-outs
+
+
 def split(tests, lanes, failed):
     """Numbered tests: those of each area that goes beside others, and the rest. What failed the
-    last time comes first, then the largest area, so that no lane is busy with it at the end."""
+    last time comes first, then attacks, then the areas that may take long, so that no lane is busy
+    with one at the end."""
     areas, alone = collections.defaultdict(list), []
     for number, test in enumerate(tests, 1):
         (areas[test.area] if lanes > 1 and test.beside else alone).append((number, test))
     return sorted(areas.values(),
-                  key=lambda area: (area[0][1].name not in failed.names, -len(area))), alone
+                  key=lambda area: (area[0][1].name not in failed.names, not is_attack(area[0][1]),
+                                    sum(test.timeout for _, test in area) < LONG_AREA)), alone
 
 
 def close_plan(results):
@@ -256,8 +266,8 @@ def main():
     areas, alone = split(tests, args.lanes, failed)
     every = {}
     try:
-        for results in itertools.chain(run_beside(areas, args.lanes, args.until_uptime),
-                                       (run_each([test], args.until_uptime) for test in alone)):
+        for results in itertools.chain((run_each([test], args.until_uptime) for test in alone),
+                                       run_beside(areas, args.lanes, args.until_uptime)):
             failed.note(results)
             every.update(results)
     finally:

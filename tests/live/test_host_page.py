@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import browser
@@ -156,7 +157,8 @@ def names_are_text_in_the_page():
             assert page.value("document.querySelectorAll('img').length") == 0
 
 
-RULE = "[rule held]\nwhen = rss > 64KiB\ncomm = leak\ntrace = 30s\ncooldown = 1h"
+LEAK = f"held-{os.getpid()}"  # no other test has it
+RULE = f"[rule held]\nwhen = rss > 64KiB\ncomm = {LEAK}\ntrace = 30s\ncooldown = 1h"
 IDLE_RULE = "[rule idle]\nwhen = rss > 1TiB for 10m"
 
 
@@ -165,10 +167,11 @@ def rules_and_the_budget_are_shown_with_what_was_not_seen():
     """A rule has a program traced that allocates as fast as it can, which the budget ends."""
     lines = "\n".join(("max_overhead = 0.5%", WATCH, RULE, IDLE_RULE))
     with scratch() as folder, service(folder, trace=lines) as served, \
-            started([target("leak"), "0", "0"], stdout=subprocess.DEVNULL) as process, \
+            started([shutil.copy(target("leak"), os.path.join(folder, LEAK)), "0", "0"],
+                    stdout=subprocess.DEVNULL) as process, \
             host_page(served, folder) as page:
         pid = process.pid
-        served.said.until(f"memtraced: process {pid} (leak): tracing ends early, budget of its "
+        served.said.until(f"memtraced: process {pid} ({LEAK}): tracing ends early, budget of its "
                           "traces exhausted", timeout=60)
         eventually(lambda: data_of(served)["budget"]["stopped"] == 1, "it is counted")
         page.until("document.querySelector('#budget .bad:not([hidden])') !== null")
@@ -180,7 +183,7 @@ def rules_and_the_budget_are_shown_with_what_was_not_seen():
         assert f"process {pid} for " in unseen or "NOT TRACED" in unseen, unseen
         held = text_of(page, "tr[data-rule=held]").split("\t")
         assert held[1] == "rss > 64KiB" and held[2].startswith("of 1, for "), held
-        assert held[3].split(",")[0] == "1" and f"leak ({pid}), " in held[5], held
+        assert held[3].split(",")[0] == "1" and f"{LEAK} ({pid}), " in held[5], held
         idle = text_of(page, "tr[data-rule=idle]").split("\t")
         assert idle[1:] == ["rss > 1TiB for 10m", "of none", "0", "0", "\u2014"], idle
         rules = {rule["name"]: rule for rule in data_of(served)["rules"]}

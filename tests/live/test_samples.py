@@ -13,6 +13,7 @@ from lib import (ATTACH_PATHS, attach_option, attached, heap_sites, load_report,
                  started, target, test, total, with_function, without)
 
 BESIDE_OTHERS = True
+UNTRANSLATED = True
 PLACE = ("blocks", "bytes", "live_blocks", "live_bytes", "samples", "weight", "live_samples",
          "live_weight")
 INTERVAL = 65536

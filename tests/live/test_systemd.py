@@ -57,8 +57,9 @@ def it_says_when_it_is_ready_alive_reloading_and_stopping():
 
 def inherit(folder, config, inherited):
     """A service that has `inherited` as its third descriptor, as sd_listen_fds(3) says."""
-    return started(["/bin/sh", "-c", f"LISTEN_FDS=1 LISTEN_PID=$$ exec {memtraced()} --service "
-                                     f"--config={config} 3<&{inherited.fileno()}"],
+    # dash knows descriptors of one digit alone
+    return started(["/bin/bash", "-c", f"LISTEN_FDS=1 LISTEN_PID=$$ exec {memtraced()} --service "
+                                       f"--config={config} 3<&{inherited.fileno()}"],
                    pass_fds=[inherited.fileno()], stderr=subprocess.PIPE, cwd=folder)
 
 

@@ -89,6 +89,22 @@ static void put_arena(struct image *image, uint64_t addr, uint64_t next, uint64_
 	words[GLIBC_ARENA_SYSTEM_MEM] = bytes;
 }
 
+/* As since glibc 2.43, without words for fastbins. */
+static void put_arena_2_43(struct image *image, uint64_t addr, uint64_t next, uint64_t top,
+			   uint64_t bytes)
+{
+	uint64_t *words = at(image, addr);
+
+	for (size_t i = 0; i < 2 * GLIBC_BINS; i++) {
+		size_t bins = GLIBC_ARENA_BINS - GLIBC_ARENA_GONE;
+
+		words[bins + i] = addr + (bins + i / 2 * 2) * 8 - GLIBC_HEAD;
+	}
+	words[GLIBC_ARENA_NEXT - GLIBC_ARENA_GONE] = next;
+	words[GLIBC_ARENA_TOP - GLIBC_ARENA_GONE] = top;
+	words[GLIBC_ARENA_SYSTEM_MEM - GLIBC_ARENA_GONE] = bytes;
+}
+
 static uint64_t add_chunk(struct image *image, uint64_t size, bool before_in_use)
 {
 	uint64_t chunk = image->end;
@@ -184,6 +200,44 @@ static void lists_of_all_versions_are_free_blocks(void **state)
 		assert_int_equal(image->heap->cached_bytes, CACHE_CHUNK + 2 * 0x40);
 		glibc_heap_free(image->heap);
 	}
+}
+
+/* Two arenas: with the second one, what stands before the first may pass for its fastbins. */
+static void the_heap_of_glibc_2_43_is_read(void **state)
+{
+	const uint64_t par[] = { GLIBC_PAGE, GLIBC_PAGE, HEAP, GLIBC_TCACHE_BINS, 1041, 16, 0 };
+	const uint64_t heap[] = { ARENA_HEAP + 0x30, 0, GLIBC_PAGE, GLIBC_PAGE };
+	const size_t arena_bytes = (GLIBC_ARENA_WORDS - GLIBC_ARENA_GONE) * 8;
+	uint64_t top = ARENA_HEAP + 0x30 + arena_bytes, cache, blocks[3];
+	struct image *image = *state;
+	uint16_t *room;
+
+	memset(image, 0, sizeof(*image));
+	memcpy(at(image, PAR), par, sizeof(par));
+	image->end = HEAP;
+	/* What is left of a chunk that was divided stays with it. */
+	cache = add_chunk(image, GLIBC_TCACHE_ROOM(GLIBC_TCACHE_BINS_MOST) + 8 + GLIBC_ALIGN, true);
+	for (size_t i = 0; i < 3; i++)
+		blocks[i] = add_chunk(image, 0x40, true);
+	room = (uint16_t *)at(image, cache);
+	for (size_t i = 0; i < GLIBC_TCACHE_BINS_MOST; i++)
+		room[i] = i == 2 ? 15 : 16;
+	at(image, cache + GLIBC_TCACHE_BINS_MOST * sizeof(*room))[2] = blocks[1];
+	link_blocks(image, blocks[1], 0, true);
+	at(image, THREAD)[-7] = cache;
+	at(image, THREAD)[-5] = ARENA;
+	put_arena_2_43(image, ARENA, heap[0], image->end, REGION_BYTES);
+	at(image, image->end)[1] = (HEAP + REGION_BYTES - image->end) | GLIBC_PREV_INUSE;
+	memcpy(at(image, ARENA_HEAP), heap, sizeof(heap));
+	put_arena_2_43(image, heap[0], ARENA, top, GLIBC_PAGE);
+	at(image, top)[1] = (ARENA_HEAP + GLIBC_PAGE - top) | GLIBC_PREV_INUSE;
+	at(image, MAPPED)[1] = (GLIBC_PAGE - GLIBC_HEAD) | GLIBC_IS_MMAPPED;
+	read_it(image);
+	assert_int_equal(image->heap->n_arenas, 2);
+	assert_true(glibc_heap_is_sound(image->heap));
+	assert_blocks(image, (uint64_t[]){ blocks[0], blocks[2], MAPPED + GLIBC_HEAD }, 3);
+	assert_int_equal(image->heap->blocks[2].size, GLIBC_PAGE - GLIBC_HEAD - 8);
+	glibc_heap_free(image->heap);
 }
 
 /* A thread was stopped between two steps of putting a block into its cache. */
@@ -427,6 +481,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_of_all_versions_are_free_blocks),
+		cmocka_unit_test(the_heap_of_glibc_2_43_is_read),
 		cmocka_unit_test(a_list_with_one_more_than_its_count_is_said),
 		cmocka_unit_test(blocks_behind_a_damaged_chunk_are_not_guessed),
 		cmocka_unit_test(memory_behind_a_fence_in_the_heap_is_unread),

@@ -48,7 +48,7 @@ def report_of(served, folder, pid, comm, rule):
     return report
 
 
-@test(need_root, timeout=90)
+@test(need_root, timeout=90, alone=True)
 def a_process_that_grows_is_traced_and_one_that_does_not_is_not():
     rule = f"""[rule leak]
 when = rss_slope > 1MiB/min for 5s

@@ -7,8 +7,8 @@ import re
 import signal
 
 from leaks import memcheck
-from lib import (attached, load_report, need_program, need_root, run_memtraced, scratch, send_line,
-                 started, target, test)
+from lib import (attached, load_report, memtraced, need_program, need_root, run, run_memtraced,
+                 scratch, send_line, started, target, test)
 
 BESIDE_OTHERS = True
 SEGV_MAPERR, SEGV_ACCERR, BUS_ADRERR = 1, 2, 2
@@ -75,6 +75,20 @@ def where_no_block_is_near_none_is_named():
     fault = fault_of("cut", number=signal.SIGBUS)
     assert (fault["block"], fault["code"]) == (None, BUS_ADRERR), fault
     assert own(fault["frames"]) == ["touches", "cut", "main"], fault["frames"]
+
+
+@test(need_root, need_program("valgrind"), each=("null", "abort"))
+def a_leak_check_counts_it_as_memcheck_does(case):
+    """The errors, and the status, which is the signal's whatever --error-exitcode says."""
+    said = []
+    for command in ([memtraced(), "--"], ["valgrind"]):
+        options = ["--leak-check=full", "--error-exitcode=9"]
+        done = run([*command[:1], *options, *command[1:], target("crashes"), case])
+        assert done.returncode in (128 + signal.SIGSEGV, 128 + signal.SIGABRT, -signal.SIGSEGV,
+                                   -signal.SIGABRT), (command, done.returncode, done.stderr)
+        said.append(re.search(r"ERROR SUMMARY: (\d+) errors from (\d+) contexts",
+                              done.stderr).groups())
+    assert said[0] == said[1], said
 
 
 @test(need_root)

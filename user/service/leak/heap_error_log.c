@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 
 /* Valgrind's VG_(maybe_record_error): Vg_MedRes, which is four frames. */
@@ -239,9 +240,23 @@ int heap_error_log_write(struct heap_error_log *log, const struct model_process 
 	return r == 0 && image->has_fault ? write_fault(log, image, out) : r;
 }
 
+/*
+ * An access to an address where nothing is mapped is an invalid read or write for memcheck, too. Of
+ * what is mapped without the right it is not known whether memcheck would call it so.
+ */
+static bool ends_by_invalid_access(const struct model_process *image)
+{
+	const struct record_fault *fault = &image->fault;
+
+	return image->has_fault && fault->signal == SIGSEGV && fault->has_addr &&
+	       fault->code == SEGV_MAPERR;
+}
+
 void heap_error_log_end(struct heap_error_log *log, const struct model_process *image,
 			struct leak_errors *errors)
 {
+	bool is_invalid = ends_by_invalid_access(image);
+
 	vec_foreach(&log->places, place) {
 		if (place->image != image->slot)
 			continue;
@@ -256,5 +271,6 @@ void heap_error_log_end(struct heap_error_log *log, const struct model_process *
 	}
 	/* Of places that were too many nothing is known but that they are. */
 	errors->further = image->totals.further_errors;
-	errors->errors = saturate_add_u64(errors->errors, errors->further);
+	errors->errors = saturate_add_u64(errors->errors, errors->further + is_invalid);
+	errors->contexts += is_invalid;
 }

@@ -478,10 +478,21 @@ static int command_status(const struct session *session)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* As under memcheck, too; where glibc aborts a program for its errors, that would let it go on. */
+static bool died_of_fault(const struct session *session)
+{
+	int status = session->child_status, sig = WTERMSIG(status);
+
+	return session->launch && status >= 0 && WIFSIGNALED(status) &&
+	       (sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL);
+}
+
 int session_exit_status(const struct session *session)
 {
 	int of_errors = session->options->leak.error_exitcode, status;
 
+	if (died_of_fault(session))
+		return command_status(session);
 	if (of_errors && session->leaks && leak_check_has_errors(session->leaks))
 		return of_errors;
 	status = command_status(session);

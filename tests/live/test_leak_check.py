@@ -2,6 +2,7 @@
 """--leak-check: what memcheck says of the same programs, to the byte; when it takes place; what is
 said, written and returned; and that targets go on whatever becomes of us."""
 
+import fcntl
 import glob
 import os
 import re
@@ -10,11 +11,14 @@ import subprocess
 import time
 
 from leaks import KINDS, checked, leaker, memcheck, memcheck_variables, read_sums, records
-from lib import (PATIENCE, Skip, heap_sites, memtraced, need_long, need_program, need_root, run,
-                 run_memtraced, schema, scratch, send_line, started, target, test, without)
+from lib import (PATIENCE, Skip, eventually, heap_sites, memtraced, need_long, need_program,
+                 need_root, run, run_memtraced, schema, scratch, send_line, started, target, test,
+                 without)
 
 BESIDE_OTHERS = True
 TRANSLATES = True
+F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ is of Python 3.10
+PIPE_BYTES = 4096
 # In make check; in make check-long all of tests/targets/leaks.
 QUICK = ("list_lost", "shapes", "cycle_tail", "header_words", "threads_gone", "tls", "mapped",
          "exits_deep", "bases", "new_array", "arena_words", "freed_words",
@@ -450,3 +454,26 @@ def generated_suppressions_are_read_by_both(name):
             assert not records(again), again
             assert read_sums(again)["suppressed"] != (0, 0), again
             assert "ERROR SUMMARY: 0 errors" in again, again
+
+
+@test(need_root)
+def a_checked_process_runs_on_while_nobody_reads_the_report():
+    """A pipe that is full holds memtraced up, and nothing else."""
+    with started([target("waves")]) as process:
+        pid = process.lines.until("ready ")
+        read_fd, write_fd = os.pipe()
+        fcntl.fcntl(write_fd, F_SETPIPE_SZ, PIPE_BYTES)
+        with started([memtraced(), "-q", "-p", pid, "--leak-check=summary", "-i", "0.2", "-f",
+                      "json"], stdin=subprocess.DEVNULL, stdout=write_fd) as tracer:
+            os.close(write_fd)
+            eventually(lambda: waits_to_write(tracer.pid), "it writes no report")
+            for _ in range(3):
+                send_line(process, "keep 10 100")
+                process.lines.until("done ", timeout=10)
+            tracer.kill()
+            os.close(read_fd)
+
+
+def waits_to_write(pid):
+    with open(f"/proc/{pid}/wchan", encoding="ascii") as file:
+        return "pipe" in file.read()

@@ -74,10 +74,25 @@ int session_checkpoint(struct session *s)
 	return r < 0 ? r : session_drain(s);
 }
 
+/* What a check has stopped waits for no report: it takes time, and nobody may read it. */
+static int let_go_on(struct session *s)
+{
+	_cleanup_free_ pid_t *pids = NULL;
+	size_t n = 0;
+	int r = live_pids(s->live, &pids, &n);
+
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		if (hold_has(s->hold, pids[i]))
+			hold_go_on(s->hold, pids[i]);
+	return r < 0 ? r : 0;
+}
+
 static int report_cut(struct session *s, bool final)
 {
 	int r = cut_session(s);
 
+	if (r == 0 && s->leaks && s->hold)
+		r = let_go_on(s);
 	if (r < 0)
 		return r;
 	status_line_clear(s->status);

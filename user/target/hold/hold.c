@@ -42,6 +42,11 @@ struct seize_request {
 	pid_t pid;
 };
 
+struct go_on_request {
+	struct hold *hold;
+	pid_t pid;
+};
+
 struct stop_request {
 	pid_t pid;
 	uint64_t limit_ns;
@@ -579,6 +584,40 @@ int hold_stop(struct hold *hold, pid_t pid, uint64_t limit_ns, struct stop **ret
 	if (r == 0)
 		*ret_stop = stop.stop;
 	return r;
+}
+
+/* Has it been interrupted, and nothing else? Its stop stays as it is. */
+static bool is_interrupted(const struct held_thread *thread)
+{
+	siginfo_t info = { 0 };
+
+	if (!thread->born || is_unwanted(thread) ||
+	    waitid(P_PID, (id_t)thread->tid, &info,
+		   WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD) < 0)
+		return false;
+	return info.si_pid == thread->tid && info.si_code == CLD_TRAPPED &&
+	       info.si_status >> 8 == PTRACE_EVENT_STOP && !is_stop_signal(info.si_status & 0x7f);
+}
+
+static int go_on(void *arg)
+{
+	const struct go_on_request *go_on = arg;
+	struct held_process *process = hold_table_process(go_on->hold->table, go_on->pid);
+	struct held_thread *thread;
+
+	if (!process)
+		return 0;
+	LIST_FOREACH(thread, &process->threads, siblings)
+	if (is_interrupted(thread))
+		resume(thread, 0);
+	return 0;
+}
+
+void hold_go_on(struct hold *hold, pid_t pid)
+{
+	struct go_on_request which = { .hold = hold, .pid = pid };
+
+	(void)tracer_thread_call(hold->thread, go_on, &which); /* cannot fail */
 }
 
 int hold_dispatch(struct hold *hold)

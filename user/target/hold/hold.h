@@ -97,9 +97,16 @@ void hold_watch_exits(struct hold *hold, enum hold_exits exits);
 
 /*
  * Stops all threads of a held process (target/hold/stop.h). They run on after stop_free, as soon as
- * hold_dispatch is called or the callback returns that this was called from. 0 or negative errno.
+ * hold_go_on or hold_dispatch is called or the callback returns that this was called from. 0 or
+ * negative errno.
  */
 int hold_stop(struct hold *hold, pid_t pid, uint64_t limit_ns, struct stop **ret_stop);
+
+/*
+ * The threads of a held process that hold_stop has stopped run on at once, before what else has
+ * stopped some is dispatched. After stop_free, and not from a callback.
+ */
+void hold_go_on(struct hold *hold, pid_t pid);
 
 /*
  * Handles all stops that are there now, without blocking. Call when SIGCHLD arrives. After many

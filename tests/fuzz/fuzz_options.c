@@ -19,7 +19,8 @@ static void check(int condition)
 static void check_options(const struct options *o)
 {
 	if (o->action == ACTION_TRACE) {
-		check(o->n_pids > 0 || o->command || o->cgroup || o->all || o->uid || o->names);
+		check(o->n_pids + o->n_pid_names > 0 || o->command || o->cgroup || o->all ||
+		      o->uid || o->names);
 		check(!o->command || (o->command[0] && o->command[0][0]));
 		check(o->block_filter.min_size <= o->block_filter.max_size);
 		check(o->max_stack <= OPTIONS_MAX_STACK && o->max_blocks <= UINT32_MAX);

@@ -11,7 +11,7 @@ from lib import (ALL_CALLS, Lines, exact, load_report, memtraced, need_program, 
                  run_memtraced, scratch, send_line, started, target, test)
 from test_tui import PROMPT, start, terminal
 
-WARNING = r"memtraced: \S+( k| M)? calls/s, counting them took .*; --max-overhead=5% bounds that"
+WARNING = r"memtraced: \S+( k| M)? calls/s; counting took .*; --max-overhead=5% bounds that"
 
 
 @contextlib.contextmanager

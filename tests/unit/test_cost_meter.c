@@ -102,25 +102,23 @@ static void words_have_rate_share_and_prediction(void **state)
 	} cases[] = {
 		{ { 400, 4 * SECOND, 1, NOT_KNOWN, 1 * MS }, "100 calls/s", false },
 		{ { 40000, 4 * SECOND, 60 * MS, 50 * MS, 2 * SECOND },
-		  "10.0 k calls/s, counting them took ~2.5 % of the 2.0 s of CPU time that the "
-		  "processes used themselves (predicted: ~3.0 %)",
+		  "10.0 k calls/s; counting took ~2.5 % of the processes' own 2.0 s of CPU time "
+		  "(predicted: ~3.0 %)",
 		  false },
 		{ { 4000000, 4 * SECOND, 900 * MS, NOT_KNOWN, 2 * SECOND },
-		  "1.0 M calls/s, counting them took ~45 % of the 2.0 s of CPU time that the "
-		  "processes used themselves (predicted, not measured)",
+		  "1.0 M calls/s; counting took ~45 % of the processes' own 2.0 s of CPU time "
+		  "(predicted, not measured)",
 		  true },
 		/* Of what is nearly idle, much is little. */
 		{ { 4000, 4 * SECOND, 60 * MS, 60 * MS, 60 * MS },
-		  "1.0 k calls/s, counting them took ~100 % of the 60 ms of CPU time that the "
-		  "processes used themselves (predicted: ~100 %)",
+		  "1.0 k calls/s; counting took ~100 % of the processes' own 60 ms of CPU time "
+		  "(predicted: ~100 %)",
 		  false },
 		{ { 4000000, 4 * SECOND, 4 * SECOND, 3900 * MS, 100 * MS },
-		  "1.0 M calls/s, counting them took most of the 4.0 s of CPU time that the "
-		  "processes used",
+		  "1.0 M calls/s; counting took most of the processes' 4.0 s of CPU time",
 		  true },
 		{ { 4000000, 4 * SECOND, 3 * SECOND, 2 * SECOND, NOT_KNOWN },
-		  "1.0 M calls/s, counting them took ~50 % of the time of one CPU (predicted: "
-		  "~75 %)",
+		  "1.0 M calls/s; counting took ~50 % of the time of one CPU (predicted: ~75 %)",
 		  true },
 	};
 

@@ -73,15 +73,15 @@ void cost_words(const struct record_cost *cost, struct strbuf *out)
 	add_rate(out, cost);
 	if (!cost_is_known(cost))
 		return;
-	strbuf_adds(out, ", counting them took ");
+	strbuf_adds(out, "; counting took ");
 	if (is_most(cost)) {
-		strbuf_addf(out, "most of the %s of CPU time that the processes used",
+		strbuf_addf(out, "most of the processes' %s of CPU time",
 			    format_duration(taken_ns(cost) + cost->own_cpu_ns, time));
 		return;
 	}
 	add_share(out, taken_ns(cost), base_ns(cost));
 	if (cost->own_cpu_ns != UINT64_MAX)
-		strbuf_addf(out, " of the %s of CPU time that the processes used themselves",
+		strbuf_addf(out, " of the processes' own %s of CPU time",
 			    format_duration(cost->own_cpu_ns, time));
 	else
 		strbuf_adds(out, " of the time of one CPU");

@@ -68,6 +68,18 @@ def bpf_orphans():
     return {(kind, item["id"]) for kind, items in listed.items() for item in items} - held
 
 
+def none_left(before):
+    """Asks whether something is an orphan still that is one now and was none `before`; what others
+    leave meanwhile is not ours."""
+    left = bpf_orphans() - before
+
+    def is_nothing():
+        left.intersection_update(bpf_orphans())
+        return not left
+    is_nothing.left = left
+    return is_nothing
+
+
 def held_maps(pid, *names):
     """The entries of a process's maps of these names."""
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"

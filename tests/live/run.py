@@ -8,7 +8,7 @@ decides (turns.py), with MEMTRACED_LONG=1 with all, and all at full size. --unti
 have not begun so many seconds after the boot are one skip; those that are declared as first come
 first then, and have the time that they need, as attacks have, then one of each area and attach
 path. --lanes N: N areas at a time, of those whose tests look at processes of their own alone
-(BESIDE_OTHERS in their modules; "services": two of these at a time, which look at the whole host;
+(BESIDE_OTHERS in their modules; "services": one of these at a time, which look at the whole host;
 TRANSLATES: not beside those with UNTRANSLATED, whose children are seen by links that all processes
 share, which would end a program such as valgrind and are not there meanwhile); the others come
 before, one by one. MEMTRACED_SMALL=1: on an emulated CPU."""
@@ -170,8 +170,9 @@ class Lane:
         return results
 
 
-# How many areas of one kind run at the same time: services look at the whole machine.
-MOST = {"services": 2}
+# How many areas of one kind run at the same time: services look at the whole machine, and see what
+# another one's tests start.
+MOST = {"services": 1}
 
 
 def may_run(one, running):

@@ -10,7 +10,7 @@ import re
 import signal
 import time
 
-from bpf_objects import bpf_orphans
+from bpf_objects import bpf_orphans, none_left
 from cgroups import cgroup, move
 from hists import (Tallies, calls, counted, differences, held, one, options, ready, same,
                    until_ready, watching)
@@ -262,7 +262,7 @@ def killed_while_counting():
                 assert process_state(pid)[0] not in "Tt" and process_state(pid)[1] == 0
                 tallies = Tallies(until_ready(process))
             assert tallies.total("lseek") == 2000000, tallies.total("lseek")
-            eventually(lambda: not bpf_orphans() - before, f"left, killed after {after} s")
+            eventually(none_left(before), f"left, killed after {after} s")
             assert glob.glob(folder + "/*") == [], os.listdir(folder)
 
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 
-from bpf_objects import bpf_orphans
+from bpf_objects import bpf_orphans, none_left
 from lib import (ALL_CALLS, ATTACH_PATHS, Skip, attach_option, breakpoints, called_by, eventually,
                  heap_sites, libc_of_its_own, load_report, memtraced, need_program, need_root,
                  process_state, run, scaled, scratch, started, target, test, total, with_function)
@@ -40,17 +40,11 @@ def goes_on_rightly(process, sums):
 
 
 def nothing_left(before, folder):
-    left = bpf_orphans() - before
-
-    def is_nothing():
-        # what others leave meanwhile is not ours
-        left.intersection_update(bpf_orphans())
-        return not left
-
+    is_nothing = none_left(before)
     # The kernel frees programs some time after their last user is gone.
     with contextlib.suppress(AssertionError):
         eventually(is_nothing, "", timeout=60)
-    assert not left, f"BPF objects are left: {sorted(left)}"
+    assert not is_nothing.left, f"BPF objects are left: {sorted(is_nothing.left)}"
     assert os.listdir(folder) == [], f"files are left: {os.listdir(folder)}"
 
 

@@ -16,7 +16,6 @@ from test_ctl import as_nobody, ctl, nobodys_targets
 from test_deaths import AT_LIMIT, BLOCK, LIMIT, leaking_site, own_count, victim
 from test_service import NOBODY, service
 
-BESIDE_OTHERS = "services"
 TRACED = "[post_mortem]\nformat = json\ntrace = deaths\ntrace = othe*"
 
 
@@ -156,8 +155,9 @@ def what_is_traced_follows_the_configuration():
         with open(config, "a", encoding="ascii") as file:
             file.write(TRACED)
         served.process.send_signal(signal.SIGHUP)
+        eventually(lambda: "all processes of the names deaths, othe*" in ctl(served, "status"),
+                   "it is as configured")
         eventually(lambda: breakpoints(process.pid) > 0, "it is not traced", timeout=30)
-        assert "all processes of the names deaths, othe*" in ctl(served, "status")
         with open(config, encoding="ascii") as file:
             text = file.read()
         with open(config, "w", encoding="ascii") as file:

@@ -15,7 +15,6 @@ from test_ctl import ctl
 from test_service import service, until_traced
 from test_watch import GROWING, MIB, fake_cgroups, growing, pressure, put, swept
 
-BESIDE_OTHERS = "services"
 
 WATCH = "[watch]\ninterval = 1s\n"
 # A name that no other test's target has, beside which this may run.
@@ -91,10 +90,12 @@ format = json
         with service(folder, trace=WATCH + rule) as served:
             swept(served)
             swept(served)
-            assert served.metric("memtraced_rule_fired_total", rule="large") == 0
+            assert served.metric("memtraced_rule_fired_total", rule="large") == 0, \
+                ctl(served, "status")
             grow(process, 32)
             report_of(served, folder, process.pid, GROWING, "large")
-            assert served.metric("memtraced_rule_fired_total", rule="large") == 1
+            assert served.metric("memtraced_rule_fired_total", rule="large") == 1, \
+                ctl(served, "status")
 
 
 @test(need_root, each=["memory.pressure > 20%", "memory.current > 90% of max",

@@ -68,7 +68,8 @@ def check_times(profile, request):
     """A level is of a moment; what came since the profile before has a length."""
     end = (profile["time_nanos"] + profile["duration_nanos"]) / 1e9
     assert request.time - 30 * lib.PATIENCE < end <= request.time + 1, (end, request.time)
-    is_level = types(profile)[:2] == HEAP[:2]
+    # What has mappings alone, as another test's process may, has no others in OTLP.
+    is_level = types(profile)[:2] in (HEAP[:2], HEAP[2:])
     assert (profile["duration_nanos"] == 0) == is_level, profile["duration_nanos"]
 
 

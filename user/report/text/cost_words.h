@@ -10,9 +10,9 @@
 
 #include <stdbool.h>
 
-/* "389.1 k calls/s, whose counting took 338 % of ...", without its end. */
+/* "389.1 k calls/s; counting took ~338 % of the processes' own ...", without its end. */
 void cost_words(const struct record_cost *cost, struct strbuf *out);
-/* "389.1 k calls/s, +338 % CPU time" */
+/* "389.1 k calls/s, counting them adds ~338 % CPU time" */
 void cost_short_words(const struct record_cost *cost, struct strbuf *out);
 
 /* What it was between two looks, of which `before` came first. */

@@ -29,6 +29,13 @@ void cost_meter_add_window(struct cost_meter *meter, uint64_t until, uint64_t ca
 	meter->window_calls = meter->window_ns = 0;
 }
 
+uint64_t cost_meter_measured_ns(const struct cost_meter *meter, uint64_t calls)
+{
+	if (!meter->hit_ns || !meter->call_ns)
+		return UINT64_MAX;
+	return meter->measured_ns + difference(calls, meter->measured_calls) * meter->call_ns;
+}
+
 struct record_cost cost_meter_read(const struct cost_meter *meter, const struct cost_look *now)
 {
 	uint64_t calls = difference(now->calls, meter->start.calls), cpu_ns, taken_ns;
@@ -37,13 +44,10 @@ struct record_cost cost_meter_read(const struct cost_meter *meter, const struct 
 		.span_ns = difference(now->now_ns, meter->start.now_ns),
 		.predicted_ns =
 			meter->hit_ns ? calls * COST_HITS_OF_A_CALL * meter->hit_ns : UINT64_MAX,
-		.measured_ns = UINT64_MAX,
+		.measured_ns = cost_meter_measured_ns(meter, now->calls),
 		.own_cpu_ns = UINT64_MAX,
 	};
 
-	if (meter->hit_ns && meter->call_ns)
-		cost.measured_ns = meter->measured_ns +
-				   difference(now->calls, meter->measured_calls) * meter->call_ns;
 	taken_ns = cost.measured_ns != UINT64_MAX ? cost.measured_ns : cost.predicted_ns;
 	if (now->cpu_ns == UINT64_MAX || taken_ns == UINT64_MAX)
 		return cost;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What probes on allocators cost a run that nothing limits (--max-overhead has governor.h). The
+ * What probes on allocators cost, unless --max-overhead was given, for which governor.h counts. The
  * time of a call is predicted from that of a hit. The kernel counts the programs' time only now and
  * then, since each run of a program takes longer meanwhile (trace/bpf/run_stats.h): what calls took
  * in such a window stands for those since the window before. Plain data without a clock.
@@ -45,6 +45,9 @@ void cost_meter_init(struct cost_meter *meter, uint64_t hit_ns, const struct cos
  */
 void cost_meter_add_window(struct cost_meter *meter, uint64_t until, uint64_t calls,
 			   const struct run_stats *runs);
+
+/* What calls until number `calls` have taken by the windows so far; UINT64_MAX: none tells. */
+uint64_t cost_meter_measured_ns(const struct cost_meter *meter, uint64_t calls);
 
 /* What all calls since the start have cost. */
 struct record_cost cost_meter_read(const struct cost_meter *meter, const struct cost_look *now);

@@ -180,8 +180,6 @@ static int add_sources(struct session *s)
 		r = loop_add_timer(s->loop, ABI_RING_LOOK_NS, on_ring_look, s, &source);
 	if (r == 0 && s->options->max_overhead)
 		r = loop_add_timer(s->loop, SESSION_LOOK_NS, session_look_at_cost, s, &source);
-	if (r == 0)
-		r = loop_add_timer(s->loop, SESSION_METER_NS, session_meter_tick, s, &source);
 	if (r == 0 && s->status)
 		r = loop_add_timer(s->loop, SECOND_NS, on_status, s, &source);
 	return r;
@@ -302,7 +300,11 @@ static int session_begin(struct session *s)
 	r = begin_targets(s);
 	if (r)
 		return r;
-	session_begin_costs(s);
+	r = session_begin_costs(s);
+	if (r < 0) {
+		log_error("setting up timers: %s", strerror(-r));
+		return r;
+	}
 	return add_asked_timers(s);
 }
 

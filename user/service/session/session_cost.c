@@ -61,13 +61,15 @@ static void begin_exact(struct session *s)
 }
 
 /* What processes used before has earned the first depth, and nothing else. */
-void session_begin_costs(struct session *s)
+int session_begin_costs(struct session *s)
 {
-	session_meter_begin(s);
+	int r = session_meter_begin(s);
+
 	if (s->options->overhead_default)
 		begin_exact(s);
 	if (s->options->max_overhead)
 		s->governor.last = look_now(s);
+	return r;
 }
 
 static const char *const depth_names[] = {

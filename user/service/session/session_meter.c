@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#define TICK_NS UINT64_C(20000000)
 /* The kernel counts in one tick of so many, and later, as calls change less, of more. */
 #define FIRST_WINDOW_TICKS 5
 #define WINDOW_TICKS 50
@@ -18,7 +19,7 @@
 /* A second is looked at before something is said. */
 #define WARN_TICKS 50
 
-/* All are held against what the processes use, of which those of a host end unseen. */
+/* Not known of a host: a process that ends takes what it has used with it. */
 static uint64_t cpu_ns(struct session *s)
 {
 	return options_trace_widely(s->options) ? UINT64_MAX : session_used_cpu_ns(s);
@@ -60,27 +61,6 @@ static void close_window(struct session *s)
 	m->stats_fd = -1;
 }
 
-void session_meter_begin(struct session *s)
-{
-	const struct options *o = s->options;
-	struct cost_look look;
-
-	s->meter.stats_fd = -1;
-	if (s->is_served || (o->max_overhead && !o->overhead_default) || o->sample_bytes ||
-	    o->floor || !options_trace_allocations(o))
-		return;
-	s->meter.used = true;
-	look = look_now(s);
-	cost_meter_init(&s->meter.meter, s->features->emulated_ns, &look);
-	open_window(s);
-}
-
-void session_meter_end(struct session *s)
-{
-	if (s->meter.used && s->meter.stats_fd >= 0)
-		close(s->meter.stats_fd);
-}
-
 /* Who starts a command has asked for all of its calls. */
 static void warn_of_high_cost(struct session *s)
 {
@@ -95,13 +75,11 @@ static void warn_of_high_cost(struct session *s)
 	log_warning("%s; %s", strbuf_str(&words), cost_advice(&cost));
 }
 
-int session_meter_tick(void *userdata)
+static int tick(void *userdata)
 {
 	struct session *s = userdata;
 	struct session_meter *m = &s->meter;
 
-	if (!m->used)
-		return 0;
 	m->ticks++;
 	close_window(s);
 	if (m->ticks % (m->ticks < LATER_TICKS ? FIRST_WINDOW_TICKS : WINDOW_TICKS) == 0)
@@ -112,12 +90,34 @@ int session_meter_tick(void *userdata)
 	return 0;
 }
 
+int session_meter_begin(struct session *s)
+{
+	const struct options *o = s->options;
+	struct loop_source *source;
+	struct cost_look look;
+
+	s->meter.stats_fd = -1;
+	if (s->is_served || (o->max_overhead && !o->overhead_default) || o->sample_bytes ||
+	    o->floor || !options_trace_allocations(o))
+		return 0;
+	s->meter.used = true;
+	look = look_now(s);
+	cost_meter_init(&s->meter.meter, s->features->emulated_ns, &look);
+	open_window(s);
+	return loop_add_timer(s->loop, TICK_NS, tick, s, &source);
+}
+
+void session_meter_end(struct session *s)
+{
+	if (s->meter.used && s->meter.stats_fd >= 0)
+		close(s->meter.stats_fd);
+}
+
 uint64_t session_metered_ns(struct session *s)
 {
-	struct cost_look look = { .calls = live_events(s->live), .cpu_ns = UINT64_MAX };
-	struct record_cost cost = cost_meter_read(&s->meter.meter, &look);
+	uint64_t ns = cost_meter_measured_ns(&s->meter.meter, live_events(s->live));
 
-	return cost.measured_ns == UINT64_MAX ? 0 : cost.measured_ns;
+	return ns == UINT64_MAX ? 0 : ns;
 }
 
 int session_meter_say(struct session *s)

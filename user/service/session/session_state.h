@@ -105,7 +105,7 @@ int session_checkpoint(struct session *s);
  */
 #define SESSION_LOOK_NS UINT64_C(10000000)
 enum record_depth session_first_depth(struct session *s);
-void session_begin_costs(struct session *s);
+int session_begin_costs(struct session *s);
 int session_look_at_cost(void *userdata);
 int session_say_cost(struct session *s);
 /*
@@ -116,13 +116,10 @@ void session_cpu_begin(struct session *s);
 uint64_t session_used_cpu_ns(struct session *s);
 
 /*
- * Unless --max-overhead was given: what it costs is measured from session_meter_begin() on.
- * session_meter_tick is a timer's callback, SESSION_METER_NS apart; session_meter_say says it. The
- * latter two: 0 or negative errno.
+ * Unless --max-overhead was given: what it costs is measured from session_meter_begin() on;
+ * session_meter_say says it. 0 or negative errno.
  */
-#define SESSION_METER_NS UINT64_C(20000000)
-void session_meter_begin(struct session *s);
-int session_meter_tick(void *userdata);
+int session_meter_begin(struct session *s);
 int session_meter_say(struct session *s);
 /* What calls have taken so far; 0: that is not known yet. */
 uint64_t session_metered_ns(struct session *s);

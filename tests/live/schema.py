@@ -216,8 +216,9 @@ DEPTH = OneOf("exact", "sampled", "growth")
 OVERHEAD = {"max_ppm": NATURAL, "predicted_ppm": NATURAL, "measured_ppm": Nullable(NATURAL),
             "cpu_ns": NATURAL, "call_ns": NATURAL, "sample_ns": NATURAL}
 # Of a run that counts calls without it.
-COST = {"calls": NATURAL, "span_ns": NATURAL, "predicted_ns": Nullable(NATURAL),
-        "measured_ns": Nullable(NATURAL), "own_cpu_ns": Nullable(NATURAL)}
+COST = {"calls": NATURAL, "span_ns": NATURAL, "counted_ns": NATURAL,
+        "predicted_ns": Nullable(NATURAL), "measured_ns": Nullable(NATURAL),
+        "own_cpu_ns": Nullable(NATURAL)}
 DEPTHS = ListOf({"at_ns": NATURAL, "depth": DEPTH, "calls_per_s": Nullable(NATURAL),
                  "exact_ppm": Nullable(NATURAL), "interval_factor": NATURAL})
 

@@ -97,6 +97,10 @@ def of_a_process_that_runs_the_cost_is_limited():
         # Where memory grew meanwhile is known.
         assert [event["name"] for event in report["events"]] == ["page-faults"], report["events"]
         assert "the limit was 20 %: --max-overhead=none counts all calls" in table, table[-2000:]
+        # Calls a second are of the time in which they were counted.
+        cost = report["coverage"]["cost"]
+        assert cost["counted_ns"] < cost["span_ns"] / 2, cost
+        assert re.search(r" cost: \S+( [kM])? calls/s \(counted for [^;]*\); ", table), table
 
 
 @test(need_root)

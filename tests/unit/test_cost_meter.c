@@ -74,6 +74,25 @@ static void more_than_the_processes_used_is_not_claimed(void **state)
 	assert_int_equal(cost.own_cpu_ns, 0);
 }
 
+static void time_in_which_nothing_is_counted_is_known(void **state)
+{
+	const struct cost_look now = { 110 * SECOND, 1000500, 50 * SECOND };
+	struct cost_meter meter;
+
+	(void)state;
+	cost_meter_init(&meter, HIT_NS, &start);
+	assert_int_equal(cost_meter_read(&meter, &now).uncounted_ns, 0);
+	cost_meter_set_counting(&meter, false, 101 * SECOND);
+	cost_meter_set_counting(&meter, false, 102 * SECOND);
+	assert_int_equal(cost_meter_read(&meter, &now).uncounted_ns, 9 * SECOND);
+	cost_meter_set_counting(&meter, true, 105 * SECOND);
+	cost_meter_set_counting(&meter, true, 106 * SECOND);
+	assert_int_equal(cost_meter_read(&meter, &now).uncounted_ns, 4 * SECOND);
+	cost_meter_set_counting(&meter, false, 109 * SECOND);
+	assert_int_equal(cost_meter_read(&meter, &now).uncounted_ns, 5 * SECOND);
+	assert_int_equal(cost_meter_read(&meter, &now).span_ns, 10 * SECOND);
+}
+
 static void nothing_is_said_of_what_is_not_known(void **state)
 {
 	const struct cost_look now = { 104 * SECOND, 1000500, UINT64_MAX };
@@ -100,26 +119,34 @@ static void words_have_rate_share_and_prediction(void **state)
 		const char *words;
 		bool is_high;
 	} cases[] = {
-		{ { 400, 4 * SECOND, 1, NOT_KNOWN, 1 * MS }, "100 calls/s", false },
-		{ { 40000, 4 * SECOND, 60 * MS, 50 * MS, 2 * SECOND },
+		{ { 400, 4 * SECOND, 1, NOT_KNOWN, 1 * MS, 0 }, "100 calls/s", false },
+		{ { 40000, 4 * SECOND, 60 * MS, 50 * MS, 2 * SECOND, 0 },
 		  "10.0 k calls/s; counting took ~2.5 % of the processes' own 2.0 s of CPU time "
 		  "(predicted: ~3.0 %)",
 		  false },
-		{ { 4000000, 4 * SECOND, 900 * MS, NOT_KNOWN, 2 * SECOND },
+		{ { 4000000, 4 * SECOND, 900 * MS, NOT_KNOWN, 2 * SECOND, 0 },
 		  "1.0 M calls/s; counting took ~45 % of the processes' own 2.0 s of CPU time "
 		  "(predicted, not measured)",
 		  true },
 		/* Of what is nearly idle, much is little. */
-		{ { 4000, 4 * SECOND, 60 * MS, 60 * MS, 60 * MS },
+		{ { 4000, 4 * SECOND, 60 * MS, 60 * MS, 60 * MS, 0 },
 		  "1.0 k calls/s; counting took ~100 % of the processes' own 60 ms of CPU time "
 		  "(predicted: ~100 %)",
 		  false },
-		{ { 4000000, 4 * SECOND, 4 * SECOND, 3900 * MS, 100 * MS },
+		{ { 4000000, 4 * SECOND, 4 * SECOND, 3900 * MS, 100 * MS, 0 },
 		  "1.0 M calls/s; counting took most of the processes' 4.0 s of CPU time",
 		  true },
-		{ { 4000000, 4 * SECOND, 3 * SECOND, 2 * SECOND, NOT_KNOWN },
+		{ { 4000000, 4 * SECOND, 3 * SECOND, 2 * SECOND, NOT_KNOWN, 0 },
 		  "1.0 M calls/s; counting took ~50 % of the time of one CPU (predicted: ~75 %)",
 		  true },
+		/* A rate is of the time in which calls were counted, a share of the whole. */
+		{ { 400000, 4 * SECOND, 600 * MS, 500 * MS, 2 * SECOND, 3 * SECOND },
+		  "400.0 k calls/s (counted for 1.0 s of 4.0 s); counting took ~25 % of the "
+		  "processes' own 2.0 s of CPU time (predicted: ~30 %)",
+		  true },
+		{ { 400, 4 * SECOND, 1, NOT_KNOWN, 1 * MS, 4 * SECOND },
+		  "0 calls/s (counted for 0 s of 4.0 s)",
+		  false },
 	};
 
 	(void)state;
@@ -134,8 +161,8 @@ static void words_have_rate_share_and_prediction(void **state)
 
 static void between_two_looks_what_one_does_not_know_is_not_known(void **state)
 {
-	const struct record_cost before = { 10, 100, 1000, NOT_KNOWN, 50 },
-				 now = { 25, 300, 4000, 8000, 90 };
+	const struct record_cost before = { 10, 100, 1000, NOT_KNOWN, 50, 20 },
+				 now = { 25, 300, 4000, 8000, 90, 60 };
 	struct record_cost cost = cost_since(&before, &now);
 
 	(void)state;
@@ -144,6 +171,7 @@ static void between_two_looks_what_one_does_not_know_is_not_known(void **state)
 	assert_int_equal(cost.predicted_ns, 3000);
 	assert_int_equal(cost.measured_ns, NOT_KNOWN);
 	assert_int_equal(cost.own_cpu_ns, 40);
+	assert_int_equal(cost.uncounted_ns, 40);
 }
 
 int main(void)
@@ -152,6 +180,7 @@ int main(void)
 		cmocka_unit_test(what_a_window_tells_stands_for_the_calls_since_the_one_before),
 		cmocka_unit_test(a_window_of_few_calls_waits_for_more),
 		cmocka_unit_test(more_than_the_processes_used_is_not_claimed),
+		cmocka_unit_test(time_in_which_nothing_is_counted_is_known),
 		cmocka_unit_test(nothing_is_said_of_what_is_not_known),
 		cmocka_unit_test(words_have_rate_share_and_prediction),
 		cmocka_unit_test(between_two_looks_what_one_does_not_know_is_not_known),

@@ -175,7 +175,7 @@ static const struct record all[] = {
 	{ .type = RECORD_SAMPLE_END, .sample_end = { 1, -2, 3 } },
 	{ .type = RECORD_DEPTH, .depth_change = { 11, RECORD_DEPTH_SAMPLED, 12, 13, 14 } },
 	{ .type = RECORD_OVERHEAD, .overhead = { 14, 15, 16, 17, 18, 19 } },
-	{ .type = RECORD_COST, .cost = { 1, 2, 3, UINT64_MAX, 5 } },
+	{ .type = RECORD_COST, .cost = { 1, 2, 3, UINT64_MAX, 5, 6 } },
 };
 #define N_ALL (sizeof(all) / sizeof(all[0]))
 

@@ -3,6 +3,7 @@
 
 #include "model/series.h"
 #include "report/json/json_process.h"
+#include "report/text/cost_words.h"
 #include "report/text/next_words.h"
 
 #include <errno.h>
@@ -121,6 +122,7 @@ static struct json_object *cost_json(struct json_out *out, const struct record_c
 
 	json_out_u64(out, json, "calls", cost->calls);
 	json_out_u64(out, json, "span_ns", cost->span_ns);
+	json_out_u64(out, json, "counted_ns", cost_counted_ns(cost));
 	json_out_known(out, json, "predicted_ns", cost->predicted_ns != UINT64_MAX,
 		       cost->predicted_ns);
 	json_out_known(out, json, "measured_ns", cost->measured_ns != UINT64_MAX,

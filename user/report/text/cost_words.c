@@ -12,6 +12,11 @@
 #define MOST_PERCENT 1000
 #define MOST_TIMES 10
 
+uint64_t cost_counted_ns(const struct record_cost *cost)
+{
+	return cost->span_ns > cost->uncounted_ns ? cost->span_ns - cost->uncounted_ns : 0;
+}
+
 static uint64_t taken_ns(const struct record_cost *cost)
 {
 	return cost->measured_ns != UINT64_MAX ? cost->measured_ns : cost->predicted_ns;
@@ -48,11 +53,15 @@ static void add_share(struct strbuf *out, uint64_t ns, uint64_t of_ns)
 
 static void add_rate(struct strbuf *out, const struct record_cost *cost)
 {
-	double seconds = (double)cost->span_ns / 1e9;
-	char rate[FORMAT_UNIT_LEN];
+	uint64_t counted_ns = cost_counted_ns(cost);
+	double rate = counted_ns ? (double)cost->calls * 1e9 / (double)counted_ns : 0;
+	char text[FORMAT_UNIT_LEN];
 
-	strbuf_addf(out, "%s calls/s",
-		    format_count((int64_t)(seconds > 0 ? (double)cost->calls / seconds : 0), rate));
+	strbuf_addf(out, "%s calls/s", format_count((int64_t)rate, text));
+	if (!cost->uncounted_ns)
+		return;
+	strbuf_addf(out, " (counted for %s", format_duration(counted_ns, text));
+	strbuf_addf(out, " of %s)", format_duration(cost->span_ns, text));
 }
 
 static void add_prediction(struct strbuf *out, const struct record_cost *cost)
@@ -118,6 +127,7 @@ struct record_cost cost_since(const struct record_cost *before, const struct rec
 		.predicted_ns = difference(now->predicted_ns, before->predicted_ns),
 		.measured_ns = difference(now->measured_ns, before->measured_ns),
 		.own_cpu_ns = difference(now->own_cpu_ns, before->own_cpu_ns),
+		.uncounted_ns = difference(now->uncounted_ns, before->uncounted_ns),
 	};
 }
 

@@ -36,6 +36,16 @@ uint64_t cost_meter_measured_ns(const struct cost_meter *meter, uint64_t calls)
 	return meter->measured_ns + difference(calls, meter->measured_calls) * meter->call_ns;
 }
 
+void cost_meter_set_counting(struct cost_meter *meter, bool counts, uint64_t now_ns)
+{
+	if (counts != meter->is_paused)
+		return;
+	if (counts)
+		meter->uncounted_ns += difference(now_ns, meter->paused_at);
+	meter->is_paused = !counts;
+	meter->paused_at = now_ns;
+}
+
 struct record_cost cost_meter_read(const struct cost_meter *meter, const struct cost_look *now)
 {
 	uint64_t calls = difference(now->calls, meter->start.calls), cpu_ns, taken_ns;
@@ -46,8 +56,11 @@ struct record_cost cost_meter_read(const struct cost_meter *meter, const struct 
 			meter->hit_ns ? calls * COST_HITS_OF_A_CALL * meter->hit_ns : UINT64_MAX,
 		.measured_ns = cost_meter_measured_ns(meter, now->calls),
 		.own_cpu_ns = UINT64_MAX,
+		.uncounted_ns = meter->uncounted_ns,
 	};
 
+	if (meter->is_paused)
+		cost.uncounted_ns += difference(now->now_ns, meter->paused_at);
 	taken_ns = cost.measured_ns != UINT64_MAX ? cost.measured_ns : cost.predicted_ns;
 	if (now->cpu_ns == UINT64_MAX || taken_ns == UINT64_MAX)
 		return cost;

@@ -11,6 +11,7 @@
 #include "trace/bpf/run_stats.h"
 #include "trace/record/record.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Since the beginning. */
@@ -35,6 +36,9 @@ struct cost_meter {
 	uint64_t call_ns;		  /* by the windows before; 0: there are none */
 	uint64_t measured_calls;	  /* since the beginning, and what they took: */
 	uint64_t measured_ns;
+	bool is_paused;	       /* nothing is counted, */
+	uint64_t paused_at;    /* since then; */
+	uint64_t uncounted_ns; /* and so long before */
 };
 
 void cost_meter_init(struct cost_meter *meter, uint64_t hit_ns, const struct cost_look *start);
@@ -48,6 +52,9 @@ void cost_meter_add_window(struct cost_meter *meter, uint64_t until, uint64_t ca
 
 /* What calls until number `calls` have taken by the windows so far; UINT64_MAX: none tells. */
 uint64_t cost_meter_measured_ns(const struct cost_meter *meter, uint64_t calls);
+
+/* From now on calls are counted, or not. */
+void cost_meter_set_counting(struct cost_meter *meter, bool counts, uint64_t now_ns);
 
 /* What all calls since the start have cost. */
 struct record_cost cost_meter_read(const struct cost_meter *meter, const struct cost_look *now);

@@ -141,8 +141,13 @@ static int begin_faults(struct session *s)
 static int change_depth(struct session *s, const struct record_depth_change *change)
 {
 	const bool is_interval = change->depth == live_depth(s->live);
-	int r = live_set_depth(s->live, change, session_take_record, s);
+	int r;
 
+	if (change->depth != RECORD_DEPTH_EXACT)
+		session_meter_set_depth(s, change->depth);
+	r = live_set_depth(s->live, change, session_take_record, s);
+	if (change->depth == RECORD_DEPTH_EXACT)
+		session_meter_set_depth(s, change->depth);
 	if (r == 0 && s->options->overhead_default)
 		r = begin_faults(s);
 	if (r < 0) {

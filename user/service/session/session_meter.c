@@ -113,6 +113,13 @@ void session_meter_end(struct session *s)
 		close(s->meter.stats_fd);
 }
 
+void session_meter_set_depth(struct session *s, enum record_depth depth)
+{
+	if (s->meter.used)
+		cost_meter_set_counting(&s->meter.meter, depth == RECORD_DEPTH_EXACT,
+					clock_monotonic_ns());
+}
+
 uint64_t session_metered_ns(struct session *s)
 {
 	uint64_t ns = cost_meter_measured_ns(&s->meter.meter, live_events(s->live));

@@ -121,6 +121,8 @@ uint64_t session_used_cpu_ns(struct session *s);
  */
 int session_meter_begin(struct session *s);
 int session_meter_say(struct session *s);
+/* From now on calls are counted, or not: the depth was changed. */
+void session_meter_set_depth(struct session *s, enum record_depth depth);
 /* What calls have taken so far; 0: that is not known yet. */
 uint64_t session_metered_ns(struct session *s);
 void session_meter_end(struct session *s);

@@ -73,7 +73,8 @@ struct record_cost {
 	uint64_t span_ns;      /* and in which time */
 	uint64_t predicted_ns; /* CPU time, by the time of a hit; UINT64_MAX: not known, as below */
 	uint64_t measured_ns;
-	uint64_t own_cpu_ns; /* of the processes, without it */
+	uint64_t own_cpu_ns;   /* of the processes, without it */
+	uint64_t uncounted_ns; /* of span_ns: nothing was counted, for what it would have cost */
 };
 
 enum record_end {

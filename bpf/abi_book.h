@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The books that a process keeps of its own allocations (sample/book.h), in a memfd that it shares
+ * with the daemon (user/trace/books/book.h). Fixed places, so that neither side has to be told of
+ * growth: the file is as long as its largest contents from the start, and what nobody wrote takes
+ * no memory. The process may write anything here: the daemon believes none of it.
+ *
+ *   header | threads | nodes of stacks | sites | segments of blocks
+ */
+#ifndef MEMTRACED_BPF_ABI_BOOK_H
+#define MEMTRACED_BPF_ABI_BOOK_H
+
+#include "abi.h"
+
+#define ABI_BOOK_MAGIC 0x6b6f6f62U
+#define ABI_BOOK_VERSION 1
+/* As memfd_create(2) is told it; in /proc/PID/maps behind "/memfd:". */
+#define ABI_BOOK_NAME "memtraced-book"
+
+enum abi_book_answer {
+	ABI_BOOK_UNANSWERED,
+	ABI_BOOK_READ,	 /* somebody has the file open, and reads it */
+	ABI_BOOK_UNREAD, /* it is not wanted: calls are passed on and not counted */
+};
+
+/* Calls that the process could not enter; each adds to `lost` of the header. */
+enum abi_book_loss {
+	ABI_BOOK_LOST_THREADS, /* no room for a thread */
+	ABI_BOOK_LOST_NODES,   /* for a stack: the site's is ABI_BOOK_NO_NODE */
+	ABI_BOOK_LOST_SITES,
+	ABI_BOOK_LOST_BLOCKS,
+	ABI_BOOK_LOST_NESTED,  /* a signal's handler allocated while its thread was at the book */
+	ABI_BOOK_LOST_ADDRESS, /* a block where the book cannot name one */
+	ABI_BOOK_LOST_FORK,    /* blocks from before a fork, in the child */
+	ABI_BOOK_LOSSES
+};
+
+struct abi_book_header {
+	__u32 magic, version;
+	__u32 pid;
+	__u32 answer; /* enum abi_book_answer; the daemon's, who wakes a futex on it */
+	/* The daemon's: as of struct abi_control, the same numbers. */
+	__u32 cut_epoch, tick;
+	__u32 reserved[10];
+	/* What each call may change: a line of its own. As of struct abi_proc. */
+	__s64 live_bytes;
+	__s64 peak_bytes;
+	__s64 cut_peak_bytes;
+	__u32 peak_epoch;
+	__u32 cut_epoch_seen; /* abi_proc.cut_epoch */
+	__u32 cut_peak_epoch;
+	__u32 pad;
+	__u64 race_bytes;
+	__u64 pad2[2];
+	/* What is seldom. */
+	__u64 failed, unknown_frees;
+	__u64 lost[ABI_BOOK_LOSSES];
+	__u32 threads, nodes, sites, segments; /* how many have ever been begun */
+	__u64 truncated;		       /* stacks that are not complete, by their nodes */
+};
+
+/* A thread that keeps a book; after its end another one may go on with it. */
+struct abi_book_thread {
+	__u32 tid; /* 0: nobody has it */
+	__u32 at;  /* odd while it is at the book */
+	__u32 reserved[14];
+};
+#define ABI_BOOK_THREADS 4096
+
+/*
+ * A frame of a stack, and where the rest of the stack is: towards its beginning, which is a node
+ * without a parent and without an address, and says in `flags` how the stack ends. Nodes do not
+ * change. Numbers begin at 1.
+ */
+struct abi_book_node {
+	__u64 address; /* as in abi_ev_stack */
+	__u32 parent;
+	__u32 flags;
+};
+#define ABI_BOOK_NO_NODE 0
+#define ABI_BOOK_NODES (1U << 24)
+/* Of a frame: the address is of code that was interrupted, not one that is returned to. */
+#define ABI_BOOK_EXACT 1U
+/* Of a beginning: enum abi_stack_cut; a frame was found by its callee's frame pointer; and a number
+ * that another one follows when code goes, whose addresses may then mean something else. */
+#define ABI_BOOK_CUT(flags) ((flags)&0xff)
+#define ABI_BOOK_GUIDED 0x100U
+#define ABI_BOOK_EPOCH(flags) ((flags) >> 16)
+
+/* By which function; the names are those of C and of the Itanium C++ ABI. */
+enum abi_book_function {
+	ABI_BOOK_MALLOC = 1,
+	ABI_BOOK_CALLOC,
+	ABI_BOOK_REALLOC,
+	ABI_BOOK_MEMALIGN,
+	ABI_BOOK_ALIGNED_ALLOC,
+	ABI_BOOK_POSIX_MEMALIGN,
+	ABI_BOOK_VALLOC,
+	ABI_BOOK_PVALLOC,
+	ABI_BOOK_MALLOCX,
+	ABI_BOOK_RALLOCX,
+	ABI_BOOK_XALLOCX,
+	ABI_BOOK_NEW, /* any operator new of an allocator that does not call its malloc */
+	ABI_BOOK_NEW_ARRAY,
+	ABI_BOOK_FUNCTIONS
+};
+
+/* What one thread has counted of one site; live counts may be negative. */
+struct abi_book_site {
+	__u32 node; /* 0, while `thread` is: it is being written */
+	__u16 function;
+	__u16 pad;
+	__u32 thread; /* from 1 on */
+	__u32 next;   /* the library's own */
+	struct abi_site site;
+	__u64 pad2;
+};
+#define ABI_BOOK_SITES (1U << 21)
+
+/* A live block; `address` is 0 where there is none, ABI_BLOCK_BUSY where one changes hands. */
+struct abi_book_block {
+	__u64 address;
+	__u64 size_fn; /* as abi_block's, with the function's number here */
+	__u32 node;
+	__u32 tick;
+};
+#define ABI_BOOK_WAYS 5
+struct abi_book_bucket {
+	__u64 reserved;
+	struct abi_book_block block[ABI_BOOK_WAYS];
+};
+/* Segment i has ABI_BOOK_FIRST_BUCKETS << i buckets, behind those before. */
+#define ABI_BOOK_FIRST_BUCKETS 512ULL
+#define ABI_BOOK_SEGMENTS 17
+#define ABI_BOOK_BUCKETS_BEFORE(segment) (ABI_BOOK_FIRST_BUCKETS * ((1ULL << (segment)) - 1))
+
+/* Where what begins in the file. */
+#define ABI_BOOK_AT_THREADS 0x10000ULL
+#define ABI_BOOK_AT_NODES (ABI_BOOK_AT_THREADS + ABI_BOOK_THREADS * sizeof(struct abi_book_thread))
+#define ABI_BOOK_AT_SITES (ABI_BOOK_AT_NODES + ABI_BOOK_NODES * sizeof(struct abi_book_node))
+#define ABI_BOOK_AT_BLOCKS (ABI_BOOK_AT_SITES + ABI_BOOK_SITES * sizeof(struct abi_book_site))
+#define ABI_BOOK_BYTES                                                                             \
+	(ABI_BOOK_AT_BLOCKS +                                                                      \
+	 ABI_BOOK_BUCKETS_BEFORE(ABI_BOOK_SEGMENTS) * sizeof(struct abi_book_bucket))
+
+#ifndef __bpf__
+static_assert(sizeof(struct abi_book_header) <= ABI_BOOK_AT_THREADS, "abi_book_header");
+static_assert(offsetof(struct abi_book_header, live_bytes) == 64, "a line of its own");
+static_assert(sizeof(struct abi_book_thread) == 64, "abi_book_thread");
+static_assert(sizeof(struct abi_book_node) == 16, "abi_book_node");
+static_assert(sizeof(struct abi_book_site) == 192, "abi_book_site");
+static_assert(sizeof(struct abi_book_block) == 24, "abi_book_block");
+static_assert(sizeof(struct abi_book_bucket) == 128, "abi_book_bucket");
+static_assert(ABI_BOOK_AT_BLOCKS % 4096 == 0, "buckets begin with a page");
+#endif
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A book whose contents the input describes: what is written where, each as a table u8, an entry
+ * u32 and so many bytes u8 of it. What is read keeps what book_read.h promises.
+ */
+#include "trace/books/book.h"
+
+#include "base/clock.h"
+#include "bpf/abi_unwind.h"
+#include "trace/books/book_read.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define CUT 2
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct table {
+	uint64_t at, entries;
+	size_t entry_size;
+};
+
+static const struct table tables[] = {
+	{ ABI_BOOK_AT_THREADS, ABI_BOOK_THREADS, sizeof(struct abi_book_thread) },
+	{ ABI_BOOK_AT_NODES, ABI_BOOK_NODES, sizeof(struct abi_book_node) },
+	{ ABI_BOOK_AT_SITES, ABI_BOOK_SITES, sizeof(struct abi_book_site) },
+	{ ABI_BOOK_AT_BLOCKS, ABI_BOOK_BUCKETS_BEFORE(ABI_BOOK_SEGMENTS),
+	  sizeof(struct abi_book_bucket) },
+	{ 0, 1, sizeof(struct abi_book_header) },
+};
+#define TABLES (sizeof(tables) / sizeof(tables[0]))
+
+static void put(int fd, uint64_t at, const void *bytes, size_t n)
+{
+	if (pwrite(fd, bytes, n, (off_t)at) != (ssize_t)n)
+		abort();
+}
+
+static void write_book(int fd, const uint8_t *data, size_t size)
+{
+	const struct abi_book_header header = { .magic = ABI_BOOK_MAGIC,
+						.version = ABI_BOOK_VERSION,
+						.threads = 8,
+						.nodes = 1000,
+						.sites = 1000,
+						.segments = 2 };
+
+	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)ABI_BOOK_BYTES))
+		abort();
+	put(fd, 0, &header, sizeof(header));
+	while (size > 6) {
+		const struct table *table = &tables[data[0] % TABLES];
+		uint32_t entry;
+		size_t n = data[5];
+
+		memcpy(&entry, data + 1, sizeof(entry));
+		data += 6;
+		size -= 6;
+		if (n > size)
+			n = size;
+		if (n > table->entry_size)
+			n = table->entry_size;
+		put(fd, table->at + entry % table->entries * table->entry_size, data, n);
+		data += n;
+		size -= n;
+	}
+	/* Else nothing is read at all. */
+	put(fd, 0, &header, 2 * sizeof(uint32_t));
+}
+
+static void check_stack(struct book *book, uint32_t node)
+{
+	struct book_stack stack;
+
+	if (book_read_stack(book, node, &stack))
+		return;
+	if (stack.n > ABI_MAX_FRAMES || stack.cut >= ABI_CUTS)
+		abort();
+	for (size_t i = 0; i < stack.n; i++)
+		if (!stack.frame[i])
+			abort();
+}
+
+static int on_site(const struct book_site *site, void *userdata)
+{
+	if (site->node >= ABI_BOOK_NODES || !site->function || site->function >= ABI_BOOK_FUNCTIONS)
+		abort();
+	check_stack(userdata, site->node);
+	return 0;
+}
+
+static int on_block(const struct book_block *block, void *userdata)
+{
+	if (!block->address || block->address >= ABI_ADDR_LIMIT || block->address & 7 ||
+	    block->size >> ABI_SIZE_BITS || block->node >= ABI_BOOK_NODES || !block->function ||
+	    block->function >= ABI_BOOK_FUNCTIONS || block->form > ABI_FORM_MASK)
+		abort();
+	check_stack(userdata, block->node);
+	return 0;
+}
+
+/* One file for all inputs, since to make it takes longer than most. */
+static struct book *one_book(int *ret_fd)
+{
+	static struct book *book;
+	static int fd = -1;
+
+	if (!book) {
+		fd = memfd_create(ABI_BOOK_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		if (fd < 0 || ftruncate(fd, (off_t)ABI_BOOK_BYTES) < 0)
+			abort();
+		write_book(fd, NULL, 0);
+		if (book_open_file(dup(fd), &book))
+			abort();
+	}
+	*ret_fd = fd;
+	return book;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct book_totals totals;
+	int fd;
+	struct book *book = one_book(&fd);
+
+	write_book(fd, data, size);
+	book_forget_nodes(book);
+	if (book_tell(book, CUT, 1) || book_answer(book, ABI_BOOK_READ))
+		abort();
+	(void)book_await(book, clock_monotonic_ns()); /* threads may be anywhere */
+	if (book_read_totals(book, CUT, &totals) || book_read_sites(book, CUT, on_site, book) ||
+	    book_read_blocks(book, 0, on_block, book))
+		abort();
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "book_fixture.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct hand_book hand_book_new(void)
+{
+	struct hand_book hand = {
+		.fd = memfd_create(ABI_BOOK_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING),
+	};
+
+	assert_true(hand.fd >= 0);
+	assert_int_equal(ftruncate(hand.fd, (off_t)ABI_BOOK_BYTES), 0);
+	hand.bytes = mmap(NULL, ABI_BOOK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, hand.fd, 0);
+	assert_true(hand.bytes != MAP_FAILED);
+	hand_header(&hand)->magic = ABI_BOOK_MAGIC;
+	hand_header(&hand)->version = ABI_BOOK_VERSION;
+	hand_header(&hand)->pid = (uint32_t)getpid();
+	return hand;
+}
+
+void hand_book_done(struct hand_book *hand)
+{
+	munmap(hand->bytes, ABI_BOOK_BYTES);
+	close(hand->fd);
+}
+
+struct abi_book_header *hand_header(const struct hand_book *hand)
+{
+	return (struct abi_book_header *)hand->bytes;
+}
+
+struct abi_book_thread *hand_thread(const struct hand_book *hand, uint32_t number)
+{
+	return (struct abi_book_thread *)(hand->bytes + ABI_BOOK_AT_THREADS) + number;
+}
+
+struct abi_book_node *hand_node(const struct hand_book *hand, uint32_t number)
+{
+	return (struct abi_book_node *)(hand->bytes + ABI_BOOK_AT_NODES) + number;
+}
+
+struct abi_book_site *hand_site(const struct hand_book *hand, uint32_t number)
+{
+	return (struct abi_book_site *)(hand->bytes + ABI_BOOK_AT_SITES) + number;
+}
+
+struct abi_book_bucket *hand_bucket(const struct hand_book *hand, uint64_t number)
+{
+	return (struct abi_book_bucket *)(hand->bytes + ABI_BOOK_AT_BLOCKS) + number;
+}

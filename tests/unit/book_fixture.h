@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Books made by hand, as the library would write them. */
+#ifndef MEMTRACED_TESTS_UNIT_BOOK_FIXTURE_H
+#define MEMTRACED_TESTS_UNIT_BOOK_FIXTURE_H
+
+#include "bpf/abi_book.h"
+
+#include <stdint.h>
+
+/* A book in memory of its writer, with its descriptor. */
+struct hand_book {
+	int fd;
+	char *bytes;
+};
+
+/* An empty one. */
+struct hand_book hand_book_new(void);
+void hand_book_done(struct hand_book *hand);
+
+struct abi_book_header *hand_header(const struct hand_book *hand);
+struct abi_book_thread *hand_thread(const struct hand_book *hand, uint32_t number);
+struct abi_book_node *hand_node(const struct hand_book *hand, uint32_t number);
+struct abi_book_site *hand_site(const struct hand_book *hand, uint32_t number);
+struct abi_book_bucket *hand_bucket(const struct hand_book *hand, uint64_t number);
+
+#endif

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/books/book.h"
+
+#include "base/clock.h"
+#include "book_fixture.h"
+#include "bpf/abi_unwind.h"
+#include "trace/books/book_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define CUT 8
+#define SOON_NS (20 * MS_NS)
+
+static int setup(void **state)
+{
+	static struct hand_book hand;
+
+	hand = hand_book_new();
+	*state = &hand;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	hand_book_done(*state);
+	return 0;
+}
+
+static struct book *open_hand(const struct hand_book *hand)
+{
+	struct book *book;
+
+	assert_int_equal(book_open(getpid(), hand->fd, &book), 0);
+	return book;
+}
+
+static void a_book_is_opened_and_keeps_its_size(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+
+	assert_int_equal(ftruncate(hand->fd, 4096), -1);
+	assert_int_equal(ftruncate(hand->fd, (off_t)ABI_BOOK_BYTES + 4096), -1);
+}
+
+static int open_fd(int fd)
+{
+	struct book *book;
+	int r = book_open(getpid(), fd, &book);
+
+	if (r == 0)
+		book_free(book);
+	return r;
+}
+
+static void what_is_no_book_is_refused(void **state)
+{
+	const struct hand_book *hand = *state;
+	int fds[2];
+
+	assert_int_equal(open_fd(-1), -EINVAL);
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(open_fd(fds[0]), -EINVAL);
+	close(fds[0]);
+	close(fds[1]);
+	assert_int_equal(open_fd(fds[0]), -ENOENT);
+	fds[0] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(open_fd(fds[0]), -EINVAL);
+	close(fds[0]);
+	fds[0] = open("/dev/zero", O_RDWR | O_CLOEXEC);
+	assert_int_equal(open_fd(fds[0]), -EINVAL);
+	close(fds[0]);
+	hand_header(hand)->version++;
+	assert_int_equal(open_fd(hand->fd), -EINVAL);
+	hand_header(hand)->version--;
+	hand_header(hand)->magic = 0;
+	assert_int_equal(open_fd(hand->fd), -EINVAL);
+}
+
+static void a_book_of_another_size_is_refused(void **state)
+{
+	int fd = memfd_create(ABI_BOOK_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	const struct abi_book_header header = { .magic = ABI_BOOK_MAGIC,
+						.version = ABI_BOOK_VERSION };
+
+	(void)state;
+	assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(open_fd(fd), -EINVAL);
+	close(fd);
+}
+
+static void a_book_whose_size_cannot_be_sealed_is_refused(void **state)
+{
+	int fd = memfd_create(ABI_BOOK_NAME, MFD_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, (off_t)ABI_BOOK_BYTES), 0);
+	assert_int_equal(open_fd(fd), -EACCES);
+	close(fd);
+}
+
+static void *wait_for_answer(void *arg)
+{
+	const struct hand_book *hand = arg;
+	struct abi_book_header *header = hand_header(hand);
+	const struct timespec most = { .tv_sec = 10 };
+
+	while (__atomic_load_n(&header->answer, __ATOMIC_ACQUIRE) == ABI_BOOK_UNANSWERED)
+		if (syscall(SYS_futex, &header->answer, FUTEX_WAIT, ABI_BOOK_UNANSWERED, &most,
+			    NULL, 0) < 0 &&
+		    errno == ETIMEDOUT)
+			return NULL;
+	return header;
+}
+
+static void an_answer_wakes_who_waits_for_it(void **state)
+{
+	struct hand_book *hand = *state;
+	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	pthread_t thread;
+	void *answered;
+
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_answer, hand), 0);
+	usleep(1000);
+	assert_int_equal(book_answer(book, ABI_BOOK_READ), 0);
+	assert_int_equal(pthread_join(thread, &answered), 0);
+	assert_non_null(answered);
+	assert_int_equal(hand_header(hand)->answer, ABI_BOOK_READ);
+}
+
+static void the_process_is_told_of_cuts_and_time(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+
+	assert_int_equal(book_tell(book, CUT, 77), 0);
+	assert_int_equal(hand_header(hand)->cut_epoch, CUT);
+	assert_int_equal(hand_header(hand)->tick, 77);
+}
+
+static int await(const struct book *book)
+{
+	return book_await(book, clock_monotonic_ns() + SOON_NS);
+}
+
+static void *moves_on(void *arg)
+{
+	usleep(2000);
+	__atomic_fetch_add(&((struct abi_book_thread *)arg)->at, 1, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void threads_in_a_change_are_waited_for(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	struct abi_book_thread *thread = hand_thread(hand, 100);
+	pthread_t other;
+
+	assert_int_equal(await(book), 0);
+	thread->tid = 5;
+	thread->at = 3;
+	assert_int_equal(await(book), 0); /* not one of those that have begun */
+	hand_header(hand)->threads = 101;
+	assert_int_equal(await(book), -ETIME);
+	assert_int_equal(pthread_create(&other, NULL, moves_on, thread), 0);
+	assert_int_equal(book_await(book, clock_monotonic_ns() + 10 * SECOND_NS), 0);
+	assert_int_equal(pthread_join(other, NULL), 0);
+	assert_int_equal(thread->at, 4);
+	assert_int_equal(await(book), 0);
+	hand_header(hand)->threads = UINT32_MAX;
+	assert_int_equal(await(book), 0);
+}
+
+static void totals_are_those_at_the_cut(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	struct abi_book_header *header = hand_header(hand);
+	struct book_totals totals;
+
+	header->live_bytes = 10;
+	header->peak_bytes = 50;
+	header->peak_epoch = 3;
+	header->cut_peak_bytes = 40;
+	header->cut_peak_epoch = 2;
+	header->cut_epoch_seen = CUT - ABI_CUT_STEP;
+	header->failed = 6;
+	header->unknown_frees = 7;
+	header->race_bytes = 8;
+	header->lost[ABI_BOOK_LOST_FORK] = 9;
+	assert_int_equal(book_read_totals(book, CUT, &totals), 0);
+	assert_int_equal(totals.live_bytes, 10);
+	assert_int_equal(totals.peak_bytes, 50);
+	assert_int_equal(totals.peak_epoch, 3);
+	assert_int_equal(totals.failed, 6);
+	assert_int_equal(totals.unknown_frees, 7);
+	assert_int_equal(totals.race_bytes, 8);
+	assert_int_equal(totals.lost[ABI_BOOK_LOST_FORK], 9);
+	header->cut_epoch_seen = CUT;
+	assert_int_equal(book_read_totals(book, CUT, &totals), 0);
+	assert_int_equal(totals.peak_bytes, 40);
+	assert_int_equal(totals.peak_epoch, 2);
+	/* A thread that never ends saving it. */
+	header->cut_epoch_seen = CUT | ABI_CUT_BUSY;
+	assert_int_equal(book_read_totals(book, CUT, &totals), 0);
+	assert_int_equal(totals.peak_bytes, 50);
+}
+
+/* --- sites ----------------------------------------------------------------------------------- */
+
+#define MOST 8
+struct sites {
+	struct book_site site[MOST];
+	size_t n;
+};
+
+static int add_site(const struct book_site *site, void *userdata)
+{
+	struct sites *sites = userdata;
+
+	assert_true(sites->n < MOST);
+	sites->site[sites->n++] = *site;
+	return 0;
+}
+
+static void put_site(const struct hand_book *hand, uint32_t number, uint32_t node, int64_t live)
+{
+	*hand_site(hand, number) = (struct abi_book_site){
+		.node = node,
+		.function = ABI_BOOK_CALLOC,
+		.thread = 1,
+		.site = { .now = { .live_bytes = live, .live_blocks = 1, .allocs = 1 },
+			  .peak_bytes = live + 1,
+			  .cut = { .live_bytes = live + 2 },
+			  .cut_peak_bytes = live + 3 },
+	};
+}
+
+static struct sites read_sites(const struct book *book)
+{
+	struct sites sites = {};
+
+	assert_int_equal(book_read_sites(book, CUT, add_site, &sites), 0);
+	return sites;
+}
+
+static void sites_far_apart_are_read(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	struct stat before, after;
+	struct sites sites;
+
+	put_site(hand, 0, 11, 100);
+	put_site(hand, 21, 12, -200); /* over the end of a page */
+	put_site(hand, ABI_BOOK_SITES - 1, 13, 300);
+	put_site(hand, 22, 14, 400);
+	hand_site(hand, 22)->thread = 0; /* is being written */
+	put_site(hand, 23, 14, 400);
+	hand_site(hand, 23)->function = ABI_BOOK_FUNCTIONS;
+	put_site(hand, 24, ABI_BOOK_NODES, 400);
+	assert_int_equal(fstat(hand->fd, &before), 0);
+	assert_int_equal(read_sites(book).n, 0);
+	hand_header(hand)->sites = UINT32_MAX;
+	sites = read_sites(book);
+	assert_int_equal(sites.n, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(sites.site[i].node, 11 + i);
+	assert_int_equal(sites.site[1].counts.live_bytes, -200);
+	assert_int_equal(sites.site[1].function, ABI_BOOK_CALLOC);
+	assert_int_equal(sites.site[2].counts.live_bytes, 300);
+	/* Nothing was made where nobody wrote. */
+	assert_int_equal(fstat(hand->fd, &after), 0);
+	assert_int_equal(before.st_blocks, after.st_blocks);
+}
+
+static void a_site_is_what_it_was_at_the_cut(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	static const struct {
+		uint32_t cut_epoch, peak_epoch;
+		int64_t live, peak;
+	} rows[] = {
+		{ CUT - ABI_CUT_STEP, 5, 100, 101 }, /* unchanged since then, and since the peak */
+		{ CUT - ABI_CUT_STEP, 4, 100, 100 },
+		{ CUT, 5, 102, 103 },
+		{ CUT | ABI_CUT_BUSY, 4, 102, 103 },
+	};
+
+	hand_header(hand)->sites = 1;
+	hand_header(hand)->peak_epoch = 5;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sites sites;
+
+		put_site(hand, 0, 1, 100);
+		hand_site(hand, 0)->site.cut_epoch = rows[i].cut_epoch;
+		hand_site(hand, 0)->site.peak_epoch = rows[i].peak_epoch;
+		sites = read_sites(book);
+		assert_int_equal(sites.n, 1);
+		assert_int_equal(sites.site[0].counts.live_bytes, rows[i].live);
+		assert_int_equal(sites.site[0].peak_bytes, rows[i].peak);
+	}
+}
+
+/* A writer by the rules: it saves for the cut before it changes. */
+static void *changes_sites(void *arg)
+{
+	const struct hand_book *hand = arg;
+	struct abi_book_header *header = hand_header(hand);
+	struct abi_site *site = &hand_site(hand, 0)->site;
+
+	while (!__atomic_load_n(&header->failed, __ATOMIC_RELAXED)) {
+		uint32_t cut = __atomic_load_n(&header->cut_epoch, __ATOMIC_ACQUIRE);
+
+		if (site->cut_epoch != cut) {
+			site->cut = site->now;
+			__atomic_store_n(&site->cut_epoch, cut, __ATOMIC_RELEASE);
+		}
+		/* In memory in this order: one that is half changed is seen. */
+		__atomic_store_n(&site->now.live_bytes, site->now.live_bytes + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&site->now.allocs, site->now.allocs + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&site->now.bytes, site->now.bytes + 1, __ATOMIC_RELEASE);
+		__atomic_fetch_add(&hand_thread(hand, 0)->at, 2, __ATOMIC_SEQ_CST);
+	}
+	return NULL;
+}
+
+static void a_site_that_changes_is_read_whole(void **state)
+{
+	struct hand_book *hand = *state;
+	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	pthread_t thread;
+
+	put_site(hand, 0, 1, 0);
+	hand_site(hand, 0)->site.now = (struct abi_site_counts){};
+	hand_site(hand, 0)->site.cut_epoch = CUT;
+	hand_header(hand)->sites = 1;
+	hand_header(hand)->cut_epoch = CUT;
+	assert_int_equal(pthread_create(&thread, NULL, changes_sites, hand), 0);
+	for (uint32_t cut = CUT + ABI_CUT_STEP; cut < 2000; cut += ABI_CUT_STEP) {
+		struct sites sites = {};
+		uint32_t at;
+
+		assert_int_equal(book_tell(book, cut, 0), 0);
+		/* The writer is somewhere in a change that knows of the cut before. */
+		at = __atomic_load_n(&hand_thread(hand, 0)->at, __ATOMIC_SEQ_CST);
+		while (__atomic_load_n(&hand_thread(hand, 0)->at, __ATOMIC_SEQ_CST) - at < 4)
+			;
+		assert_int_equal(book_read_sites(book, cut, add_site, &sites), 0);
+		assert_int_equal(sites.site[0].counts.live_bytes, sites.site[0].counts.allocs);
+		assert_int_equal(sites.site[0].counts.live_bytes, sites.site[0].counts.bytes);
+	}
+	__atomic_store_n(&hand_header(hand)->failed, 1, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* --- blocks ---------------------------------------------------------------------------------- */
+
+struct blocks {
+	struct book_block block[MOST];
+	size_t n;
+};
+
+static int add_block(const struct book_block *block, void *userdata)
+{
+	struct blocks *blocks = userdata;
+
+	assert_true(blocks->n < MOST);
+	blocks->block[blocks->n++] = *block;
+	return 0;
+}
+
+static void put_block(const struct hand_book *hand, uint64_t bucket, size_t way, uint64_t address)
+{
+	hand_bucket(hand, bucket)->block[way] = (struct abi_book_block){
+		.address = address,
+		.size_fn = ABI_SIZE_FN(1000 + way, ABI_FORM_ARRAY, ABI_BOOK_NEW),
+		.node = 9,
+		.tick = 5,
+	};
+}
+
+static void blocks_of_all_segments_are_read(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	const uint64_t last = ABI_BOOK_BUCKETS_BEFORE(ABI_BOOK_SEGMENTS) - 1;
+	struct blocks blocks = {};
+
+	put_block(hand, 0, 0, 0x1000);
+	put_block(hand, ABI_BOOK_FIRST_BUCKETS, 2, 0x2000);
+	put_block(hand, last, 4, 0x3000);
+	put_block(hand, 7, 0, ABI_BLOCK_BUSY);
+	put_block(hand, 7, 1, 0x1001);
+	put_block(hand, 7, 2, ABI_ADDR_LIMIT);
+	put_block(hand, 7, 3, 0x4000);
+	hand_bucket(hand, 7)->block[3].node = ABI_BOOK_NODES;
+	assert_int_equal(book_read_blocks(book, 0, add_block, &blocks), 0);
+	assert_int_equal(blocks.n, 0);
+	hand_header(hand)->segments = UINT32_MAX;
+	assert_int_equal(book_read_blocks(book, 0, add_block, &blocks), 0);
+	assert_int_equal(blocks.n, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(blocks.block[i].address, 0x1000 * (i + 1));
+		assert_int_equal(blocks.block[i].size, 1000 + 2 * i);
+		assert_int_equal(blocks.block[i].function, ABI_BOOK_NEW);
+		assert_int_equal(blocks.block[i].form, ABI_FORM_ARRAY);
+		assert_int_equal(blocks.block[i].node, 9);
+		assert_int_equal(blocks.block[i].tick, 5);
+	}
+	assert_int_equal(book_read_blocks(book, 1, add_block, &blocks), -ETIME);
+}
+
+/* --- stacks ---------------------------------------------------------------------------------- */
+
+static void put_node(const struct hand_book *hand, uint32_t number, uint32_t parent,
+		     uint64_t address, uint32_t flags)
+{
+	*hand_node(hand, number) = (struct abi_book_node){ address, parent, flags };
+}
+
+static void a_stack_is_its_nodes_to_the_beginning(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	struct book_stack stack;
+
+	put_node(hand, 1, 0, 0, ABI_CUT_LIMIT | ABI_BOOK_GUIDED | 7 << 16);
+	put_node(hand, 300, 1, 0x10, 0);
+	put_node(hand, 70000, 300, 0x20, ABI_BOOK_EXACT);
+	assert_int_equal(book_read_stack(book, 70000, &stack), 0);
+	assert_int_equal(stack.n, 2);
+	assert_int_equal(stack.frame[0], 0x20);
+	assert_int_equal(stack.frame[1], 0x10);
+	assert_int_equal(stack.exact[0], 1);
+	assert_int_equal(stack.cut, ABI_CUT_LIMIT);
+	assert_true(stack.guided);
+	assert_int_equal(stack.epoch, 7);
+	assert_int_equal(book_read_stack(book, 1, &stack), 0);
+	assert_int_equal(stack.n, 0);
+}
+
+static void nodes_that_came_later_are_read(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	struct book_stack stack;
+
+	put_node(hand, 1, 0, 0, 0);
+	assert_int_equal(book_read_stack(book, 2, &stack), 0);
+	put_node(hand, 2, 1, 0x10, 0);
+	book_forget_nodes(book);
+	assert_int_equal(book_read_stack(book, 2, &stack), 0);
+	assert_int_equal(stack.n, 1);
+}
+
+static void what_is_no_stack_is_refused(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	struct book_stack stack;
+	const uint32_t deep = 1000;
+
+	put_node(hand, 1, 0, 0, 0);
+	put_node(hand, 2, 2, 0x10, 0); /* itself */
+	put_node(hand, 3, 4, 0x10, 0); /* a circle */
+	put_node(hand, 4, 3, 0x10, 0);
+	put_node(hand, 5, 0, 0x10, 0);	   /* a frame where the stack should end */
+	put_node(hand, 6, 0, 0, ABI_CUTS); /* and an end that nobody knows */
+	put_node(hand, 7, ABI_BOOK_NODES, 1, 0);
+	put_node(hand, 8, 1, 0, 0); /* no frame */
+	put_node(hand, deep, 1, 0x10, 0);
+	for (uint32_t i = 1; i <= ABI_MAX_FRAMES; i++)
+		put_node(hand, deep + i, deep + i - 1, 0x10, 0);
+	for (uint32_t node = 2; node <= 8; node++)
+		assert_int_equal(book_read_stack(book, node, &stack), -EINVAL);
+	assert_int_equal(book_read_stack(book, ABI_BOOK_NO_NODE, &stack), -EINVAL);
+	assert_int_equal(book_read_stack(book, ABI_BOOK_NODES, &stack), -EINVAL);
+	assert_int_equal(book_read_stack(book, UINT32_MAX, &stack), -EINVAL);
+	assert_int_equal(book_read_stack(book, deep + ABI_MAX_FRAMES - 1, &stack), 0);
+	assert_int_equal(stack.n, ABI_MAX_FRAMES);
+	assert_int_equal(book_read_stack(book, deep + ABI_MAX_FRAMES, &stack), -EINVAL);
+}
+
+/* The process takes its pages back while we read. */
+static void a_book_that_is_emptied_is_read_as_empty(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	struct book_totals totals;
+	struct stat st;
+
+	hand_header(hand)->sites = 1;
+	put_site(hand, 0, 1, 100);
+	assert_int_equal(fallocate(hand->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+				   (off_t)ABI_BOOK_BYTES),
+			 0);
+	assert_int_equal(book_read_totals(book, CUT, &totals), 0);
+	assert_int_equal(read_sites(book).n, 0);
+	assert_int_equal(await(book), 0);
+	assert_int_equal(fstat(hand->fd, &st), 0);
+	assert_int_equal(st.st_blocks, 0);
+}
+
+int main(void)
+{
+#define BOOK_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		BOOK_TEST(a_book_is_opened_and_keeps_its_size),
+		BOOK_TEST(what_is_no_book_is_refused),
+		BOOK_TEST(a_book_of_another_size_is_refused),
+		BOOK_TEST(a_book_whose_size_cannot_be_sealed_is_refused),
+		BOOK_TEST(an_answer_wakes_who_waits_for_it),
+		BOOK_TEST(the_process_is_told_of_cuts_and_time),
+		BOOK_TEST(threads_in_a_change_are_waited_for),
+		BOOK_TEST(totals_are_those_at_the_cut),
+		BOOK_TEST(sites_far_apart_are_read),
+		BOOK_TEST(a_site_is_what_it_was_at_the_cut),
+		BOOK_TEST(a_site_that_changes_is_read_whole),
+		BOOK_TEST(blocks_of_all_segments_are_read),
+		BOOK_TEST(a_stack_is_its_nodes_to_the_beginning),
+		BOOK_TEST(nodes_that_came_later_are_read),
+		BOOK_TEST(what_is_no_stack_is_refused),
+		BOOK_TEST(a_book_that_is_emptied_is_read_as_empty),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/books/book.h"
+
+#include "base/clock.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How often threads in the middle of a change are looked at. */
+#define LOOK_NS 50000
+/* A thread that saves the peak goes on when its CPU does. */
+#define SAVED_TRIES 1000
+#define THREADS_AT_ONCE 64U
+
+int book_answer(const struct book *book, enum abi_book_answer answer)
+{
+	const size_t at = offsetof(struct abi_book_header, answer);
+	uint32_t word = answer;
+	int r = book_put(book, at, &word, sizeof(word));
+
+	if (r)
+		return r;
+	if (syscall(SYS_futex, (char *)book->words + at, FUTEX_WAKE, INT_MAX, NULL, NULL, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+int book_tell(const struct book *book, uint32_t cut_epoch, uint32_t tick)
+{
+	const struct {
+		uint32_t cut_epoch, tick;
+	} words = { cut_epoch, tick };
+
+	/* As one word of 64 bits: what is copied byte by byte may be seen half. */
+	static_assert(offsetof(struct abi_book_header, cut_epoch) % 8 == 0 &&
+			      offsetof(struct abi_book_header, tick) ==
+				      offsetof(struct abi_book_header, cut_epoch) + 4,
+		      "one aligned word");
+	return book_put(book, offsetof(struct abi_book_header, cut_epoch), &words, sizeof(words));
+}
+
+/* A thread in the middle of a change. */
+struct thread_at {
+	uint32_t number, at;
+};
+typedef VEC(struct thread_at) thread_list;
+
+static uint64_t thread_place(uint32_t number)
+{
+	return ABI_BOOK_AT_THREADS + (uint64_t)number * sizeof(struct abi_book_thread);
+}
+
+static int find_busy(const struct book *book, uint32_t n, thread_list *busy)
+{
+	struct abi_book_thread threads[THREADS_AT_ONCE];
+	int r = 0;
+
+	for (uint32_t first = 0; first < n && r == 0; first += THREADS_AT_ONCE) {
+		uint32_t count = n - first < THREADS_AT_ONCE ? n - first : THREADS_AT_ONCE;
+
+		r = book_get(book, thread_place(first), threads, count * sizeof(threads[0]));
+		for (uint32_t i = 0; i < count && r == 0; i++)
+			if (threads[i].at & 1)
+				r = vec_push(busy, (struct thread_at){ first + i, threads[i].at });
+	}
+	return r;
+}
+
+/* Those that have gone on leave the list. */
+static int drop_moved(const struct book *book, thread_list *busy)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < busy->len; i++) {
+		struct abi_book_thread thread;
+		int r = book_get(book, thread_place(busy->data[i].number), &thread, sizeof(thread));
+
+		if (r)
+			return r;
+		if (thread.at == busy->data[i].at)
+			busy->data[kept++] = busy->data[i];
+	}
+	busy->len = kept;
+	return 0;
+}
+
+static uint32_t at_most(uint32_t n, uint32_t most)
+{
+	return n < most ? n : most;
+}
+
+int book_await(const struct book *book, uint64_t deadline_ns)
+{
+	const struct timespec look = { .tv_nsec = LOOK_NS };
+	struct abi_book_header header;
+	thread_list busy = {};
+	int r = book_get_header(book, &header);
+
+	if (r == 0)
+		r = find_busy(book, at_most(header.threads, ABI_BOOK_THREADS), &busy);
+	while (r == 0 && busy.len) {
+		r = drop_moved(book, &busy);
+		if (r || !busy.len)
+			break;
+		if (clock_monotonic_ns() >= deadline_ns)
+			r = -ETIME;
+		else
+			(void)nanosleep(&look, NULL); /* a signal: it looks sooner */
+	}
+	vec_done(&busy);
+	return r;
+}
+
+static void set_totals(const struct abi_book_header *header, struct book_totals *ret)
+{
+	*ret = (struct book_totals){ .live_bytes = header->live_bytes,
+				     .peak_bytes = header->peak_bytes,
+				     .peak_epoch = header->peak_epoch,
+				     .race_bytes = header->race_bytes,
+				     .failed = header->failed,
+				     .unknown_frees = header->unknown_frees,
+				     .truncated = header->truncated };
+	memcpy(ret->lost, header->lost, sizeof(ret->lost));
+}
+
+/*
+ * The order of shared_peak_at_cut(): what nobody has saved after the peak was read, nobody had
+ * raised by then; what was saved before a reading is whole in it.
+ */
+int book_read_totals(const struct book *book, uint32_t cut_epoch, struct book_totals *ret_totals)
+{
+	struct abi_book_header header, later;
+	int r = book_get_header(book, &header);
+
+	for (unsigned int i = 0; r == 0; i++) {
+		r = book_get_header(book, &later);
+		if (r)
+			return r;
+		if (header.cut_epoch_seen == cut_epoch) {
+			set_totals(&later, ret_totals);
+			ret_totals->peak_bytes = later.cut_peak_bytes;
+			ret_totals->peak_epoch = later.cut_peak_epoch;
+			return 0;
+		}
+		if ((later.cut_epoch_seen & ~ABI_CUT_BUSY) != cut_epoch || i == SAVED_TRIES) {
+			set_totals(&header, ret_totals);
+			return 0;
+		}
+		sched_yield();
+		header = later;
+	}
+	return r;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The books that a process keeps of its own allocations: answered, told of cuts, and their totals.
+ * No number of theirs is believed, and no wait for them is without bound. For one thread.
+ */
+#ifndef MEMTRACED_TRACE_BOOKS_BOOK_H
+#define MEMTRACED_TRACE_BOOKS_BOOK_H
+
+#include "trace/books/book_file.h"
+
+/* Says whether it is read, and wakes who waits for that. 0 or negative errno. */
+int book_answer(const struct book *book, enum abi_book_answer answer);
+
+/*
+ * A cut begins, or the time goes on. All changes are of after the cut when CPUs have seen this
+ * (membarrier(2)) and book_await() has returned 0. 0 or negative errno.
+ */
+int book_tell(const struct book *book, uint32_t cut_epoch, uint32_t tick);
+/*
+ * Waits for threads that were in the middle of a change. -ETIME: one still is at the deadline
+ * (CLOCK_MONOTONIC); or another negative errno.
+ */
+int book_await(const struct book *book, uint64_t deadline_ns);
+
+struct book_totals {
+	int64_t live_bytes; /* now; the peak is the latest before the cut: */
+	int64_t peak_bytes;
+	uint32_t peak_epoch;
+	uint64_t race_bytes, failed, unknown_frees, truncated;
+	uint64_t lost[ABI_BOOK_LOSSES];
+};
+
+/* At the cut of this epoch, which is the latest. 0 or negative errno. */
+int book_read_totals(const struct book *book, uint32_t cut_epoch, struct book_totals *ret_totals);
+
+#endif

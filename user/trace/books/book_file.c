@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/books/book_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+int book_get(const struct book *book, uint64_t at, void *to, size_t len)
+{
+	ssize_t n = pread(book->fd, to, len, (off_t)at);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -EIO;
+}
+
+int book_put(const struct book *book, uint64_t at, const void *from, size_t len)
+{
+	ssize_t n = pwrite(book->fd, from, len, (off_t)at);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -EIO;
+}
+
+int book_get_header(const struct book *book, struct abi_book_header *ret_header)
+{
+	return book_get(book, 0, ret_header, sizeof(*ret_header));
+}
+
+bool book_next_range(const struct book *book, uint64_t table_at, size_t entry_size, uint64_t n,
+		     uint64_t most, uint64_t *first, struct book_range *ret_range)
+{
+	off_t data, hole;
+
+	if (*first >= n)
+		return false;
+	data = lseek(book->fd, (off_t)(table_at + *first * entry_size), SEEK_DATA);
+	if (data < 0 || (uint64_t)data >= table_at + n * entry_size)
+		return false;
+	hole = lseek(book->fd, data, SEEK_HOLE);
+	if (hole <= data)
+		return false;
+	/* An entry may begin in a page that nobody wrote, and end in one that somebody did. */
+	ret_range->first = ((uint64_t)data - table_at) / entry_size;
+	ret_range->end = ((uint64_t)hole - table_at + entry_size - 1) / entry_size;
+	if (ret_range->first < *first)
+		ret_range->first = *first;
+	if (ret_range->end > n)
+		ret_range->end = n;
+	if (ret_range->end - ret_range->first > most)
+		ret_range->end = ret_range->first + most;
+	*first = ret_range->end;
+	return ret_range->first < ret_range->end;
+}
+
+/* A file in memory: nothing that blocks, and no device. */
+static int check_kind(int fd)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) && fs.f_type == TMPFS_MAGIC ? 0 : -EINVAL;
+}
+
+/* What was looked at is what is opened, as nothing is looked up by a name of the process's. */
+static int open_again(int path_fd)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int check_size(int fd)
+{
+	struct stat st;
+
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0)
+		return errno == EPERM ? -EACCES : -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return (uint64_t)st.st_size == ABI_BOOK_BYTES ? 0 : -EINVAL;
+}
+
+static int check_header(const struct book *book)
+{
+	struct abi_book_header header;
+	int r = book_get_header(book, &header);
+
+	if (r)
+		return r;
+	return header.magic == ABI_BOOK_MAGIC && header.version == ABI_BOOK_VERSION ? 0 : -EINVAL;
+}
+
+int book_open_file(int fd, struct book **ret_book)
+{
+	_cleanup_(book_free_p) struct book *book = calloc(1, sizeof(*book));
+	int r;
+
+	if (!book) {
+		close(fd);
+		return -ENOMEM;
+	}
+	book->fd = fd;
+	r = check_kind(fd);
+	if (r == 0)
+		r = check_size(fd);
+	if (r == 0)
+		r = check_header(book);
+	if (r)
+		return r;
+	/* The kernel alone follows this: it says that it cannot where we would die. */
+	book->words = mmap(NULL, sizeof(struct abi_book_header), PROT_READ, MAP_SHARED, fd, 0);
+	if (book->words == MAP_FAILED) {
+		book->words = NULL;
+		return -errno;
+	}
+	*ret_book = TAKE_PTR(book);
+	return 0;
+}
+
+int book_open(pid_t pid, int fd, struct book **ret_book)
+{
+	_cleanup_close_ int path_fd = -1;
+	char path[64];
+	int r;
+
+	if (fd < 0)
+		return -EINVAL;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	path_fd = open(path, O_PATH | O_CLOEXEC);
+	if (path_fd < 0)
+		return -errno;
+	r = check_kind(path_fd);
+	if (r)
+		return r;
+	r = open_again(path_fd);
+	return r < 0 ? r : book_open_file(r, ret_book);
+}
+
+void book_free(struct book *book)
+{
+	if (!book)
+		return;
+	if (book->words)
+		munmap(book->words, sizeof(struct abi_book_header));
+	free(book->pages);
+	close(book->fd);
+	free(book);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The file of a process's book (bpf/abi_book.h): opened, read, written. The process may write
+ * anything into it at any time, and take its pages back. So it is not touched in memory, as such a
+ * page would become ours, or have no room (SIGBUS): all goes by read and write. For one thread.
+ */
+#ifndef MEMTRACED_TRACE_BOOKS_BOOK_FILE_H
+#define MEMTRACED_TRACE_BOOKS_BOOK_FILE_H
+
+#include "base/cleanup.h"
+#include "bpf/abi_book.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct book_node_page; /* book_read.c */
+
+struct book {
+	int fd;
+	void *words; /* the header, for a futex alone */
+	struct book_node_page *pages;
+};
+
+/*
+ * What the process has open as `fd`. 0; -EINVAL: it is no book, or one of another version;
+ * -EACCES: it may change in size; or another negative errno.
+ */
+int book_open(pid_t pid, int fd, struct book **ret_book);
+/* The same of what we have open, which it takes over in any case. */
+int book_open_file(int fd, struct book **ret_book);
+void book_free(struct book *book); /* NULL is legal */
+DEFINE_CLEANUP(struct book, book_free)
+
+/* --- for the files of trace/books/ alone ------------------------------------------------------ */
+
+/* All of it. 0 or negative errno. */
+int book_get(const struct book *book, uint64_t at, void *to, size_t len);
+int book_put(const struct book *book, uint64_t at, const void *from, size_t len);
+int book_get_header(const struct book *book, struct abi_book_header *ret_header);
+
+/* Entries of a table from first to end. */
+struct book_range {
+	uint64_t first, end;
+};
+/*
+ * The next entries of a table, of those before `n`, that have been written: from *first on, `most`
+ * at once. False: there are none.
+ */
+bool book_next_range(const struct book *book, uint64_t table_at, size_t entry_size, uint64_t n,
+		     uint64_t most, uint64_t *first, struct book_range *ret_range);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/books/book_read.h"
+
+#include "base/clock.h"
+#include "bpf/abi_unwind.h"
+#include "trace/books/book.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Nodes are read a page at a time. */
+#define BOOK_NODE_PAGES 64
+#define BOOK_PAGE_NODES 256
+
+struct book_node_page {
+	uint32_t number; /* from 1 on; 0: nothing is in it */
+	struct abi_book_node nodes[BOOK_PAGE_NODES];
+};
+
+#define SITES_AT_ONCE 256U
+#define BUCKETS_AT_ONCE 256U
+/* A block that changes hands so often while it is read is left out. */
+#define BLOCK_TRIES 4
+
+struct site_reading {
+	const struct book *book;
+	uint32_t cut_epoch, peak_epoch;
+	struct abi_book_site *first, *second;
+};
+
+/* Has it changed since the cut, or is it about to? */
+static bool is_saved(const struct site_reading *reading, const struct abi_book_site *site)
+{
+	return (site->site.cut_epoch & ~ABI_CUT_BUSY) == reading->cut_epoch;
+}
+
+static uint64_t site_place(uint64_t number)
+{
+	return ABI_BOOK_AT_SITES + number * sizeof(struct abi_book_site);
+}
+
+/*
+ * The site's copy that holds what it was at the cut. The first change after the cut saves and then
+ * says so: what a second reading finds unsaved was unchanged in the first one, and what is found
+ * saved is whole in the next.
+ */
+static int settle_copy(const struct site_reading *reading, uint64_t number, size_t i,
+		       const struct abi_book_site **ret)
+{
+	struct abi_book_site *first = &reading->first[i], *second = &reading->second[i];
+
+	*ret = is_saved(reading, first) ? second : first;
+	if (is_saved(reading, first) || !is_saved(reading, second))
+		return 0;
+	*ret = second;
+	return book_get(reading->book, site_place(number), second, sizeof(*second));
+}
+
+static int tell_site(const struct site_reading *reading, const struct abi_book_site *copy,
+		     book_site_fn fn, void *userdata)
+{
+	const struct abi_site *site = &copy->site;
+	struct book_site told = { .node = copy->node, .function = copy->function };
+
+	/* One that is being written, or that no library has made. */
+	if (!copy->thread || copy->thread > ABI_BOOK_THREADS || copy->node >= ABI_BOOK_NODES ||
+	    !copy->function || copy->function >= ABI_BOOK_FUNCTIONS)
+		return 0;
+	if (is_saved(reading, copy)) {
+		told.counts = site->cut;
+		told.peak_bytes = site->cut_peak_bytes;
+	} else {
+		told.counts = site->now;
+		told.peak_bytes = site->peak_epoch == reading->peak_epoch ? site->peak_bytes :
+									    site->now.live_bytes;
+	}
+	return fn(&told, userdata);
+}
+
+static int read_range(const struct site_reading *reading, const struct book_range *range,
+		      book_site_fn fn, void *userdata)
+{
+	size_t n = range->end - range->first, len = n * sizeof(struct abi_book_site);
+	int r = book_get(reading->book, site_place(range->first), reading->first, len);
+
+	if (r == 0)
+		r = book_get(reading->book, site_place(range->first), reading->second, len);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const struct abi_book_site *copy;
+
+		r = settle_copy(reading, range->first + i, i, &copy);
+		if (r == 0)
+			r = tell_site(reading, copy, fn, userdata);
+	}
+	return r;
+}
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+int book_read_sites(const struct book *book, uint32_t cut_epoch, book_site_fn fn, void *userdata)
+{
+	_cleanup_free_ struct abi_book_site *copies =
+		calloc(2 * (size_t)SITES_AT_ONCE, sizeof(*copies));
+	struct site_reading reading = { .book = book, .cut_epoch = cut_epoch, .first = copies };
+	struct abi_book_header header;
+	struct book_totals totals;
+	struct book_range range;
+	uint64_t n, at = 0;
+	int r;
+
+	if (!copies)
+		return -ENOMEM;
+	reading.second = copies + SITES_AT_ONCE;
+	r = book_read_totals(book, cut_epoch, &totals);
+	if (r == 0)
+		r = book_get_header(book, &header);
+	if (r)
+		return r;
+	reading.peak_epoch = totals.peak_epoch;
+	n = least_of(header.sites, ABI_BOOK_SITES);
+	while (r == 0 && book_next_range(book, ABI_BOOK_AT_SITES, sizeof(*copies), n, SITES_AT_ONCE,
+					 &at, &range))
+		r = read_range(&reading, &range, fn, userdata);
+	return r;
+}
+
+/* --- blocks ---------------------------------------------------------------------------------- */
+
+static uint64_t block_place(uint64_t bucket, size_t way)
+{
+	return ABI_BOOK_AT_BLOCKS + bucket * sizeof(struct abi_book_bucket) +
+	       offsetof(struct abi_book_bucket, block) + way * sizeof(struct abi_book_block);
+}
+
+static bool is_block(const struct abi_book_block *block)
+{
+	return block->address && block->address != ABI_BLOCK_BUSY;
+}
+
+/* What two readings find the same was written by one hand. False: there is no such block. */
+static bool is_settled(const struct book *book, uint64_t bucket, size_t way,
+		       struct abi_book_block first, struct abi_book_block *block)
+{
+	for (unsigned int i = 0; i < BLOCK_TRIES; i++) {
+		if (!is_block(block))
+			return false;
+		if (memcmp(&first, block, sizeof(first)) == 0)
+			return true;
+		first = *block;
+		if (book_get(book, block_place(bucket, way), block, sizeof(*block)))
+			return false;
+	}
+	return false;
+}
+
+static int tell_block(const struct abi_book_block *block, book_block_fn fn, void *userdata)
+{
+	const struct book_block told = { .address = block->address,
+					 .size = ABI_BLOCK_SIZE(block),
+					 .node = block->node,
+					 .tick = block->tick,
+					 .function = ABI_BLOCK_FN(block),
+					 .form = ABI_BLOCK_FORM(block) };
+
+	if (told.address >= ABI_ADDR_LIMIT || told.address & 7 || told.node >= ABI_BOOK_NODES ||
+	    !told.function || told.function >= ABI_BOOK_FUNCTIONS)
+		return 0;
+	return fn(&told, userdata);
+}
+
+static int read_buckets(const struct book *book, const struct book_range *range,
+			struct abi_book_bucket *first, struct abi_book_bucket *second,
+			book_block_fn fn, void *userdata)
+{
+	size_t n = range->end - range->first, len = n * sizeof(*first);
+	uint64_t place = ABI_BOOK_AT_BLOCKS + range->first * sizeof(*first);
+	int r = book_get(book, place, first, len);
+
+	if (r == 0)
+		r = book_get(book, place, second, len);
+	for (size_t i = 0; i < n && r == 0; i++)
+		for (size_t way = 0; way < ABI_BOOK_WAYS && r == 0; way++)
+			if (is_settled(book, range->first + i, way, first[i].block[way],
+				       &second[i].block[way]))
+				r = tell_block(&second[i].block[way], fn, userdata);
+	return r;
+}
+
+int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_fn fn,
+		     void *userdata)
+{
+	_cleanup_free_ struct abi_book_bucket *copies =
+		calloc(2 * (size_t)BUCKETS_AT_ONCE, sizeof(*copies));
+	struct abi_book_header header;
+	struct book_range range;
+	uint64_t n, at = 0;
+	int r;
+
+	if (!copies)
+		return -ENOMEM;
+	r = book_get_header(book, &header);
+	if (r)
+		return r;
+	n = ABI_BOOK_BUCKETS_BEFORE(least_of(header.segments, ABI_BOOK_SEGMENTS));
+	while (r == 0 && book_next_range(book, ABI_BOOK_AT_BLOCKS, sizeof(*copies), n,
+					 BUCKETS_AT_ONCE, &at, &range)) {
+		if (deadline_ns && clock_monotonic_ns() >= deadline_ns)
+			return -ETIME;
+		r = read_buckets(book, &range, copies, copies + BUCKETS_AT_ONCE, fn, userdata);
+	}
+	return r;
+}
+
+/* --- stacks ---------------------------------------------------------------------------------- */
+
+void book_forget_nodes(struct book *book)
+{
+	free(book->pages);
+	book->pages = NULL;
+}
+
+static int read_node(struct book *book, uint32_t number, struct abi_book_node *ret)
+{
+	uint32_t page_number = number / BOOK_PAGE_NODES;
+	struct book_node_page *page;
+	int r;
+
+	if (!book->pages)
+		book->pages = calloc(BOOK_NODE_PAGES, sizeof(*book->pages));
+	if (!book->pages)
+		return -ENOMEM;
+	page = &book->pages[page_number % BOOK_NODE_PAGES];
+	if (page->number != page_number + 1) {
+		page->number = 0;
+		r = book_get(book,
+			     ABI_BOOK_AT_NODES + (uint64_t)page_number * BOOK_PAGE_NODES *
+							 sizeof(struct abi_book_node),
+			     page->nodes, sizeof(page->nodes));
+		if (r)
+			return r;
+		page->number = page_number + 1;
+	}
+	*ret = page->nodes[number % BOOK_PAGE_NODES];
+	return 0;
+}
+
+/* The node where the stack ends says how. */
+static int end_stack(const struct abi_book_node *node, struct book_stack *ret)
+{
+	if (node->address || ABI_BOOK_CUT(node->flags) >= ABI_CUTS)
+		return -EINVAL;
+	ret->cut = ABI_BOOK_CUT(node->flags);
+	ret->guided = node->flags & ABI_BOOK_GUIDED;
+	ret->epoch = ABI_BOOK_EPOCH(node->flags);
+	return 0;
+}
+
+int book_read_stack(struct book *book, uint32_t node, struct book_stack *ret_stack)
+{
+	struct abi_book_node is;
+	int r;
+
+	ret_stack->n = 0;
+	memset(ret_stack->exact, 0, sizeof(ret_stack->exact));
+	for (;;) {
+		if (node == ABI_BOOK_NO_NODE || node >= ABI_BOOK_NODES)
+			return -EINVAL;
+		r = read_node(book, node, &is);
+		if (r)
+			return r;
+		if (is.parent == ABI_BOOK_NO_NODE)
+			return end_stack(&is, ret_stack);
+		/* What comes later cannot have been there: so there are no loops. */
+		if (is.parent >= node || !is.address || ret_stack->n == ABI_MAX_FRAMES)
+			return -EINVAL;
+		if (is.flags & ABI_BOOK_EXACT)
+			ret_stack->exact[ret_stack->n / 64] |= 1ULL << ret_stack->n % 64;
+		ret_stack->frame[ret_stack->n++] = is.address;
+		node = is.parent;
+	}
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is in a book: sites, blocks and stacks. Contents that no library writes are left out.
+ */
+#ifndef MEMTRACED_TRACE_BOOKS_BOOK_READ_H
+#define MEMTRACED_TRACE_BOOKS_BOOK_READ_H
+
+#include "trace/books/book_file.h"
+
+/* What one thread has counted of a site. */
+struct book_site {
+	uint32_t node;	   /* of its stack; ABI_BOOK_NO_NODE: there was no room for that */
+	uint16_t function; /* enum abi_book_function */
+	struct abi_site_counts counts;
+	int64_t peak_bytes;
+};
+typedef int (*book_site_fn)(const struct book_site *site, void *userdata);
+
+/*
+ * All sites at the cut of this epoch, which is the latest. 0, a negative errno, or what the
+ * function gave that was not 0.
+ */
+int book_read_sites(const struct book *book, uint32_t cut_epoch, book_site_fn fn, void *userdata);
+
+struct book_block {
+	uint64_t address, size;
+	uint32_t node, tick;
+	uint16_t function; /* enum abi_book_function */
+	uint8_t form;	   /* enum abi_form */
+};
+typedef int (*book_block_fn)(const struct book_block *block, void *userdata);
+
+/*
+ * Blocks as they are now; of those that change hands meanwhile some may be missing. -ETIME: not
+ * done by the deadline (CLOCK_MONOTONIC; 0: there is none); else as book_read_sites().
+ */
+int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_fn fn,
+		     void *userdata);
+
+struct book_stack {
+	uint64_t frame[ABI_MAX_FRAMES]; /* as in abi_ev_stack */
+	uint64_t exact[ABI_EXACT_WORDS];
+	size_t n;
+	uint8_t cut; /* enum abi_stack_cut */
+	bool guided; /* a frame was found by its callee's frame pointer */
+	uint16_t epoch;
+};
+
+/* The stack that begins with this frame. 0; -EINVAL: it is none; or another negative errno. */
+int book_read_stack(struct book *book, uint32_t node, struct book_stack *ret_stack);
+/* Nodes that were read are read again: others may have come beside them. */
+void book_forget_nodes(struct book *book);
+
+#endif

@@ -119,6 +119,37 @@ static void a_view_of_one_image_has_its_stacks_and_those_before_its_exec(void **
 	assert_int_equal(event->stacks[0].image->slot, 2);
 }
 
+static void a_process_whose_depth_changed_has_each_stack_once(void **state)
+{
+	static const enum record_end ends[] = { RECORD_END_DEPTH, RECORD_END_DEPTH,
+						RECORD_END_EXEC };
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+	const struct view_event *event;
+
+	begin(s);
+	for (uint32_t slot = 1; slot <= 4; slot++) {
+		emit_begin(s, slot, 11, slot > 1 ? slot - 1 : RECORD_NO_SLOT, 0, 1000 + 100 * slot,
+			   "worker");
+		if (slot <= 3)
+			emit_end(s, slot, ends[slot - 1], 0, 1100 + 100 * slot);
+	}
+	emit_stack(s, 71, 0, 2000, 0x10123);
+	emit_cut(s, 9000);
+	for (uint32_t slot = 1; slot <= 4; slot++)
+		emit_event_count(s, (struct record_event_count){ 1, slot, 71, 0, 1 + 10 * (slot - 1),
+								 2000, 2000, 0, 0, 0, 0 });
+	emit_cut_end(s);
+
+	event = view_event(fixture_view(f, NULL), 0);
+	assert_int_equal(event->count, 64);
+	assert_int_equal(event->n_stacks, 2);
+	assert_int_equal(event->stacks[0].count, 33);
+	assert_int_equal(event->stacks[0].image->slot, 3);
+	assert_int_equal(event->stacks[1].count, 31);
+	assert_int_equal(event->stacks[1].image->slot, 4);
+}
+
 static void processes_and_kernel_stacks_are_not_merged(void **state)
 {
 	struct fixture *f = *state;
@@ -380,6 +411,7 @@ int main(void)
 		TEST(stacks_of_the_same_code_at_other_addresses_are_one),
 		TEST(a_view_may_have_one_job_alone_and_what_is_held_now),
 		TEST(a_view_of_one_image_has_its_stacks_and_those_before_its_exec),
+		TEST(a_process_whose_depth_changed_has_each_stack_once),
 		TEST(processes_and_kernel_stacks_are_not_merged),
 		TEST(lost_stacks_are_told_from_those_that_are_none),
 		TEST(groups_of_histograms_stand_by_count),

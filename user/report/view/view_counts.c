@@ -123,6 +123,8 @@ static int add_count(const struct view_resolver *resolver, const struct record_e
 			       &stack->stack);
 	if (r < 0)
 		return r;
+	/* Events are counted at each depth. */
+	stack->image = view_same_program(resolver->model, stack->image);
 	same = hashmap_find(merged, stack);
 	if (same) {
 		merge(same, stack);

@@ -33,6 +33,19 @@ const struct model_process *view_resolve_process(const struct view_resolver *res
 	return process ? process : &unknown_image;
 }
 
+const struct model_process *view_same_program(const struct model *model,
+					      const struct model_process *image)
+{
+	const struct model_process *next = image;
+
+	while (next && next->ended && next->how == RECORD_END_DEPTH &&
+	       next->next_slot != RECORD_NO_SLOT) {
+		image = next;
+		next = model_find_process(model, image->next_slot);
+	}
+	return next ? next : image;
+}
+
 /* What tells a place from another within one process. Code without a file has only its address. */
 static uint64_t place_where(const struct view_place *place)
 {

@@ -19,6 +19,10 @@ struct view_resolver {
 const struct model_process *view_resolve_process(const struct view_resolver *resolver,
 						 uint32_t slot);
 
+/* The newest image of a process whose depth changed, which is the same program; else the image. */
+const struct model_process *view_same_program(const struct model *model,
+					      const struct model_process *image);
+
 /*
  * The allocator function, then its callers. 0 or -ENOMEM; the caller has to release the stack in
  * both cases.

@@ -401,6 +401,86 @@ static void sampled(record_fn fn, void *userdata)
 	symbols(&s);
 }
 
+static void emit_depth(const struct script *s, enum record_depth depth, uint64_t time_ns)
+{
+	emit(s, &(struct record){ .type = RECORD_DEPTH,
+				  .depth_change = { time_ns, depth, 400000, 2500000, 0 } });
+}
+
+/* An image of a server whose depth changes: the first one, or one that replaces the one before. */
+static void emit_stretch(const struct script *s, uint32_t slot, enum record_depth depth,
+			 uint64_t time_ns)
+{
+	if (slot > 0) {
+		emit_depth(s, depth, time_ns);
+		emit_end(s, slot - 1, RECORD_END_DEPTH, 0, time_ns);
+	}
+	emit(s, &(struct record){ .type = RECORD_PROCESS,
+				  .process = { .slot = slot,
+					       .pid = 4242,
+					       .ppid = 1,
+					       .parent_slot = RECORD_NO_SLOT,
+					       .prev_slot = slot > 0 ? slot - 1 : RECORD_NO_SLOT,
+					       .root = true,
+					       .time_ns = time_ns,
+					       .comm = "server",
+					       .exe = APP,
+					       .depth = depth } });
+	code(s, slot, time_ns);
+}
+
+static void emit_faults(const struct script *s, uint32_t slot, uint64_t n)
+{
+	emit_event_count(s, (struct record_event_count){ .id = 1,
+							 .slot = slot,
+							 .stack = AT_LOOP,
+							 .count = n,
+							 .first_ns = 3 * SECOND,
+							 .last_ns = 9 * SECOND });
+}
+
+/* The limit of -p: calls are counted at first, and now and then. */
+static void stretches(record_fn fn, void *userdata)
+{
+	const struct script s = { fn, userdata };
+
+	allocators(&s);
+	emit_event(&s, 1, "page-faults");
+	emit_stretch(&s, 0, RECORD_DEPTH_EXACT, SECOND);
+	stacks(&s, 0, SECOND);
+	emit_stretch(&s, 1, RECORD_DEPTH_GROWTH, 2 * SECOND);
+	emit_stretch(&s, 2, RECORD_DEPTH_EXACT, 4 * SECOND);
+	emit_stretch(&s, 3, RECORD_DEPTH_GROWTH, 5 * SECOND);
+	emit_stretch(&s, 4, RECORD_DEPTH_EXACT, 8 * SECOND);
+	emit_stretch(&s, 5, RECORD_DEPTH_GROWTH, 9 * SECOND);
+	emit_cut(&s, 10 * SECOND);
+	emit_totals(&s, totals(0, 100, 4096, 4));
+	emit_site(&s, site(0, 1, AT_MAKE, 4096, 4));
+	emit_totals(&s, totals(2, 50, 2000, 20));
+	emit_site(&s, site(2, 1, AT_MAKE, 1500, 15));
+	emit_site(&s, site(2, 2, AT_LOOP, 500, 5));
+	emit_totals(&s, totals(4, 70, 3000, 30));
+	emit_site(&s, site(4, 1, AT_MAKE, 2000, 20));
+	emit_site(&s, site(4, 2, AT_LOOP, 1000, 10));
+	emit_faults(&s, 1, 20);
+	emit_faults(&s, 3, 30);
+	emit_faults(&s, 5, 5);
+	emit(&s, &(struct record){ .type = RECORD_OVERHEAD,
+				   .overhead = { .max_ppm = 200000,
+						 .predicted_ppm = 10000,
+						 .measured_ppm = UINT64_MAX } });
+	emit(&s, &(struct record){ .type = RECORD_COST,
+				   .cost = { .calls = 386,
+					     .span_ns = 9 * SECOND,
+					     .predicted_ns = SECOND / 10,
+					     .measured_ns = SECOND / 8,
+					     .own_cpu_ns = 5 * SECOND,
+					     .uncounted_ns = 6 * SECOND } });
+	emit_coverage(&s, true, 386, NULL, 0);
+	emit_cut_end(&s);
+	symbols(&s);
+}
+
 static const struct scenario all[] = {
 	{ .name = "empty", .emit = empty },
 	{ .name = "before", .emit = before },
@@ -436,6 +516,7 @@ static const struct scenario all[] = {
 				.max_snapshots = 10,
 				.time_unit = MASSIF_BYTES } } },
 	{ .name = "cut-off", .emit = forked, .cut_off = true },
+	{ .name = "stretches", .emit = stretches },
 	{ .name = "forked-growth", .emit = forked, .opts = { .sort = SORT_GROWTH } },
 };
 

@@ -40,6 +40,22 @@ static void cut(struct run *run, uint64_t time_ns, uint64_t n)
 	emit_cut_end(s);
 }
 
+/* The process goes on at another depth, at which so many blocks of 10 bytes were allocated. */
+static void emit_stretch(struct run *run, uint32_t slot, uint64_t n)
+{
+	const struct script *s = &run->f.script;
+
+	emit_end(s, slot - 1, RECORD_END_DEPTH, 0, 2000 + slot);
+	emit_begin(s, slot, 4242, slot - 1, SCRIPT_ROOT, 2000 + slot, "server");
+	emit_cut(s, 3000 + slot);
+	if (n > 0)
+		emit_totals(s, (struct record_totals){ .slot = slot,
+						       .allocs = n,
+						       .live_bytes = (int64_t)(10 * n),
+						       .live_blocks = (int64_t)n });
+	emit_cut_end(s);
+}
+
 static int setup(void **state)
 {
 	static struct run run;
@@ -127,6 +143,20 @@ static void the_header_has_the_exact_totals(void **state)
 	update(run, 3 * SECOND, 20);
 	/* 420 allocations after 110, two seconds later. */
 	assert_true(line_has(run, 1, "155 allocs/s"));
+}
+
+static void what_was_live_before_the_depth_changed_is_in_no_total(void **state)
+{
+	struct run *run = *state;
+
+	cut(run, 2000, 3);
+	emit_stretch(run, 1, 0);
+	emit_stretch(run, 2, 7);
+	emit_stretch(run, 3, 0);
+	assert_int_equal(browser_update(run->browser, fixture_view(&run->f, NULL)), 0);
+	assert_int_equal(view_n_processes(run->f.view), 3);
+	assert_true(line_has(run, 0, "server (pid 4242), "));
+	assert_true(line_has(run, 1, "70 B (70 B) in "));
 }
 
 static void columns_sort_and_the_selection_follows_its_site(void **state)
@@ -372,6 +402,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_header_has_the_exact_totals),
+		TEST(what_was_live_before_the_depth_changed_is_in_no_total),
 		TEST(columns_sort_and_the_selection_follows_its_site),
 		TEST(a_filter_leaves_what_matches_in_any_frame),
 		TEST(a_filter_is_kept_by_enter_and_cleared_by_escape),

@@ -107,6 +107,44 @@ static void sites_of_several_processes_are_one_row(void **state)
 	site_rows_done(&rows);
 }
 
+/* What lived at the end of a stretch that is past may be gone: rows are of the latest one. */
+static void of_a_process_whose_depth_changed_rows_are_of_the_latest_stretch(void **state)
+{
+	struct fixture *f = *state;
+	const struct script *s = &f->script;
+	struct site_rows rows;
+
+	emit_processes(f, 1);
+	emit_end(s, 0, RECORD_END_DEPTH, 0, CUT_NS);
+	emit_begin(s, 1, 4000, 0, SCRIPT_ROOT, CUT_NS, "server");
+	emit_map(s, 1, 0x400000, 0x500000, 0, CUT_NS, APP, 11);
+	emit_end(s, 1, RECORD_END_DEPTH, 0, CUT_NS + 1);
+	emit_begin(s, 2, 4000, 1, SCRIPT_ROOT, CUT_NS + 1, "server");
+	emit_cut(s, CUT_NS + 2);
+	emit_totals(s, (struct record_totals){
+			       .slot = 1, .allocs = 9, .live_bytes = 50, .live_blocks = 5 });
+	emit_site(s, (struct record_site){ .slot = 1,
+					   .fn = 1,
+					   .stack = 2,
+					   .live_bytes = 50,
+					   .live_blocks = 5,
+					   .allocs = 9 });
+	emit_cut_end(s);
+	assert_int_equal(view_n_processes(fixture_view(f, NULL)), 3);
+	assert_int_equal(view_n_programs(f->view), 1);
+	assert_false(view_process(f->view, 1)->is_past);
+	assert_true(view_process(f->view, 2)->is_past);
+
+	assert_int_equal(site_rows_sum(f->view, &rows), 0);
+	assert_int_equal(rows.n_rows, 1);
+	assert_int_equal(rows.rows[0].values[SITE_LIVE], 50);
+	site_rows_done(&rows);
+	assert_int_equal(site_rows_make(f->view, "", NULL, &rows), 0);
+	assert_int_equal(rows.n_rows, 1);
+	assert_int_equal(rows.rows[0].values[SITE_ALLOCS], 9);
+	site_rows_done(&rows);
+}
+
 /* Of a program that has freed all but one of them: what it held is what one wants to know. */
 static void what_is_freed_at_the_end_is_shown_by_its_peak(void **state)
 {
@@ -247,6 +285,7 @@ int main(void)
 		TEST(tables_fit_into_narrow_terminals),
 		TEST(sites_of_a_function_and_line_are_one_row),
 		TEST(sites_of_several_processes_are_one_row),
+		TEST(of_a_process_whose_depth_changed_rows_are_of_the_latest_stretch),
 		TEST(sites_can_be_read_in_any_window),
 		cmocka_unit_test(a_table_begins_with_one_screen),
 	};

@@ -137,8 +137,9 @@ static void a_process_whose_depth_changed_has_each_stack_once(void **state)
 	emit_stack(s, 71, 0, 2000, 0x10123);
 	emit_cut(s, 9000);
 	for (uint32_t slot = 1; slot <= 4; slot++)
-		emit_event_count(s, (struct record_event_count){ 1, slot, 71, 0, 1 + 10 * (slot - 1),
-								 2000, 2000, 0, 0, 0, 0 });
+		emit_event_count(s,
+				 (struct record_event_count){ 1, slot, 71, 0, 1 + 10 * (slot - 1),
+							      2000, 2000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 0);

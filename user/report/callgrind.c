@@ -160,7 +160,7 @@ static void put_event_name(struct graph *graph)
 static void put_header(struct graph *graph, const struct view *view)
 {
 	const struct record_run *run = model_run(view_model(view));
-	size_t n = view_n_processes(view);
+	size_t n = view_n_programs(view);
 	FILE *file = graph->file;
 
 	fputs("# callgrind format\nversion: 1\n", file);

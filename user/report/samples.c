@@ -77,7 +77,7 @@ const char *sample_cost_name(const struct view *view, enum sample_cost cost)
 {
 	if (cost == COST_TEMPORARY)
 		return temporary_name(view);
-	if (view_n_processes(view) < 2)
+	if (view_n_programs(view) < 2)
 		return sample_cost_types[cost].name;
 	switch (cost) {
 	case COST_PEAK:
@@ -91,7 +91,7 @@ const char *sample_cost_name(const struct view *view, enum sample_cost cost)
 
 const char *sample_cost_id(const struct view *view, enum sample_cost cost)
 {
-	if (view_n_processes(view) < 2)
+	if (view_n_programs(view) < 2)
 		return sample_cost_types[cost].id;
 	switch (cost) {
 	case COST_PEAK:
@@ -107,7 +107,7 @@ bool sample_peaks_differ(const struct view *view, enum option_sort sort)
 {
 	const struct view_event *event;
 
-	return view_n_processes(view) > 1 && view_site_quantity(sort) == SORT_PEAK &&
+	return view_n_programs(view) > 1 && view_site_quantity(sort) == SORT_PEAK &&
 	       view_job(view, &event) && !event;
 }
 
@@ -175,11 +175,11 @@ int samples_of_process(const struct view_process *process, sample_fn fn, void *u
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < process->n_sites; i++) {
-		const struct view_site *site = &process->sites[i];
+		const struct view_site site = view_site_in_sums(process, &process->sites[i]);
 		const struct sample sample = {
 			.image = process->image,
-			.stack = &site->stack,
-			.site = site,
+			.stack = &process->sites[i].stack,
+			.site = &site,
 		};
 
 		r = fn(&sample, userdata);

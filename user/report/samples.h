@@ -12,7 +12,7 @@
 struct sample {
 	const struct model_process *image;
 	const struct view_stack *stack;
-	const struct view_site *site; /* NULL: the stack is an event's */
+	const struct view_site *site; /* until the call is over; NULL: the stack is an event's */
 	uint64_t count;		      /* of an event's */
 	uint64_t value;		      /* of an event's, as view_event_value has it */
 };

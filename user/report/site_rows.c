@@ -210,6 +210,8 @@ int site_rows_make(const struct view *view, const char *filter, const struct sit
 	for (size_t i = 0; i < view_n_processes(view); i++) {
 		const struct view_process *process = view_process(view, i);
 
+		if (process->is_past)
+			continue;
 		made.n_sites += process->n_sites;
 		for (size_t k = 0; k < process->n_sites && r == 0; k++)
 			if (matches(&process->sites[k], filter))
@@ -301,12 +303,15 @@ struct summing {
 };
 
 static int sum_site(struct summing *s, const struct view_process *process,
-		    const struct view_site *site, bool full)
+		    const struct view_site *all, enum option_sort sort, bool full)
 {
+	const struct view_site summed = view_site_in_sums(process, all), *site = &summed;
 	struct site_row row = row_of(process, site);
 	size_t index;
 	int r;
 
+	if (!site_is_ranked(site, sort))
+		return 0;
 	strbuf_reset(&s->key);
 	row.estimate = (struct view_estimate){ 0 };
 	r = name_site(site, full, false, &row, &s->key);
@@ -348,9 +353,9 @@ int site_rows_sum(const struct view *view, struct site_rows *ret_rows)
 		const struct view_process *process = view_process(view, i);
 
 		for (size_t k = 0; k < process->n_sites && r == 0; k++)
-			if (process->sites[k].class == view_class_shown(view) &&
-			    site_is_ranked(&process->sites[k], opts->sort))
-				r = sum_site(&s, process, &process->sites[k], opts->full_names);
+			if (process->sites[k].class == view_class_shown(view))
+				r = sum_site(&s, process, &process->sites[k], opts->sort,
+					     opts->full_names);
 		made.n_sites += process->n_sites;
 	}
 	finish(&made, &s.rows, view);

@@ -54,7 +54,8 @@ struct site_rows {
 
 /*
  * The sites of all processes in which a frame has `filter` in its function, object or file, in
- * either case ("": all). `before` (may be NULL) gives the rates. 0 or -ENOMEM.
+ * either case ("": all), but of those that are past (view_process). `before` (may be NULL) gives
+ * the rates. 0 or -ENOMEM.
  */
 int site_rows_make(const struct view *view, const char *filter, const struct site_rows *before,
 		   struct site_rows *ret_rows);

@@ -182,8 +182,8 @@ static int put_name(struct scope *scope, const struct view *view)
 	} else {
 		strbuf_adds(&name, "no process");
 	}
-	if (view_n_processes(view) > 1)
-		strbuf_addf(&name, " and %zu more", view_n_processes(view) - 1);
+	if (view_n_programs(view) > 1)
+		strbuf_addf(&name, " and %zu more", view_n_programs(view) - 1);
 	if (!view_is_exact(view))
 		strbuf_addf(&name, " (%s)", coverage_state_name(coverage_state(view)));
 	if (strbuf_error(&name) < 0)

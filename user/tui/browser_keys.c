@@ -147,12 +147,19 @@ static double young_variance(uint64_t interval, const struct view_site *site)
 }
 
 /* Of processes that run: what the others had is given back. */
+/* At another depth: it is not another process. */
+static bool goes_on(const struct view_process *process)
+{
+	return process->image->ended && process->image->how == RECORD_END_DEPTH;
+}
+
 static void add_resident(struct browser_totals *t, const struct view_process *process)
 {
 	const struct record_resident *v = &process->image->resident;
 	struct record_resident *sum = &t->resident;
 
-	if (!process->image->has_resident || (process->image->ended && t->n_processes > 1))
+	if (!process->image->has_resident || goes_on(process) ||
+	    (process->image->ended && t->n_processes > 1))
 		return;
 	t->resident_exact =
 		(t->resident_exact || t->n_resident == 0) && view_resident_exact(process);
@@ -189,14 +196,16 @@ static void add_process(struct browser_totals *t, const struct view_process *pro
 	double variance = 0;
 	int64_t young = 0;
 
-	t->n_processes++;
+	t->allocs += v->allocs;
+	if (process->is_past)
+		return;
+	t->n_processes += !goes_on(process);
 	t->exact &= process->exact;
 	t->ended &= process->image->ended;
 	t->live_bytes = saturate_add(t->live_bytes, v->live_bytes);
 	t->live_blocks = saturate_add(t->live_blocks, v->live_blocks);
 	t->peak_bytes = saturate_add(t->peak_bytes, v->peak_bytes);
 	t->mmap_bytes = saturate_add(t->mmap_bytes, process->mmap.live_bytes);
-	t->allocs += v->allocs;
 	view_estimate_add_image(&t->estimate, &estimate, process->image);
 	add_resident(t, process);
 	add_growth(t, process);

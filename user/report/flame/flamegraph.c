@@ -82,7 +82,7 @@ static int add_samples(struct stack_paths *paths, const struct view *view)
 void flamegraph_title(const struct view *view, struct strbuf *out)
 {
 	const struct view_event *event;
-	size_t n = view_n_processes(view);
+	size_t n = view_n_programs(view);
 
 	if (!view_job(view, &event))
 		return;

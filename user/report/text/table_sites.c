@@ -373,7 +373,7 @@ int table_groups(struct table *t)
 		if (has_other_class(t->view))
 			table_wrap(t, 2, "  of the heap; --where 'class = mmap' shows mappings");
 	}
-	if (r == 0 && view_n_processes(t->view) > 1)
+	if (r == 0 && view_n_programs(t->view) > 1)
 		table_wrap(t, 4, "  AT PEAK: " SAMPLE_PEAKS_DIFFER);
 	for (size_t i = 0; r == 0 && i < n_shown; i++)
 		group_line(t, &groups.groups[i]);

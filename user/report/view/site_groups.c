@@ -101,8 +101,10 @@ void site_group_name(struct strbuf *name, const struct view_process *process,
 }
 
 static void add_site(struct site_group *group, const struct view_process *process,
-		     const struct view_site *site)
+		     const struct view_site *all)
 {
+	const struct view_site summed = view_site_in_sums(process, all), *site = &summed;
+
 	group->n_sites++;
 	group->live_bytes = saturate_add(group->live_bytes, site->live_bytes);
 	group->live_blocks = saturate_add(group->live_blocks, site->live_blocks);

@@ -93,10 +93,12 @@ static bool may_have_allocated(const struct model *model, const struct model_pro
 }
 
 static int add_process(struct view *view, struct symbols *symbols,
-		       const struct model_process *image)
+		       const struct model_process *image, bool is_past)
 {
 	const struct view_resolver resolver = { view->model, symbols };
-	struct view_process process = { .image = image, .totals = image->totals };
+	struct view_process process = { .image = image,
+					.totals = image->totals,
+					.is_past = is_past };
 	int r = vec_reserve(&view->processes, view->processes.len + 1);
 
 	if (r < 0)
@@ -133,17 +135,20 @@ static int add_images(struct view *view, struct symbols *symbols,
 		      const struct model_process *newest)
 {
 	const struct model_process *image, *next = NULL;
+	bool is_counted = false; /* at a later depth of the same program */
 	int r = 0;
 
 	/* What came while the cut was read is known already, but the report is of the cut. */
 	while (newest && model_is_later(view->model, newest))
 		newest = view->opts.alone ? NULL : replaced_by(view->model, newest);
 	for (image = newest; r == 0 && image; image = replaced_by(view->model, image)) {
+		is_counted &= image->ended && image->how == RECORD_END_DEPTH;
 		if (next && view->opts.alone)
 			break;
 		if (!next || allocated_itself(image) ||
 		    may_have_allocated(view->model, image, next))
-			r = add_process(view, symbols, image);
+			r = add_process(view, symbols, image, is_counted);
+		is_counted |= image->has_totals;
 		next = image;
 	}
 	return r;
@@ -388,6 +393,21 @@ const struct model_ended *view_ended(const struct view *view, size_t index)
 size_t view_n_processes_left_out(const struct view *view)
 {
 	return view->n_processes_left_out;
+}
+
+size_t view_n_programs(const struct view *view)
+{
+	const struct model_process *last = NULL;
+	size_t n = 0;
+
+	vec_foreach(&view->processes, process) {
+		const struct model_process *program =
+			view_same_program(view->model, process->image);
+
+		n += program != last;
+		last = program;
+	}
+	return n;
 }
 
 const struct view_process *view_process(const struct view *view, size_t index)

@@ -47,9 +47,12 @@ uint64_t view_realtime_ns(const struct view *view);
 
 /*
  * The newest images of the roots come first, then those of other processes by start; images that an
- * exec replaced stand right after their successor, if they allocated anything themselves.
+ * exec or a change of depth replaced stand right after their successor, if they allocated anything
+ * themselves.
  */
 size_t view_n_processes(const struct view *view);
+/* Images that a change of depth made of one are one. */
+size_t view_n_programs(const struct view *view);
 const struct view_process *view_process(const struct view *view, size_t index);
 
 /*

@@ -13,6 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct view_site view_site_in_sums(const struct view_process *process, const struct view_site *site)
+{
+	struct view_site summed = *site;
+
+	if (!process->is_past)
+		return summed;
+	summed.live_bytes = summed.live_blocks = summed.peak_bytes = summed.growth_bytes = 0;
+	summed.young_bytes = summed.young_blocks = 0;
+	summed.estimate.samples = summed.estimate.ci95_bytes = summed.estimate.ci95_blocks = 0;
+	summed.estimate.ci95_peak_bytes = 0;
+	summed.has_growth = false;
+	return summed;
+}
+
 int64_t view_site_weight(const struct view_site *site, enum option_sort sort)
 {
 	switch (sort) {

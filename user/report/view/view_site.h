@@ -51,6 +51,11 @@ struct view_process {
 	const struct model_process *image;
 	struct record_totals totals; /* where image->has_totals; of heap blocks alone */
 	bool exact;		     /* false: events were lost that may be this process's */
+	/*
+	 * It goes on at another depth, and was counted there again: what it held at the end of this
+	 * stretch of time is not what it holds.
+	 */
+	bool is_past;
 	bool has_mmap;
 	struct region_totals mmap;
 	struct view_timeline timeline;
@@ -65,6 +70,10 @@ struct view_process {
 	size_t n_left_out;
 	int64_t left_out_bytes;
 };
+
+/* The site as sums have it: of a stretch that is past nothing is live, nor at the peak. */
+struct view_site view_site_in_sums(const struct view_process *process,
+				   const struct view_site *site);
 
 /* 0 also where it is not known. */
 static inline uint64_t view_site_temporary(const struct view_site *site)

@@ -341,7 +341,7 @@ def what_becomes_busy_is_sampled_again():
     assert before["alloc"]["estimate"] is None, before["alloc"]
     frames = [frame["object"] or "" for site in heap_sites(before) for frame in site["frames"]]
     assert not any("libmemtraced-sample" in name for name in frames), frames[:20]
-    for words in ("  all calls are counted, from ", "what lived then"):
+    for words in ("  all calls were counted, from ", "blocks that were live then"):
         assert words in " ".join(table.split("\n        ")) or words in table, words
 
 

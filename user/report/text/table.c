@@ -17,23 +17,33 @@
 #include <inttypes.h>
 #include <string.h>
 
-static bool holds_anything(const struct view_process *process)
+static bool image_holds(const struct view_process *process)
 {
 	return process->totals.allocs > 0 || process->totals.before_blocks > 0 ||
 	       process->totals.failed > 0 || process->totals.frees > 0 ||
 	       process->totals.lost > 0 || process->mmap.allocs > 0;
 }
 
+static bool holds_anything(const struct table *t, const struct view_process *process)
+{
+	for (; process; process = view_before_depth(t->view, process))
+		if (image_holds(process))
+			return true;
+	return false;
+}
+
 /* The roots as they are, then the others, those whose heap holds most first. */
-static int compare_processes(const void *item_a, const void *item_b)
+static int compare_processes(const void *item_a, const void *item_b, void *userdata)
 {
 	const struct view_process *a = *(const struct view_process *const *)item_a;
 	const struct view_process *b = *(const struct view_process *const *)item_b;
+	const struct table *t = userdata;
+	int64_t bytes_a = table_heap_bytes(t, a), bytes_b = table_heap_bytes(t, b);
 
 	if (a->image->root != b->image->root)
 		return a->image->root ? -1 : 1;
-	if (!a->image->root && table_heap_bytes(a) != table_heap_bytes(b))
-		return table_heap_bytes(a) > table_heap_bytes(b) ? -1 : 1;
+	if (!a->image->root && bytes_a != bytes_b)
+		return bytes_a > bytes_b ? -1 : 1;
 	if (!a->image->root && a->mmap.live_bytes != b->mmap.live_bytes)
 		return a->mmap.live_bytes > b->mmap.live_bytes ? -1 : 1;
 	return a < b ? -1 : a > b;
@@ -214,12 +224,11 @@ static void mmap_totals(struct table *t, const struct view_process *process)
 		t->out.error = strbuf_error(&line);
 }
 
-static void process_section(struct table *t, const struct view_process *process)
+/* One image of it: what it allocated, and where. */
+static void image_lines(struct table *t, const struct view_process *process)
 {
 	char size[TABLE_NUMBER_LEN];
 
-	process_head(t, process);
-	table_death(t, process);
 	table_process_depth(t, process);
 	if (process->image->has_totals)
 		heap_totals(t, process);
@@ -242,6 +251,29 @@ static void process_section(struct table *t, const struct view_process *process)
 			    view_filters(t->view),
 			    table_size(process->left_out_bytes, process->exact, size));
 	strbuf_addch(&t->out, '\n');
+}
+
+/* As of now, and the times before its depth changed, the latest first. */
+static void process_section(struct table *t, const struct view_process *process)
+{
+	const struct view_process *part = process;
+	size_t n = 0, n_shown;
+
+	process_head(t, process);
+	table_death(t, process);
+	image_lines(t, process);
+	while ((part = view_before_depth(t->view, part)))
+		n++;
+	n_shown = table_shown(t, n);
+	part = process;
+	for (size_t i = 0; i < n_shown; i++) {
+		part = view_before_depth(t->view, part);
+		image_lines(t, part);
+	}
+	if (n > n_shown)
+		table_line(t, 4,
+			   "  … %zu earlier time%s in which it was counted; --top 0 shows all\n",
+			   n - n_shown, table_plural(n - n_shown));
 }
 
 static void head_line(struct table *t)
@@ -391,15 +423,6 @@ static bool goes_on(const struct view_process *process)
 	return process->image->ended && process->image->how == RECORD_END_DEPTH;
 }
 
-static size_t n_of_processes(struct view_process *const *processes, size_t n_images)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < n_images; i++)
-		n += !goes_on(processes[i]);
-	return n;
-}
-
 /*
  * Of all processes together, which have no peak in common. What those held that ended long ago is
  * nobody's any more.
@@ -413,14 +436,18 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 	uint64_t n_ended = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct record_totals totals = processes[i]->totals;
+		const struct view_process *part = processes[i];
 
-		if (goes_on(processes[i]))
-			held_by_nobody(&totals);
-		of_these = view_estimate_totals(&totals);
-		view_estimate_add_image(&estimate, &of_these, processes[i]->image);
-		add_totals(&sum, &totals);
-		exact &= processes[i]->exact;
+		for (; part; part = view_before_depth(t->view, part)) {
+			struct record_totals totals = part->totals;
+
+			if (goes_on(part))
+				held_by_nobody(&totals);
+			of_these = view_estimate_totals(&totals);
+			view_estimate_add_image(&estimate, &of_these, part->image);
+			add_totals(&sum, &totals);
+			exact &= part->exact;
+		}
 	}
 	for (size_t i = 0; i < view_n_ended(t->view); i++) {
 		const struct model_ended *ended = view_ended(t->view, i);
@@ -433,7 +460,7 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 		n_ended += ended->processes;
 		exact &= totals.lost == 0;
 	}
-	strbuf_addf(&line, "all %" PRIu64 " processes: ", n_ended + n_of_processes(processes, n));
+	strbuf_addf(&line, "all %" PRIu64 " processes: ", n_ended + n);
 	add_live(&line, sum.live_bytes, sum.live_blocks, "block", exact, &estimate);
 	grand_calls(t, &sum, exact, &estimate, &line);
 	table_wrap(t, 8, strbuf_str(&line));
@@ -463,7 +490,7 @@ static int all_processes(struct table *t, struct view_process **processes, size_
 	size_t n_shown = table_shown(t, n);
 	int r = 0;
 
-	qsort(processes, n, sizeof(processes[0]), compare_processes);
+	qsort_r(processes, n, sizeof(processes[0]), compare_processes, t);
 	if (view_opts(t->view)->group_by == GROUP_BY_SITE)
 		r = table_summary(t, processes, n);
 	if (r < 0)
@@ -477,7 +504,7 @@ static int all_processes(struct table *t, struct view_process **processes, size_
 			   n_idle == 1 ? "" : "es");
 	processes_left_out(t, n + n_idle == 0);
 	r = ended_processes(t);
-	if (n_of_processes(processes, n) > 1)
+	if (n > 1)
 		grand_totals(t, processes, n);
 	return r;
 }
@@ -485,6 +512,7 @@ static int all_processes(struct table *t, struct view_process **processes, size_
 static int processes_write(struct table *t)
 {
 	size_t n = view_n_processes(t->view), n_busy = 0, n_idle = 0;
+	const struct view_process *last = NULL;
 	_cleanup_free_ struct view_process **processes = calloc(n + 1, sizeof(*processes));
 
 	if (!processes)
@@ -492,7 +520,12 @@ static int processes_write(struct table *t)
 	for (size_t i = 0; i < n; i++) {
 		const struct view_process *process = view_process(t->view, i);
 
-		if (holds_anything(process) || process->image->root)
+		bool is_part = last && view_before_depth(t->view, last) == process;
+
+		last = process;
+		if (is_part)
+			continue;
+		if (holds_anything(t, process) || process->image->root)
 			processes[n_busy++] = (struct view_process *)process;
 		else
 			n_idle++;

@@ -10,14 +10,22 @@
 
 /* "exited with 3" */
 void table_state(const struct model_process *image, struct strbuf *out);
-/* 0 where the heap is not counted. */
-int64_t table_heap_bytes(const struct view_process *process);
+/*
+ * The image of the program whose heap was counted last: the process, or one of before its depth
+ * changed. Without any, the process.
+ */
+const struct view_process *table_counted(const struct table *t, const struct view_process *process);
+/* Of that; 0 where the heap is not counted. */
+int64_t table_heap_bytes(const struct table *t, const struct view_process *process);
 /*
  * What comes first: n processes, sorted, and their sites; nothing where no site is to be shown. 0
  * or -ENOMEM.
  */
 int table_summary(struct table *t, struct view_process *const *processes, size_t n);
-/* The first n_shown of n processes in a line each; nothing where they are few. */
+/*
+ * The first n_shown of n processes in a line each, and one for each time before a depth changed;
+ * nothing where they are few.
+ */
 void table_overview(struct table *t, struct view_process *const *processes, size_t n,
 		    size_t n_shown);
 /* The line for the processes from n_shown on, which the table leaves out. */
@@ -49,6 +57,11 @@ void table_programs(struct table *t, const struct view *before);
 void table_coverage(struct table *t);
 /* How closely an image was looked at, nothing but with --max-overhead; and what tracing cost. */
 void table_process_depth(struct table *t, const struct view_process *process);
+/* "from 1.0 s", and "to 2.0 s" or "on" */
+void table_stretch_begin(const struct table *t, const struct model_process *image,
+			 struct strbuf *out);
+void table_stretch_end(const struct table *t, const struct model_process *image,
+		       struct strbuf *out);
 void table_depths(struct table *t);
 
 #endif

@@ -30,28 +30,47 @@ static void wrap_line(struct table *t, int indent, const struct strbuf *line)
 		t->out.error = strbuf_error(line);
 }
 
+void table_stretch_begin(const struct table *t, const struct model_process *image,
+			 struct strbuf *out)
+{
+	char time[FORMAT_UNIT_LEN];
+
+	strbuf_addf(out, "from %s", run_time(t, image->start_ns, time));
+}
+
+void table_stretch_end(const struct table *t, const struct model_process *image, struct strbuf *out)
+{
+	char time[FORMAT_UNIT_LEN];
+
+	if (image->ended && image->how == RECORD_END_DEPTH)
+		strbuf_addf(out, "to %s", run_time(t, image->end_ns, time));
+	else
+		strbuf_adds(out, "on");
+}
+
 void table_process_depth(struct table *t, const struct view_process *process)
 {
-	static const char *const names[] = {
-		[RECORD_DEPTH_EXACT] = "all calls are counted",
-		[RECORD_DEPTH_SAMPLED] = "samples are counted, all numbers are ESTIMATES",
-		[RECORD_DEPTH_GROWTH] = "heap: not counted, but for page faults (--max-overhead)",
+	static const char *const names[][2] = {
+		[RECORD_DEPTH_EXACT] = { "all calls are counted", "all calls were counted" },
+		[RECORD_DEPTH_SAMPLED] = { "samples are counted, all numbers are ESTIMATES",
+					   "samples were counted, all numbers are ESTIMATES" },
+		[RECORD_DEPTH_GROWTH] = { "heap: not counted, but for page faults",
+					  "heap: not counted, but for page faults" },
 	};
 	const struct model_process *image = process->image;
+	bool goes_on = image->ended && image->how == RECORD_END_DEPTH;
 	_cleanup_strbuf_ struct strbuf line = { 0 };
-	char time[FORMAT_UNIT_LEN];
 
 	if (!is_governed(t) || model_depths(view_model(t->view))->changes.len == 0)
 		return;
-	strbuf_addf(&line, "  %s, from %s", names[image->depth],
-		    run_time(t, image->start_ns, time));
-	if (image->ended && image->how == RECORD_END_DEPTH)
-		strbuf_addf(&line, " to %s: what lived then may have been freed since",
-			    run_time(t, image->end_ns, time));
-	else
-		strbuf_adds(&line, " on");
+	strbuf_addf(&line, "  %s, ", names[image->depth][goes_on]);
+	table_stretch_begin(t, image, &line);
+	strbuf_addch(&line, ' ');
+	table_stretch_end(t, image, &line);
+	if (goes_on)
+		strbuf_adds(&line, ": blocks that were live then may be freed now");
 	if (image->prev_slot != RECORD_NO_SLOT && image->depth != RECORD_DEPTH_GROWTH)
-		strbuf_adds(&line, "; of earlier blocks it knows nothing");
+		strbuf_adds(&line, "; earlier blocks are not known");
 	wrap_line(t, 8, &line);
 }
 

@@ -42,6 +42,7 @@ static void add_held(struct strbuf *line, const struct view_process *process, bo
 static void process_lines(struct table *t, const struct view_process *process)
 {
 	const struct model_process *image = process->image;
+	const struct view_process *counted = table_counted(t, process);
 	_cleanup_strbuf_ struct strbuf name = { 0 }, line = { 0 };
 
 	table_process(&name, image);
@@ -55,6 +56,14 @@ static void process_lines(struct table *t, const struct view_process *process)
 		add_held(&line, process, false);
 	else
 		strbuf_adds(&line, "heap not counted");
+	if (counted != process) {
+		strbuf_adds(&line, " now; ");
+		table_stretch_begin(t, counted->image, &line);
+		strbuf_addch(&line, ' ');
+		table_stretch_end(t, counted->image, &line);
+		strbuf_adds(&line, ": ");
+		add_held(&line, counted, true);
+	}
 	if (image->has_totals && process->has_growth) {
 		strbuf_adds(&line, "; ");
 		table_growth_words(&process->growth, &line);

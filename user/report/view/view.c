@@ -373,6 +373,18 @@ size_t view_n_processes(const struct view *view)
 	return view->processes.len;
 }
 
+const struct view_process *view_before_depth(const struct view *view,
+					     const struct view_process *process)
+{
+	const struct view_process *next = process + 1;
+
+	if (next == view->processes.data + view->processes.len ||
+	    view_same_program(view->model, next->image) !=
+		    view_same_program(view->model, process->image))
+		return NULL;
+	return next;
+}
+
 void view_process_name(const struct model_process *image, struct strbuf *out)
 {
 	strbuf_adds(out, *image->comm ? image->comm : "unknown");

@@ -54,6 +54,12 @@ size_t view_n_processes(const struct view *view);
 /* Images that a change of depth made of one are one. */
 size_t view_n_programs(const struct view *view);
 const struct view_process *view_process(const struct view *view, size_t index);
+/*
+ * The one before it of the same program, at another depth, which stands right after it; NULL: the
+ * view has none.
+ */
+const struct view_process *view_before_depth(const struct view *view,
+					     const struct view_process *process);
 
 /*
  * False: there are processes, but neither sites nor totals, since the run had other jobs. Of

@@ -55,8 +55,8 @@ struct abi_book_header {
 	/* What is seldom. */
 	__u64 failed, unknown_frees;
 	__u64 lost[ABI_BOOK_LOSSES];
-	__u32 threads, nodes, sites, segments; /* how many have ever been begun */
-	__u64 truncated;		       /* stacks that are not complete, by their nodes */
+	__u32 threads, nodes, sites; /* how many have ever been begun */
+	__u32 segment;		     /* that has the blocks; others' are out of date */
 };
 
 /* A thread that keeps a book; after its end another one may go on with it. */
@@ -79,13 +79,15 @@ struct abi_book_node {
 };
 #define ABI_BOOK_NO_NODE 0
 #define ABI_BOOK_NODES (1U << 24)
-/* Of a frame: the address is of code that was interrupted, not one that is returned to. */
+/* Of a frame: the address is of code that was interrupted, not one that is returned to; */
 #define ABI_BOOK_EXACT 1U
-/* Of a beginning: enum abi_stack_cut; a frame was found by its callee's frame pointer; and a number
- * that another one follows when code goes, whose addresses may then mean something else. */
+/* its caller was found by the frame pointer. */
+#define ABI_BOOK_GUIDED 2U
+/* Of a beginning: enum abi_stack_cut, and a number that another one follows when code is unloaded,
+ * as addresses may then mean something else. */
+#define ABI_BOOK_ROOT(cut, epoch) ((cut) | (epoch) << 8)
 #define ABI_BOOK_CUT(flags) ((flags)&0xff)
-#define ABI_BOOK_GUIDED 0x100U
-#define ABI_BOOK_EPOCH(flags) ((flags) >> 16)
+#define ABI_BOOK_EPOCH(flags) ((flags) >> 8)
 
 /* By which function; the names are those of C and of the Itanium C++ ABI. */
 enum abi_book_function {
@@ -126,10 +128,11 @@ struct abi_book_block {
 };
 #define ABI_BOOK_WAYS 5
 struct abi_book_bucket {
-	__u64 reserved;
+	__u32 elsewhere; /* blocks that found no way here, their first bucket */
+	__u32 pad;
 	struct abi_book_block block[ABI_BOOK_WAYS];
 };
-/* Segment i has ABI_BOOK_FIRST_BUCKETS << i buckets, behind those before. */
+/* Segment i has ABI_BOOK_FIRST_BUCKETS << i buckets, behind those of the segments before. */
 #define ABI_BOOK_FIRST_BUCKETS 512ULL
 #define ABI_BOOK_SEGMENTS 17
 #define ABI_BOOK_BUCKETS_BEFORE(segment) (ABI_BOOK_FIRST_BUCKETS * ((1ULL << (segment)) - 1))

@@ -47,7 +47,7 @@ static void write_book(int fd, const uint8_t *data, size_t size)
 						.threads = 8,
 						.nodes = 1000,
 						.sites = 1000,
-						.segments = 2 };
+						.segment = 1 };
 
 	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)ABI_BOOK_BYTES))
 		abort();

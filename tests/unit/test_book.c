@@ -395,24 +395,24 @@ static void put_block(const struct hand_book *hand, uint64_t bucket, size_t way,
 	};
 }
 
-static void blocks_of_all_segments_are_read(void **state)
+static void blocks_of_the_segment_that_has_them_are_read(void **state)
 {
 	const struct hand_book *hand = *state;
 	_cleanup_(book_free_p) struct book *book = open_hand(hand);
-	const uint64_t last = ABI_BOOK_BUCKETS_BEFORE(ABI_BOOK_SEGMENTS) - 1;
+	const uint64_t first = ABI_BOOK_BUCKETS_BEFORE(3), last = ABI_BOOK_BUCKETS_BEFORE(4) - 1;
 	struct blocks blocks = {};
 
-	put_block(hand, 0, 0, 0x1000);
-	put_block(hand, ABI_BOOK_FIRST_BUCKETS, 2, 0x2000);
+	put_block(hand, first, 0, 0x1000);
+	put_block(hand, first + 100, 2, 0x2000);
 	put_block(hand, last, 4, 0x3000);
-	put_block(hand, 7, 0, ABI_BLOCK_BUSY);
-	put_block(hand, 7, 1, 0x1001);
-	put_block(hand, 7, 2, ABI_ADDR_LIMIT);
-	put_block(hand, 7, 3, 0x4000);
-	hand_bucket(hand, 7)->block[3].node = ABI_BOOK_NODES;
-	assert_int_equal(book_read_blocks(book, 0, add_block, &blocks), 0);
-	assert_int_equal(blocks.n, 0);
-	hand_header(hand)->segments = UINT32_MAX;
+	put_block(hand, first - 1, 0, 0x5000);
+	put_block(hand, last + 1, 0, 0x5000);
+	put_block(hand, first + 7, 0, ABI_BLOCK_BUSY);
+	put_block(hand, first + 7, 1, 0x1001);
+	put_block(hand, first + 7, 2, ABI_ADDR_LIMIT);
+	put_block(hand, first + 7, 3, 0x4000);
+	hand_bucket(hand, first + 7)->block[3].node = ABI_BOOK_NODES;
+	hand_header(hand)->segment = 3;
 	assert_int_equal(book_read_blocks(book, 0, add_block, &blocks), 0);
 	assert_int_equal(blocks.n, 3);
 	for (size_t i = 0; i < 3; i++) {
@@ -424,6 +424,25 @@ static void blocks_of_all_segments_are_read(void **state)
 		assert_int_equal(blocks.block[i].tick, 5);
 	}
 	assert_int_equal(book_read_blocks(book, 1, add_block, &blocks), -ETIME);
+	hand_header(hand)->segment = ABI_BOOK_SEGMENTS;
+	assert_int_equal(book_read_blocks(book, 0, add_block, &blocks), 0);
+	assert_int_equal(blocks.n, 3);
+}
+
+static int move_table(const struct book_block *block, void *userdata)
+{
+	(void)block;
+	hand_header(userdata)->segment = 1;
+	return 0;
+}
+
+static void a_table_that_moves_is_told(void **state)
+{
+	struct hand_book *hand = *state;
+	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+
+	put_block(hand, 0, 0, 0x1000);
+	assert_int_equal(book_read_blocks(book, 0, move_table, hand), -EAGAIN);
 }
 
 /* --- stacks ---------------------------------------------------------------------------------- */
@@ -440,8 +459,8 @@ static void a_stack_is_its_nodes_to_the_beginning(void **state)
 	_cleanup_(book_free_p) struct book *book = open_hand(hand);
 	struct book_stack stack;
 
-	put_node(hand, 1, 0, 0, ABI_CUT_LIMIT | ABI_BOOK_GUIDED | 7 << 16);
-	put_node(hand, 300, 1, 0x10, 0);
+	put_node(hand, 1, 0, 0, ABI_BOOK_ROOT(ABI_CUT_LIMIT, 0x10007));
+	put_node(hand, 300, 1, 0x10, ABI_BOOK_GUIDED);
 	put_node(hand, 70000, 300, 0x20, ABI_BOOK_EXACT);
 	assert_int_equal(book_read_stack(book, 70000, &stack), 0);
 	assert_int_equal(stack.n, 2);
@@ -450,9 +469,10 @@ static void a_stack_is_its_nodes_to_the_beginning(void **state)
 	assert_int_equal(stack.exact[0], 1);
 	assert_int_equal(stack.cut, ABI_CUT_LIMIT);
 	assert_true(stack.guided);
-	assert_int_equal(stack.epoch, 7);
+	assert_int_equal(stack.epoch, 0x10007);
 	assert_int_equal(book_read_stack(book, 1, &stack), 0);
 	assert_int_equal(stack.n, 0);
+	assert_false(stack.guided);
 }
 
 static void nodes_that_came_later_are_read(void **state)
@@ -532,7 +552,8 @@ int main(void)
 		BOOK_TEST(sites_far_apart_are_read),
 		BOOK_TEST(a_site_is_what_it_was_at_the_cut),
 		BOOK_TEST(a_site_that_changes_is_read_whole),
-		BOOK_TEST(blocks_of_all_segments_are_read),
+		BOOK_TEST(blocks_of_the_segment_that_has_them_are_read),
+		BOOK_TEST(a_table_that_moves_is_told),
 		BOOK_TEST(a_stack_is_its_nodes_to_the_beginning),
 		BOOK_TEST(nodes_that_came_later_are_read),
 		BOOK_TEST(what_is_no_stack_is_refused),

@@ -125,8 +125,7 @@ static void set_totals(const struct abi_book_header *header, struct book_totals 
 				     .peak_epoch = header->peak_epoch,
 				     .race_bytes = header->race_bytes,
 				     .failed = header->failed,
-				     .unknown_frees = header->unknown_frees,
-				     .truncated = header->truncated };
+				     .unknown_frees = header->unknown_frees };
 	memcpy(ret->lost, header->lost, sizeof(ret->lost));
 }
 

@@ -26,7 +26,7 @@ struct book_totals {
 	int64_t live_bytes; /* now; the peak is the latest before the cut: */
 	int64_t peak_bytes;
 	uint32_t peak_epoch;
-	uint64_t race_bytes, failed, unknown_frees, truncated;
+	uint64_t race_bytes, failed, unknown_frees;
 	uint64_t lost[ABI_BOOK_LOSSES];
 };
 

@@ -194,24 +194,27 @@ int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_f
 {
 	_cleanup_free_ struct abi_book_bucket *copies =
 		calloc(2 * (size_t)BUCKETS_AT_ONCE, sizeof(*copies));
-	struct abi_book_header header;
+	struct abi_book_header header, later;
 	struct book_range range;
-	uint64_t n, at = 0;
+	uint64_t end, at;
 	int r;
 
 	if (!copies)
 		return -ENOMEM;
 	r = book_get_header(book, &header);
-	if (r)
+	if (r || header.segment >= ABI_BOOK_SEGMENTS)
 		return r;
-	n = ABI_BOOK_BUCKETS_BEFORE(least_of(header.segments, ABI_BOOK_SEGMENTS));
-	while (r == 0 && book_next_range(book, ABI_BOOK_AT_BLOCKS, sizeof(*copies), n,
+	at = ABI_BOOK_BUCKETS_BEFORE(header.segment);
+	end = ABI_BOOK_BUCKETS_BEFORE(header.segment + 1);
+	while (r == 0 && book_next_range(book, ABI_BOOK_AT_BLOCKS, sizeof(*copies), end,
 					 BUCKETS_AT_ONCE, &at, &range)) {
 		if (deadline_ns && clock_monotonic_ns() >= deadline_ns)
 			return -ETIME;
 		r = read_buckets(book, &range, copies, copies + BUCKETS_AT_ONCE, fn, userdata);
 	}
-	return r;
+	if (r == 0)
+		r = book_get_header(book, &later);
+	return r == 0 && later.segment != header.segment ? -EAGAIN : r;
 }
 
 /* --- stacks ---------------------------------------------------------------------------------- */
@@ -253,7 +256,6 @@ static int end_stack(const struct abi_book_node *node, struct book_stack *ret)
 	if (node->address || ABI_BOOK_CUT(node->flags) >= ABI_CUTS)
 		return -EINVAL;
 	ret->cut = ABI_BOOK_CUT(node->flags);
-	ret->guided = node->flags & ABI_BOOK_GUIDED;
 	ret->epoch = ABI_BOOK_EPOCH(node->flags);
 	return 0;
 }
@@ -264,6 +266,7 @@ int book_read_stack(struct book *book, uint32_t node, struct book_stack *ret_sta
 	int r;
 
 	ret_stack->n = 0;
+	ret_stack->guided = false;
 	memset(ret_stack->exact, 0, sizeof(ret_stack->exact));
 	for (;;) {
 		if (node == ABI_BOOK_NO_NODE || node >= ABI_BOOK_NODES)
@@ -278,6 +281,7 @@ int book_read_stack(struct book *book, uint32_t node, struct book_stack *ret_sta
 			return -EINVAL;
 		if (is.flags & ABI_BOOK_EXACT)
 			ret_stack->exact[ret_stack->n / 64] |= 1ULL << ret_stack->n % 64;
+		ret_stack->guided |= (is.flags & ABI_BOOK_GUIDED) != 0;
 		ret_stack->frame[ret_stack->n++] = is.address;
 		node = is.parent;
 	}

@@ -31,8 +31,9 @@ struct book_block {
 typedef int (*book_block_fn)(const struct book_block *block, void *userdata);
 
 /*
- * Blocks as they are now; of those that change hands meanwhile some may be missing. -ETIME: not
- * done by the deadline (CLOCK_MONOTONIC; 0: there is none); else as book_read_sites().
+ * Blocks as they are now; of those that change hands meanwhile some may be missing. -EAGAIN: the
+ * table has moved meanwhile, so that what was told may be out of date, and some may be missing;
+ * -ETIME: not done by the deadline (CLOCK_MONOTONIC; 0: there is none); else as book_read_sites().
  */
 int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_fn fn,
 		     void *userdata);
@@ -43,7 +44,7 @@ struct book_stack {
 	size_t n;
 	uint8_t cut; /* enum abi_stack_cut */
 	bool guided; /* a frame was found by its callee's frame pointer */
-	uint16_t epoch;
+	uint32_t epoch;
 };
 
 /* The stack that begins with this frame. 0; -EINVAL: it is none; or another negative errno. */

@@ -4,6 +4,7 @@
  * and a jump to the next allocator's function: no frame, no call. realloc is the end of one block
  * and an allocation of the other, of all its bytes, as exact tracing counts it.
  */
+#include "sample/exact.h"
 #include "sample/next.h"
 #include "sample/process.h"
 
@@ -12,7 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-SAMPLE_EXPORT SAMPLE_HOT void *malloc(size_t size)
+/* Where programs enter is in exact.c, which knows whether samples are taken. */
+#define ENTERED __attribute__((visibility("hidden"), used))
+
+ENTERED SAMPLE_HOT void *sample_malloc(size_t size);
+ENTERED SAMPLE_HOT void *sample_malloc(size_t size)
 {
 	void *block;
 
@@ -23,7 +28,8 @@ SAMPLE_EXPORT SAMPLE_HOT void *malloc(size_t size)
 	return block;
 }
 
-SAMPLE_EXPORT SAMPLE_HOT void *calloc(size_t n, size_t size)
+ENTERED SAMPLE_HOT void *sample_calloc(size_t n, size_t size);
+ENTERED SAMPLE_HOT void *sample_calloc(size_t n, size_t size)
 {
 	uint64_t mark = sample_mark();
 	void *block = next.calloc(n, size);
@@ -45,7 +51,8 @@ static SAMPLE_SELDOM void free_known(void *block)
 		next.free(block);
 }
 
-SAMPLE_EXPORT SAMPLE_HOT void free(void *block)
+ENTERED SAMPLE_HOT void sample_free(void *block);
+ENTERED SAMPLE_HOT void sample_free(void *block)
 {
 	if (sample_may_have(block))
 		free_known(block);
@@ -78,7 +85,8 @@ static void *realloc_known(void *block, size_t size)
 	return other;
 }
 
-SAMPLE_EXPORT SAMPLE_HOT void *realloc(void *block, size_t size)
+ENTERED SAMPLE_HOT void *sample_realloc(void *block, size_t size);
+ENTERED SAMPLE_HOT void *sample_realloc(void *block, size_t size)
 {
 	void *other;
 
@@ -114,9 +122,14 @@ SAMPLE_EXPORT void *memalign(size_t alignment, size_t size)
 {
 	uint64_t mark = sample_mark();
 	void *(*function)(size_t, size_t) = next_find(NEXT_MEMALIGN);
+	const struct walk_registers caller = EXACT_CALLER();
+	bool exact = exact_is_on() && exact_begin();
 	void *block = function ? function(alignment, size) : no_function();
 
-	sample_returned(block, size, mark);
+	if (exact)
+		exact_end(block, size, ABI_BOOK_MEMALIGN, &caller);
+	else
+		sample_returned(block, size, mark);
 	return block;
 }
 
@@ -124,9 +137,14 @@ SAMPLE_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
 	uint64_t mark = sample_mark();
 	void *(*function)(size_t, size_t) = next_find(NEXT_ALIGNED_ALLOC);
+	const struct walk_registers caller = EXACT_CALLER();
+	bool exact = exact_is_on() && exact_begin();
 	void *block = function ? function(alignment, size) : no_function();
 
-	sample_returned(block, size, mark);
+	if (exact)
+		exact_end(block, size, ABI_BOOK_ALIGNED_ALLOC, &caller);
+	else
+		sample_returned(block, size, mark);
 	return block;
 }
 
@@ -134,9 +152,13 @@ SAMPLE_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t size
 {
 	uint64_t mark = sample_mark();
 	int (*function)(void **, size_t, size_t) = next_find(NEXT_POSIX_MEMALIGN);
+	const struct walk_registers caller = EXACT_CALLER();
+	bool exact = exact_is_on() && exact_begin();
 	int r = function ? function(ret_block, alignment, size) : ENOMEM;
 
-	if (r == 0)
+	if (exact)
+		exact_end(r == 0 ? *ret_block : NULL, size, ABI_BOOK_POSIX_MEMALIGN, &caller);
+	else if (r == 0)
 		sample_returned(*ret_block, size, mark);
 	return r;
 }
@@ -145,9 +167,14 @@ SAMPLE_EXPORT void *valloc(size_t size)
 {
 	uint64_t mark = sample_mark();
 	void *(*function)(size_t) = next_find(NEXT_VALLOC);
+	const struct walk_registers caller = EXACT_CALLER();
+	bool exact = exact_is_on() && exact_begin();
 	void *block = function ? function(size) : no_function();
 
-	sample_returned(block, size, mark);
+	if (exact)
+		exact_end(block, size, ABI_BOOK_VALLOC, &caller);
+	else
+		sample_returned(block, size, mark);
 	return block;
 }
 
@@ -155,9 +182,14 @@ SAMPLE_EXPORT void *pvalloc(size_t size)
 {
 	uint64_t mark = sample_mark();
 	void *(*function)(size_t) = next_find(NEXT_PVALLOC);
+	const struct walk_registers caller = EXACT_CALLER();
+	bool exact = exact_is_on() && exact_begin();
 	void *block = function ? function(size) : no_function();
 
-	sample_returned(block, size, mark);
+	if (exact)
+		exact_end(block, size, ABI_BOOK_PVALLOC, &caller);
+	else
+		sample_returned(block, size, mark);
 	return block;
 }
 
@@ -183,3 +215,11 @@ SAMPLE_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size
 	(void)size;
 	free(block);
 }
+
+#ifndef __x86_64__
+/* There is no exact depth, so nothing has to be entered before. */
+SAMPLE_EXPORT void *malloc(size_t size) __attribute__((alias("sample_malloc")));
+SAMPLE_EXPORT void *calloc(size_t n, size_t size) __attribute__((alias("sample_calloc")));
+SAMPLE_EXPORT void *realloc(void *block, size_t size) __attribute__((alias("sample_realloc")));
+SAMPLE_EXPORT void free(void *block) __attribute__((alias("sample_free")));
+#endif

@@ -9,6 +9,7 @@
  * have called what counts all the same (jemalloc's aligned ones): then the countdown has moved. An
  * operator new may throw: nothing is held across the call.
  */
+#include "sample/exact.h"
 #include "sample/next.h"
 #include "sample/process.h"
 
@@ -113,7 +114,7 @@ static void *seek_operator(struct next_operator *found, const char *name, bool m
 		return NULL;
 	if (next_is_of_malloc(function))
 		place = &found->counts;
-	else if (may_be_plain && is_of_run_time_library(function))
+	else if (may_be_plain && !exact_is_on() && is_of_run_time_library(function))
 		place = &found->plain;
 	__atomic_store_n(place, function, __ATOMIC_RELAXED);
 	return function;
@@ -192,29 +193,68 @@ struct nothrow;
 #define AND_CALLER(...) (__VA_ARGS__, const void *caller)
 #define WITH_CALLER(...) (__VA_ARGS__, __builtin_return_address(0))
 
-/* Passing on is a jump. At the first call of all the mark tells whether malloc has counted. */
+/* An exception has ended the call. */
+static void exact_was_left(bool *begun)
+{
+	if (!*begun)
+		return;
+	book_local.inside = 0;
+	book_failed();
+}
+
+/*
+ * Passing on is a jump, by which exact depth has the library's operator in stacks and nothing of
+ * ours. At the first call of all the mark tells whether malloc has counted.
+ */
 #define NEW_SELDOM(name, may_be_plain, alignment_or_0, throws, params, args)                       \
 	static struct next_operator name##_next SAMPLE_BESIDE_NEXT;                                \
 	static struct absent name##_absent;                                                        \
                                                                                                    \
-	static SAMPLE_SELDOM void *name##_seldom AND_CALLER params                                 \
+	static SAMPLE_SELDOM void *name##_counts params                                            \
+	{                                                                                          \
+		const struct walk_registers from = EXACT_CALLER();                                 \
+		void *(*function)params = LOAD(name##_next.counts);                                \
+		bool exact __attribute__((cleanup(exact_was_left))) =                              \
+			exact_is_on() && exact_begin();                                            \
+		uint64_t mark = sample_mark();                                                     \
+		void *block = function args;                                                       \
+                                                                                                   \
+		if (exact)                                                                         \
+			exact_end(block, size, ABI_BOOK_NEW, &from);                               \
+		else                                                                               \
+			sample_returned(block, size, mark);                                        \
+		exact = false;                                                                     \
+		return block;                                                                      \
+	}                                                                                          \
+                                                                                                   \
+	static SAMPLE_SELDOM void *name##_first params                                             \
 	{                                                                                          \
 		void *(*function)params = LOAD(name##_next.passes);                                \
-		uint64_t mark;                                                                     \
+		uint64_t mark = sample_mark();                                                     \
 		void *block;                                                                       \
                                                                                                    \
-		if (function)                                                                      \
+		if (function && exact_is_on())                                                     \
 			return function args;                                                      \
-		function = LOAD(name##_next.counts);                                               \
 		if (!function)                                                                     \
-			function = find_operator(&name##_next, &name##_absent, #name,              \
-						 may_be_plain, caller);                            \
-		if (!function)                                                                     \
-			return plain_new(size, alignment_or_0, throws);                            \
-		mark = sample_mark();                                                              \
+			function = LOAD(name##_next.plain);                                        \
 		block = function args;                                                             \
 		sample_returned(block, size, mark);                                                \
 		return block;                                                                      \
+	}                                                                                          \
+                                                                                                   \
+	static SAMPLE_SELDOM void *name##_seldom AND_CALLER params                                 \
+	{                                                                                          \
+		void *(*function)params = LOAD(name##_next.passes);                                \
+                                                                                                   \
+		if (function)                                                                      \
+			return function args;                                                      \
+		if (LOAD(name##_next.counts))                                                      \
+			return name##_counts args;                                                 \
+		function =                                                                         \
+			find_operator(&name##_next, &name##_absent, #name, may_be_plain, caller);  \
+		if (!function)                                                                     \
+			return plain_new(size, alignment_or_0, throws);                            \
+		return LOAD(name##_next.counts) ? name##_counts args : name##_first args;          \
 	}
 
 /* Of an alignment: there are run-time libraries that make room for it beside the block. */
@@ -274,7 +314,13 @@ struct nothrow;
 			free(block);                                                               \
 			return;                                                                    \
 		}                                                                                  \
-		if (sample_may_have(block))                                                        \
+		if (!LOAD(name##_next.counts)) {                                                   \
+			function args;                                                             \
+			return;                                                                    \
+		}                                                                                  \
+		if (exact_is_on())                                                                 \
+			exact_free(block);                                                         \
+		else if (sample_may_have(block))                                                   \
 			(void)sample_forget(block);                                                \
 		function args;                                                                     \
 	}

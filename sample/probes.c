@@ -15,6 +15,7 @@
 
 SEMAPHORE unsigned short otel_memory_alloc_semaphore;
 SEMAPHORE unsigned short otel_memory_free_semaphore;
+SEMAPHORE unsigned short memtraced_book_semaphore;
 
 PROBE_FUNCTION void memtraced_sampled_alloc(const void *block, uint64_t size, uint64_t weight)
 {
@@ -24,4 +25,9 @@ PROBE_FUNCTION void memtraced_sampled_alloc(const void *block, uint64_t size, ui
 PROBE_FUNCTION void memtraced_sampled_free(const void *block)
 {
 	STAP_PROBE1(otel_memory, free, block);
+}
+
+PROBE_FUNCTION void memtraced_book(int64_t fd, uint64_t bytes)
+{
+	STAP_PROBE2(memtraced, book, fd, bytes);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The two probes of OpenTelemetry's contract, otel_memory:alloc and otel_memory:free. Each has one
- * place, in a function that does nothing else, and a semaphore that the kernel counts up while
- * somebody listens (Documentation/trace/uprobetracer.rst, ref_ctr_offset).
+ * The two probes of OpenTelemetry's contract, otel_memory:alloc and otel_memory:free, and
+ * memtraced:book, by which the daemon learns of a book. Each has one place, in a function that does
+ * nothing else, and a semaphore that the kernel counts up while somebody listens
+ * (Documentation/trace/uprobetracer.rst, ref_ctr_offset).
  */
 #ifndef MEMTRACED_SAMPLE_PROBES_H
 #define MEMTRACED_SAMPLE_PROBES_H
@@ -12,6 +13,7 @@
 
 extern unsigned short otel_memory_alloc_semaphore;
 extern unsigned short otel_memory_free_semaphore;
+extern unsigned short memtraced_book_semaphore;
 
 static inline bool probe_alloc_is_heard(void)
 {
@@ -22,6 +24,14 @@ static inline bool probe_free_is_heard(void)
 {
 	return *(volatile unsigned short *)&otel_memory_free_semaphore != 0;
 }
+
+static inline bool probe_book_is_heard(void)
+{
+	return *(volatile unsigned short *)&memtraced_book_semaphore != 0;
+}
+
+/* A book's file; -1: this process keeps none. */
+void memtraced_book(int64_t fd, uint64_t bytes);
 
 /* Their names are what stacks of samples begin with, so they are exported. */
 void memtraced_sampled_alloc(const void *block, uint64_t size, uint64_t weight);

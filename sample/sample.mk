@@ -5,19 +5,26 @@
 
 SAMPLE_LIB := $(O)/libmemtraced-sample.so
 SAMPLE_SRCS := $(sort $(wildcard sample/*.c))
-SAMPLE_OBJS := $(SAMPLE_SRCS:%.c=$(O)/%.o)
+# The parser of call frame information, built once more for this library.
+SAMPLE_CFI := $(addprefix user/elf/cfi/,cfi_entry.c cfi_program.c cfi_rule.c)
+SAMPLE_OBJS := $(SAMPLE_SRCS:%.c=$(O)/%.o) $(SAMPLE_CFI:user/%.c=$(O)/sample/%.o)
 # What is pure, for unit tests.
-SAMPLE_PURE_OBJS := $(O)/sample/sampled_set.o $(O)/sample/sampler.o
+SAMPLE_PURE_OBJS := $(addprefix $(O)/sample/,sampled_set.o sampler.o walk.o walk_rules.o book_blocks.o)
 
 # -fno-builtin: a compiler that knows what malloc is makes calls of malloc in malloc. -fexceptions:
 # operators new throw through ours. initial-exec: threads' variables are reached without a call, and
 # without memory.
-SAMPLE_CFLAGS = -std=gnu11 $(CROSS_FLAGS) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -I. -fPIC \
+SAMPLE_CFLAGS = -std=gnu11 $(CROSS_FLAGS) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -Iuser -I. -fPIC \
 	-fvisibility=hidden -fno-builtin -fexceptions -ftls-model=initial-exec
 SAMPLE_LDFLAGS = $(CROSS_FLAGS) $(LDFLAGS) -shared -Wl,--no-undefined -Wl,-z,now -Wl,-z,nodelete \
 	-Wl,-soname,$(notdir $(SAMPLE_LIB))
 
-$(SAMPLE_OBJS): $(O)/sample/%.o: sample/%.c $(O)/.flags
+$(SAMPLE_SRCS:%.c=$(O)/%.o): $(O)/sample/%.o: sample/%.c $(O)/.flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SAMPLE_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(SAMPLE_CFI:user/%.c=$(O)/sample/%.o): $(O)/sample/%.o: user/%.c $(O)/.flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(SAMPLE_CFLAGS) -MMD -MP -c -o $@ $<

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sample/book.h"
+
+#include "sample/book_blocks.h"
+#include "sample/book_sites.h"
+#include "sample/book_stacks.h"
+#include "sample/probes.h"
+#include "sample/walk_rules.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long a thread waits for the daemon to open the book. */
+#define ANSWER_S 2
+
+/* Until there is a page that fork clears. */
+static struct book_process no_process;
+
+struct book_process *book_process = &no_process;
+__thread struct book_local book_local;
+
+static struct book_blocks blocks;
+static uint32_t generations, process_lock;
+static bool has_parent; /* whose blocks this process began with */
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+static bool map_process(void)
+{
+	struct book_process *page;
+
+	if (book_process != &no_process)
+		return true;
+	page = book_pages(sizeof(*page));
+	if (!page || madvise(page, sizeof(*page), MADV_WIPEONFORK))
+		return false;
+	book_process = page;
+	return true;
+}
+
+/* Tells the daemon, and waits until it has the book open; without one nobody waits. */
+static void announce(int fd)
+{
+	const struct timespec limit = { .tv_sec = ANSWER_S };
+	uint32_t *answer = fd < 0 ? NULL : &book.header->answer;
+
+	memtraced_book(fd, fd < 0 ? 0 : ABI_BOOK_BYTES);
+	if (!answer || !probe_book_is_heard())
+		return;
+	if (__atomic_load_n(answer, __ATOMIC_ACQUIRE) == ABI_BOOK_UNANSWERED)
+		(void)syscall(SYS_futex, answer, FUTEX_WAIT, ABI_BOOK_UNANSWERED, &limit, NULL,
+			      0); /* that long, or until it is answered */
+}
+
+static enum book_state begin(void)
+{
+	int fd = -1;
+
+	if (generations++)
+		has_parent = true;
+	if (walk_rules_begin() && map_process())
+		fd = book_map();
+	if (fd < 0) {
+		announce(-1);
+		return BOOK_REFUSED;
+	}
+	book_threads_begin();
+	book_stacks_begin();
+	book_blocks_use(&blocks, book.buckets, 0);
+	book.header->version = ABI_BOOK_VERSION;
+	book.header->pid = (uint32_t)getpid();
+	book.header->magic = ABI_BOOK_MAGIC;
+	announce(fd);
+	(void)close(fd); /* it is mapped */
+	return book.header->answer == ABI_BOOK_UNREAD ? BOOK_REFUSED : BOOK_KEPT;
+}
+
+/*
+ * By the first thread that comes; another one that comes meanwhile waits for it. A child has its
+ * parent's lock, as it was at the fork: it is its own from then on.
+ */
+BOOK_SELDOM bool book_is_kept(void)
+{
+	static pid_t holder;
+	enum book_state state = __atomic_load_n(&book_process->state, __ATOMIC_ACQUIRE);
+	pid_t pid = getpid();
+
+	if (state != BOOK_NONE)
+		return state == BOOK_KEPT;
+	if (holder != pid) {
+		holder = pid;
+		process_lock = 0;
+	}
+	if (!book_lock(&process_lock))
+		return false;
+	if (book_process->state == BOOK_NONE) {
+		state = begin();
+		book_process->generation = generations;
+		__atomic_store_n(&book_process->state, state, __ATOMIC_RELEASE);
+	}
+	book_unlock(&process_lock);
+	return book_process->state == BOOK_KEPT;
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+static BOOK_SELDOM struct book_thread *begin_thread(void)
+{
+	struct book_local *local = &book_local;
+
+	local->generation = book_process->generation;
+	local->thread = book_thread_new();
+	return local->thread;
+}
+
+/* Begins a change of the book; NULL (counted): it cannot be made. */
+static inline struct book_thread *enter(void)
+{
+	struct book_local *local = &book_local;
+	struct book_thread *thread = local->thread;
+
+	if (BOOK_RARELY(book_process->state != BOOK_KEPT) && !book_is_kept())
+		return NULL;
+	if (BOOK_RARELY(local->generation != book_process->generation))
+		thread = begin_thread();
+	return thread && book_thread_enter(thread) ? thread : NULL;
+}
+
+static void leave(struct book_thread *thread)
+{
+	book_thread_leave(thread);
+}
+
+/* --- growing ---------------------------------------------------------------------------------- */
+
+/* Empties a table, which no longer takes memory; false: it does. */
+static bool remove_blocks(const struct book_blocks *of)
+{
+	return madvise(of->buckets, of->n * sizeof(of->buckets[0]), MADV_REMOVE) == 0;
+}
+
+static bool move_blocks(void)
+{
+	uint32_t segment = book.header->segment;
+	struct book_blocks to;
+
+	for (;;) {
+		if (++segment >= ABI_BOOK_SEGMENTS)
+			return false;
+		book_blocks_use(&to, book.buckets, segment);
+		if (book_blocks_move(&blocks, &to))
+			break;
+		if (!remove_blocks(&to))
+			return false;
+	}
+	__atomic_store_n(&book.header->segment, segment, __ATOMIC_SEQ_CST);
+	/* A reader of the old one sees by the number that it was. Else it keeps its memory. */
+	(void)remove_blocks(&blocks);
+	blocks = to;
+	return true;
+}
+
+/* For more than `n` buckets. */
+static BOOK_SELDOM bool grow_blocks(struct book_thread *mine, uint64_t n)
+{
+	bool grown;
+
+	if (!book_threads_hold(mine))
+		return false;
+	grown = blocks.n != n || move_blocks();
+	book_threads_release();
+	return grown;
+}
+
+/* --- totals ----------------------------------------------------------------------------------- */
+
+/* As proc_enter_cut() of bpf/process.bpf.h. */
+static void enter_cut(struct abi_book_header *h)
+{
+	uint32_t cut = __atomic_load_n(&h->cut_epoch, __ATOMIC_RELAXED);
+	uint32_t seen = __atomic_load_n(&h->cut_epoch_seen, __ATOMIC_RELAXED), epoch;
+	int64_t peak;
+
+	if (__builtin_expect(seen == cut, 1) || seen & ABI_CUT_BUSY || (int32_t)(cut - seen) <= 0)
+		return;
+	peak = __atomic_load_n(&h->peak_bytes, __ATOMIC_ACQUIRE);
+	epoch = __atomic_load_n(&h->peak_epoch, __ATOMIC_ACQUIRE);
+	if (!__atomic_compare_exchange_n(&h->cut_epoch_seen, &seen, cut | ABI_CUT_BUSY, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	h->cut_peak_bytes = peak;
+	h->cut_peak_epoch = epoch;
+	__atomic_store_n(&h->cut_epoch_seen, cut, __ATOMIC_RELEASE);
+}
+
+static void raise_peak(struct abi_book_header *h, int64_t live)
+{
+	int64_t peak = __atomic_load_n(&h->peak_bytes, __ATOMIC_RELAXED);
+
+	while (live > peak)
+		if (__atomic_compare_exchange_n(&h->peak_bytes, &peak, live, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+			__atomic_fetch_add(&h->peak_epoch, 1, __ATOMIC_ACQ_REL);
+			return;
+		}
+}
+
+/*
+ * As proc_add_bytes() there. epoch: that the site's change was made under; where another thread has
+ * begun another meanwhile, these bytes may be on the wrong side of that peak.
+ */
+static inline void add_total(struct abi_book_header *h, int64_t bytes, uint32_t epoch)
+{
+	int64_t live;
+
+	if (book_is_alone()) {
+		live = h->live_bytes += bytes;
+		if (live > h->peak_bytes) {
+			h->peak_bytes = live;
+			h->peak_epoch++;
+		}
+		return;
+	}
+	live = __atomic_add_fetch(&h->live_bytes, bytes, __ATOMIC_ACQ_REL);
+	if (BOOK_RARELY(__atomic_load_n(&h->peak_epoch, __ATOMIC_RELAXED) != epoch))
+		__atomic_fetch_add(&h->race_bytes, (uint64_t)(bytes < 0 ? -bytes : bytes),
+				   __ATOMIC_RELAXED);
+	raise_peak(h, live);
+}
+
+static inline uint32_t peak_epoch(void)
+{
+	return __atomic_load_n(&book.header->peak_epoch, __ATOMIC_RELAXED);
+}
+
+/* --- what calls change ------------------------------------------------------------------------ */
+
+static void count_end(struct book_thread *thread, const struct abi_book_block *block,
+		      enum book_end how)
+{
+	int64_t bytes = (int64_t)ABI_BLOCK_SIZE(block);
+	struct abi_book_site *site = book_site(thread, block->node, ABI_BLOCK_FN(block));
+	uint32_t epoch = peak_epoch();
+
+	if (!site)
+		return;
+	book_site_remove(site, bytes, how, epoch);
+	add_total(book.header, -bytes, epoch);
+}
+
+static bool add_block(struct book_thread *thread, const struct abi_book_block *block)
+{
+	struct abi_book_block stale;
+	uint64_t n = blocks.n;
+
+	while (book_blocks_add(&blocks, block, book_is_alone(), &stale) == BOOK_FULL) {
+		if (!grow_blocks(thread, n)) {
+			book_lose(ABI_BOOK_LOST_BLOCKS);
+			return false;
+		}
+		n = blocks.n;
+	}
+	if (BOOK_RARELY(stale.address))
+		count_end(thread, &stale, BOOK_FREE_MISSED);
+	return true;
+}
+
+static void count_begin(struct book_thread *thread, const struct abi_book_block *block)
+{
+	int64_t bytes = (int64_t)ABI_BLOCK_SIZE(block);
+	struct abi_book_site *site = book_site(thread, block->node, ABI_BLOCK_FN(block));
+	uint32_t epoch;
+
+	if (!site || !add_block(thread, block))
+		return;
+	epoch = peak_epoch();
+	book_site_add(site, bytes, epoch);
+	add_total(book.header, bytes, epoch);
+	thread->last_block = block->address;
+}
+
+void book_enter(void *block, size_t size, uint32_t function, const struct walk_registers *from)
+{
+	struct book_thread *thread = enter();
+	struct abi_book_block added = { .address = (uintptr_t)block,
+					.size_fn = ABI_SIZE_FN(size, 0ULL, function) };
+
+	if (!thread)
+		return;
+	if (added.address & 7 || added.address >= ABI_ADDR_LIMIT || size >> ABI_SIZE_BITS) {
+		book_lose(ABI_BOOK_LOST_ADDRESS);
+		leave(thread);
+		return;
+	}
+	enter_cut(book.header);
+	added.tick = __atomic_load_n(&book.header->tick, __ATOMIC_RELAXED);
+	added.node = book_stack(thread, from);
+	count_begin(thread, &added);
+	leave(thread);
+}
+
+static inline bool take(struct book_thread *thread, void *block, struct book_taken *ret)
+{
+	uint64_t address = (uintptr_t)block;
+
+	ret->temporary = thread->last_block == address;
+	if (ret->temporary)
+		thread->last_block = 0;
+	return !(address & 7) && book_blocks_take(&blocks, address, book_is_alone(), &ret->block);
+}
+
+static void count_taken(struct book_thread *thread, const struct book_taken *taken)
+{
+	count_end(thread, &taken->block, taken->temporary ? BOOK_TEMPORARY : BOOK_FREED);
+}
+
+bool book_take(void *block, struct book_taken *ret_taken)
+{
+	struct book_thread *thread = enter();
+	bool taken;
+
+	if (!thread)
+		return false;
+	taken = take(thread, block, ret_taken);
+	leave(thread);
+	return taken;
+}
+
+void book_freed(const struct book_taken *taken)
+{
+	struct book_thread *thread = enter();
+
+	if (!thread)
+		return;
+	enter_cut(book.header);
+	count_taken(thread, taken);
+	leave(thread);
+}
+
+void book_put_back(const struct book_taken *taken)
+{
+	struct book_thread *thread = enter();
+
+	if (!thread)
+		return;
+	if (add_block(thread, &taken->block) && taken->temporary)
+		thread->last_block = taken->block.address;
+	leave(thread);
+}
+
+bool book_free(void *block)
+{
+	struct book_thread *thread = enter();
+	struct book_taken taken;
+	bool known;
+
+	if (!thread)
+		return true; /* counted */
+	enter_cut(book.header);
+	known = take(thread, block, &taken);
+	if (known)
+		count_taken(thread, &taken);
+	leave(thread);
+	return known;
+}
+
+void book_failed(void)
+{
+	__atomic_fetch_add(&book.header->failed, 1, __ATOMIC_RELAXED);
+}
+
+BOOK_SELDOM void book_unknown_free(void)
+{
+	if (has_parent)
+		book_lose(ABI_BOOK_LOST_FORK);
+	else
+		__atomic_fetch_add(&book.header->unknown_frees, 1, __ATOMIC_RELAXED);
+}

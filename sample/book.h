@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The books of exact depth without probes: this process's live blocks, its sites with their
+ * stacks, and its totals, in memory that the daemon reads (bpf/abi_book.h). The order of a change
+ * is that of the BPF programs (bpf/account.bpf.h): the block, its site, the process's total, its
+ * peak.
+ *
+ *   book.c          the process, and what one call changes
+ *   book_blocks.c   live blocks
+ *   book_sites.c    what each thread has counted
+ *   book_stacks.c   stacks as nodes of a tree
+ *   book_threads.c  who is at it
+ *   book_memory.c   where it lies
+ *
+ * Each thread writes its own sites without atomics. No lock is held that a thread's end or a
+ * signal's handler could leave: who cannot get one in time counts a loss.
+ */
+#ifndef MEMTRACED_SAMPLE_BOOK_H
+#define MEMTRACED_SAMPLE_BOOK_H
+
+#include "sample/book_threads.h"
+
+enum book_state {
+	BOOK_NONE, /* of this process; in a child after a fork too */
+	BOOK_KEPT,
+	BOOK_REFUSED, /* all calls are passed on */
+};
+
+/*
+ * On a page that the kernel clears in a forked child, however it was made (madvise(2),
+ * MADV_WIPEONFORK).
+ */
+struct book_process {
+	enum book_state state;
+	uint32_t generation; /* of threads' pages: those of before the fork are of another one */
+};
+extern struct book_process *book_process __attribute__((visibility("hidden")));
+
+/* What a thread knows of itself; all zero at its start. */
+struct book_local {
+	struct book_thread *thread;
+	uint32_t generation;
+	uint32_t inside; /* a call of the next allocator's, whose own calls are not the program's */
+};
+extern __thread struct book_local book_local __attribute__((visibility("hidden")));
+
+/* A block that has been taken out, to be entered again or to be counted as freed. */
+struct book_taken {
+	struct abi_book_block block;
+	bool temporary; /* nothing was allocated since */
+};
+
+/*
+ * All of them keep errno. `function`: enum abi_book_function. from: the registers of the caller.
+ */
+void book_enter(void *block, size_t size, uint32_t function, const struct walk_registers *from);
+/* Before the block is freed: it leaves the book. False: it is in none. */
+bool book_free(void *block);
+/* The same where it is not sure that it will be freed: one of the next two follows. */
+bool book_take(void *block, struct book_taken *ret_taken);
+void book_freed(const struct book_taken *taken);
+/* It was not freed after all. */
+void book_put_back(const struct book_taken *taken);
+void book_failed(void);
+/* A free of what is in no book. */
+void book_unknown_free(void);
+
+/* Is there a book, or can there be one? */
+bool book_is_kept(void);
+
+#endif

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sample/book_blocks.h"
+
+/* Buckets that a block may be in beside its first one. */
+#define OTHERS 8
+/* A bucket for so many bytes of the heap, a page of the table for 32 of them. */
+#define BYTES_SHIFT 7
+#define PAGE_BUCKETS 32
+
+_Static_assert(PAGE_BUCKETS * sizeof(struct abi_book_bucket) == 4096, "a page");
+
+static uint64_t mix(uint64_t word)
+{
+	return word * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Blocks of one page of the heap share one of the table. */
+static struct abi_book_bucket *first_bucket(const struct book_blocks *blocks, uint64_t address)
+{
+	uint64_t granule = address >> BYTES_SHIFT;
+	uint64_t page = mix(granule / PAGE_BUCKETS) >> 32;
+
+	return &blocks->buckets[(page * PAGE_BUCKETS + granule % PAGE_BUCKETS) & (blocks->n - 1)];
+}
+
+/* Those for what finds its first one full lie anywhere: neighbours of a full one are full, too. */
+static struct abi_book_bucket *other_bucket(const struct book_blocks *blocks, uint64_t address,
+					    uint64_t i)
+{
+	uint64_t hash = mix(address >> 3) + i * UINT64_C(0xd1b54a32d192ed03);
+
+	return &blocks->buckets[hash >> 32 & (blocks->n - 1)];
+}
+
+static uint64_t address_of(const struct abi_book_block *way)
+{
+	return __atomic_load_n(&way->address, __ATOMIC_ACQUIRE);
+}
+
+static bool claim(struct abi_book_block *way, uint64_t from, bool alone)
+{
+	if (alone) {
+		if (way->address != from)
+			return false;
+		way->address = ABI_BLOCK_BUSY;
+		return true;
+	}
+	return __atomic_compare_exchange_n(&way->address, &from, ABI_BLOCK_BUSY, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void add_elsewhere(struct abi_book_bucket *first, uint32_t by, bool alone)
+{
+	if (alone)
+		first->elsewhere += by;
+	else
+		__atomic_fetch_add(&first->elsewhere, by, __ATOMIC_ACQ_REL);
+}
+
+static bool take_from(struct abi_book_bucket *bucket, uint64_t address, bool alone,
+		      struct abi_book_block *ret_block)
+{
+	for (int i = 0; i < ABI_BOOK_WAYS; i++) {
+		struct abi_book_block *way = &bucket->block[i];
+
+		if (address_of(way) != address)
+			continue;
+		if (!claim(way, address, alone))
+			return false;
+		*ret_block = *way;
+		ret_block->address = address;
+		__atomic_store_n(&way->address, 0, __ATOMIC_RELEASE);
+		return true;
+	}
+	return false;
+}
+
+bool book_blocks_take(struct book_blocks *blocks, uint64_t address, bool alone,
+		      struct abi_book_block *ret_block)
+{
+	struct abi_book_bucket *first = first_bucket(blocks, address);
+
+	if (take_from(first, address, alone, ret_block))
+		return true;
+	if (!__atomic_load_n(&first->elsewhere, __ATOMIC_ACQUIRE))
+		return false;
+	for (uint64_t i = 0; i < OTHERS; i++) {
+		if (!take_from(other_bucket(blocks, address, i), address, alone, ret_block))
+			continue;
+		add_elsewhere(first, UINT32_MAX, alone);
+		return true;
+	}
+	return false;
+}
+
+static bool put_into(struct abi_book_bucket *bucket, const struct abi_book_block *block, bool alone)
+{
+	for (int i = 0; i < ABI_BOOK_WAYS; i++) {
+		struct abi_book_block *way = &bucket->block[i];
+
+		if (address_of(way) || !claim(way, 0, alone))
+			continue;
+		way->size_fn = block->size_fn;
+		way->node = block->node;
+		way->tick = block->tick;
+		__atomic_store_n(&way->address, block->address, __ATOMIC_RELEASE);
+		return true;
+	}
+	return false;
+}
+
+enum book_added book_blocks_add(struct book_blocks *blocks, const struct abi_book_block *block,
+				bool alone, struct abi_book_block *ret_stale)
+{
+	struct abi_book_bucket *first = first_bucket(blocks, block->address);
+
+	ret_stale->address = 0;
+	/* One of this address can be there only if its end was not seen. */
+	if (!book_blocks_take(blocks, block->address, alone, ret_stale))
+		ret_stale->address = 0;
+	if (put_into(first, block, alone))
+		return BOOK_ADDED;
+	/* First, so that who does not find it there looks on. */
+	add_elsewhere(first, 1, alone);
+	for (uint64_t i = 0; i < OTHERS; i++)
+		if (put_into(other_bucket(blocks, block->address, i), block, alone))
+			return BOOK_ADDED;
+	add_elsewhere(first, UINT32_MAX, alone);
+	return BOOK_FULL;
+}
+
+bool book_blocks_move(const struct book_blocks *from, struct book_blocks *to)
+{
+	struct abi_book_block stale;
+
+	for (uint64_t i = 0; i < from->n; i++)
+		for (int way = 0; way < ABI_BOOK_WAYS; way++) {
+			const struct abi_book_block *block = &from->buckets[i].block[way];
+
+			if (block->address && block->address != ABI_BLOCK_BUSY &&
+			    book_blocks_add(to, block, true, &stale) == BOOK_FULL)
+				return false;
+		}
+	return true;
+}
+
+void book_blocks_use(struct book_blocks *blocks, struct abi_book_bucket *all, uint32_t segment)
+{
+	blocks->buckets = all + ABI_BOOK_BUCKETS_BEFORE(segment);
+	blocks->n = ABI_BOOK_FIRST_BUCKETS << segment;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sample/book_memory.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct book book;
+
+/* In glibc 2.32 and later. */
+extern char __libc_single_threaded __attribute__((weak));
+
+bool book_is_alone(void)
+{
+	return &__libc_single_threaded && __libc_single_threaded;
+}
+
+void *book_pages(size_t bytes)
+{
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
+void book_pages_free(void *pages, size_t bytes)
+{
+	if (pages)
+		(void)munmap(pages, bytes); /* it was mapped */
+}
+
+bool book_lock(uint32_t *lock)
+{
+	if (book_is_alone()) {
+		*lock = 1;
+		return true;
+	}
+	for (int i = 0; i < BOOK_TRIES; i++) {
+		if (!__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+			return true;
+		if (i > BOOK_TRIES / 100)
+			(void)sched_yield(); /* it cannot fail */
+	}
+	return false;
+}
+
+void book_unlock(uint32_t *lock)
+{
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+BOOK_SELDOM void book_lose(enum abi_book_loss loss)
+{
+	__atomic_fetch_add(&book.header->lost[loss], 1, __ATOMIC_RELAXED);
+}
+
+pid_t book_thread_id(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
+static bool limits_allow(void)
+{
+	struct rlimit limit;
+
+	/* Longer files end in SIGXFSZ. */
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= ABI_BOOK_BYTES;
+}
+
+int book_map(void)
+{
+	int fd = limits_allow() ? (int)syscall(SYS_memfd_create, ABI_BOOK_NAME,
+					       MFD_CLOEXEC | MFD_ALLOW_SEALING) :
+				  -1;
+	char *at;
+
+	if (fd < 0)
+		return -1;
+	if (ftruncate(fd, ABI_BOOK_BYTES)) {
+		(void)close(fd); /* nothing was written */
+		return -1;
+	}
+	at = mmap(NULL, ABI_BOOK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	/* A child that wrote into its parent's book would be worse than none. */
+	if (at == MAP_FAILED || madvise(at, ABI_BOOK_BYTES, MADV_DONTFORK)) {
+		(void)close(fd); /* as above */
+		return -1;
+	}
+	(void)madvise(at, ABI_BOOK_BYTES, MADV_DONTDUMP); /* core dumps are then larger */
+	book.header = (struct abi_book_header *)at;
+	book.threads = (struct abi_book_thread *)(at + ABI_BOOK_AT_THREADS);
+	book.nodes = (struct abi_book_node *)(at + ABI_BOOK_AT_NODES);
+	book.sites = (struct abi_book_site *)(at + ABI_BOOK_AT_SITES);
+	book.buckets = (struct abi_book_bucket *)(at + ABI_BOOK_AT_BLOCKS);
+	return fd;
+}

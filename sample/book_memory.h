@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The memory of a book, and what all that writes in it needs: pages, locks, and to know whether
+ * other threads run. Nothing here allocates from the allocator that is traced.
+ */
+#ifndef MEMTRACED_SAMPLE_BOOK_MEMORY_H
+#define MEMTRACED_SAMPLE_BOOK_MEMORY_H
+
+#include "bpf/abi_book.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define BOOK_SELDOM __attribute__((noinline, cold))
+#define BOOK_RARELY(x) __builtin_expect(!!(x), 0)
+
+/* What this process has mapped of its book; it is gone in a forked child. */
+struct book {
+	struct abi_book_header *header;
+	struct abi_book_thread *threads;
+	struct abi_book_node *nodes;
+	struct abi_book_site *sites;
+	struct abi_book_bucket *buckets;
+};
+extern struct book book __attribute__((visibility("hidden")));
+
+/* Maps a new, empty book in place of the last one: its descriptor; -1: there can be none. */
+int book_map(void);
+
+/* Counts what could not be entered. */
+void book_lose(enum abi_book_loss loss);
+
+/* No other thread runs: what they could do at the same time need not be thought of. */
+bool book_is_alone(void);
+
+/* Zeroed pages of this process; NULL: there are none. */
+void *book_pages(size_t bytes);
+/* Gives them back; NULL is legal. */
+void book_pages_free(void *pages, size_t bytes);
+
+/*
+ * A lock for what is seldom; false: it could not be had, which may be for good, as a thread can end
+ * with it.
+ */
+bool book_lock(uint32_t *lock);
+void book_unlock(uint32_t *lock);
+/* How often others are waited for, with a turn of the CPU for them in between. */
+#define BOOK_TRIES 20000
+
+pid_t book_thread_id(void);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stacks as nodes of one tree of the process, so that what they have in common is there once. */
+#ifndef MEMTRACED_SAMPLE_BOOK_STACKS_H
+#define MEMTRACED_SAMPLE_BOOK_STACKS_H
+
+#include "sample/book_threads.h"
+
+/* The node of the caller's stack; ABI_BOOK_NO_NODE (counted): there is no room. */
+uint32_t book_stack(struct book_thread *thread, const struct walk_registers *from);
+
+/* Before the first one of a process: what another process had is its parent's. */
+void book_stacks_begin(void);
+
+#endif

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sample/book_threads.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Threads that are looked at for one that has ended, before another record is begun. */
+#define ENDED_TRIES 8
+
+static struct book_thread *threads[ABI_BOOK_THREADS]; /* by number, from 1 on */
+static uint32_t n_threads, next_ended;
+static uint32_t lock;
+static bool is_held; /* others wait before they begin */
+
+void book_threads_begin(void)
+{
+	for (uint32_t i = 1; i <= n_threads; i++) {
+		book_pages_free(threads[i], sizeof(*threads[i]));
+		threads[i] = NULL;
+	}
+	n_threads = 0;
+	next_ended = 0;
+	lock = 0;
+	is_held = false;
+	(void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
+		      0); /* else others cannot be held */
+}
+
+static bool has_ended(uint32_t tid)
+{
+	return syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
+}
+
+/* The number of a thread that has ended; 0: none of those that were looked at has. */
+static uint32_t find_ended(uint32_t mine)
+{
+	for (uint32_t i = 0; i < ENDED_TRIES && i < n_threads; i++) {
+		uint32_t number = 1 + next_ended++ % n_threads;
+		uint32_t tid = book.threads[number].tid;
+
+		if (threads[number] && (tid == mine || has_ended(tid)))
+			return number;
+	}
+	return 0;
+}
+
+static struct book_thread *take_number(uint32_t tid)
+{
+	uint32_t number = find_ended(tid);
+	struct book_thread *thread;
+
+	if (number) {
+		thread = threads[number];
+		memset(&thread->walker, 0, offsetof(struct walker, path));
+		thread->last_block = 0;
+		book.threads[number].at &= ~1U;
+	} else {
+		thread = n_threads + 1 < ABI_BOOK_THREADS ? book_pages(sizeof(*thread)) : NULL;
+		if (!thread)
+			return NULL;
+		number = ++n_threads;
+		thread->number = number;
+		thread->shared = &book.threads[number];
+		threads[number] = thread;
+	}
+	book.threads[number].tid = tid;
+	__atomic_store_n(&book.header->threads, n_threads, __ATOMIC_RELEASE);
+	return thread;
+}
+
+BOOK_SELDOM struct book_thread *book_thread_new(void)
+{
+	struct book_thread *thread = NULL;
+	int error = errno;
+
+	if (book_lock(&lock)) {
+		thread = take_number((uint32_t)book_thread_id());
+		book_unlock(&lock);
+	}
+	if (!thread)
+		book_lose(ABI_BOOK_LOST_THREADS);
+	errno = error;
+	return thread;
+}
+
+static BOOK_SELDOM bool wait_outside(struct book_thread *thread)
+{
+	int error = errno;
+
+	for (int i = 0; i < BOOK_TRIES && __atomic_load_n(&is_held, __ATOMIC_ACQUIRE); i++) {
+		book_thread_leave(thread);
+		(void)sched_yield(); /* it cannot fail */
+		__atomic_store_n(&thread->shared->at, thread->shared->at + 1, __ATOMIC_SEQ_CST);
+	}
+	errno = error;
+	return !__atomic_load_n(&is_held, __ATOMIC_ACQUIRE);
+}
+
+static BOOK_SELDOM bool refuse(enum abi_book_loss loss)
+{
+	book_lose(loss);
+	return false;
+}
+
+bool book_thread_enter(struct book_thread *thread)
+{
+	if (BOOK_RARELY(thread->shared->at & 1))
+		return refuse(ABI_BOOK_LOST_NESTED);
+	__atomic_store_n(&thread->shared->at, thread->shared->at + 1, __ATOMIC_RELAXED);
+	/* The order of that store and this load is the other side's to enforce: keep_out(). */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (BOOK_RARELY(__atomic_load_n(&is_held, __ATOMIC_RELAXED)) && !wait_outside(thread)) {
+		book_thread_leave(thread);
+		return refuse(ABI_BOOK_LOST_BLOCKS);
+	}
+	return true;
+}
+
+void book_thread_leave(struct book_thread *thread)
+{
+	__atomic_store_n(&thread->shared->at, thread->shared->at + 1, __ATOMIC_RELEASE);
+}
+
+static bool has_left(const struct book_thread *thread)
+{
+	for (int i = 0; i < BOOK_TRIES; i++) {
+		if (!(__atomic_load_n(&thread->shared->at, __ATOMIC_ACQUIRE) & 1))
+			return true;
+		(void)sched_yield(); /* it cannot fail */
+	}
+	return has_ended(thread->shared->tid);
+}
+
+static bool keep_out(const struct book_thread *mine)
+{
+	__atomic_store_n(&is_held, true, __ATOMIC_SEQ_CST);
+	/* From here on each thread that is at the book is seen there, or has seen this. */
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
+		return false;
+	for (uint32_t i = 1; i <= n_threads; i++)
+		if (threads[i] != mine && !has_left(threads[i]))
+			return false;
+	return true;
+}
+
+/* New threads, which are in no list yet, wait for the lock. */
+BOOK_SELDOM bool book_threads_hold(struct book_thread *mine)
+{
+	int error = errno;
+	bool locked, held;
+
+	book_thread_leave(mine);
+	locked = book_lock(&lock);
+	__atomic_store_n(&mine->shared->at, mine->shared->at + 1, __ATOMIC_SEQ_CST);
+	held = locked && (book_is_alone() || keep_out(mine));
+	if (locked && !held)
+		book_threads_release();
+	errno = error;
+	return held;
+}
+
+void book_threads_release(void)
+{
+	__atomic_store_n(&is_held, false, __ATOMIC_RELEASE);
+	book_unlock(&lock);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The threads that keep a book, and when each of them is at it: who has to change what all share
+ * can wait until no other one is.
+ */
+#ifndef MEMTRACED_SAMPLE_BOOK_THREADS_H
+#define MEMTRACED_SAMPLE_BOOK_THREADS_H
+
+#include "sample/book_memory.h"
+#include "sample/walk.h"
+
+/* What one thread has for itself, in pages of its own; after its end another one has it. */
+#define BOOK_NODES_NEAR 4096
+struct book_thread {
+	struct abi_book_thread *shared;
+	uint32_t number;      /* in abi_book_site */
+	uint64_t last_block;  /* that it has allocated; 0: freed, or another thread's */
+	uint32_t *site_index; /* a hash table of numbers of its sites */
+	uint32_t site_places, n_sites;
+	struct abi_book_site *last_site;
+	uint32_t nodes_near[BOOK_NODES_NEAR]; /* the newest that were asked for */
+	struct walker walker;
+};
+
+/* Of a process that begins a book: none of the threads of its parent are here. */
+void book_threads_begin(void);
+
+/* For the calling thread, which has none; NULL (counted): there is no room. */
+struct book_thread *book_thread_new(void);
+
+/* Begins a change of the book; false (counted): it cannot be made. */
+bool book_thread_enter(struct book_thread *thread);
+void book_thread_leave(struct book_thread *thread);
+
+/*
+ * Of a thread that is at the book: waits until no other one is, and keeps them out. It is outside
+ * itself for a while, so that another one may have done the same before it. False: they could not
+ * be waited for, and nothing is held.
+ */
+bool book_threads_hold(struct book_thread *mine);
+void book_threads_release(void);
+
+#endif

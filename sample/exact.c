@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sample/exact.h"
+
+#include "sample/next.h"
+#include "sample/probes.h"
+#include "sample/refusal.h"
+#include "sample/walk_rules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+uint8_t exact_mode;
+
+#ifdef __x86_64__
+#define IS_X86_64 1
+#else
+#define IS_X86_64 0
+#endif
+
+/* Whoever waits for a book counts by probes then. */
+static void refuse(void)
+{
+	exact_mode = EXACT_OFF;
+	memtraced_book(-1, 0);
+}
+
+bool exact_decide(void)
+{
+	const char *wanted;
+
+	if (!environ)
+		return false;
+	wanted = getenv("MEMTRACED_EXACT");
+	if (!wanted || strcmp(wanted, "1") != 0)
+		exact_mode = EXACT_OFF;
+	else if (IS_X86_64 && !sample_refused())
+		exact_mode = EXACT_ON;
+	else
+		refuse();
+	return exact_mode == EXACT_ON;
+}
+
+/* Of this library itself, or made while there is no book. */
+static bool is_not_counted(void)
+{
+	return SAMPLE_RARELY(sample_thread.busy) ||
+	       (SAMPLE_RARELY(book_process->state != BOOK_KEPT) && !book_is_kept());
+}
+
+bool exact_begin(void)
+{
+	if (book_local.inside || is_not_counted())
+		return false;
+	book_local.inside = 1;
+	return true;
+}
+
+void exact_end(void *block, size_t size, enum abi_book_function function,
+	       const struct walk_registers *from)
+{
+	book_local.inside = 0;
+	if (block)
+		book_enter(block, size, function, from);
+	else
+		book_failed();
+}
+
+void exact_free(void *block)
+{
+	if (!block || book_local.inside || is_not_counted())
+		return;
+	if (SAMPLE_RARELY(!book_free(block)) && !next_first_block_size(block))
+		book_unknown_free();
+}
+
+#ifdef __x86_64__
+
+/*
+ * What a program calls begins with these few instructions, which have no frame: where samples are
+ * taken they cost a comparison, and exact depth gets the registers of the caller. `registers`:
+ * those that the function's own arguments leave free.
+ */
+#define ENTRY(name, registers)                                                                     \
+	__asm__(".text\n"                                                                          \
+		".p2align 4\n"                                                                     \
+		".globl " #name "\n"                                                               \
+		".type " #name ", @function\n" #name ":\n"                                         \
+		".cfi_startproc\n"                                                                 \
+		"cmpb $1, exact_mode(%rip)\n"                                                      \
+		"je sample_" #name "\n" registers "jmp exact_" #name "_from\n"                     \
+		".cfi_endproc\n"                                                                   \
+		".size " #name ", .-" #name "\n")
+
+#define FROM_2 "mov %rsp, %rsi\nmov %rbp, %rdx\nmov %rbx, %rcx\n"
+#define FROM_3 "mov %rsp, %rdx\nmov %rbp, %rcx\nmov %rbx, %r8\n"
+
+ENTRY(malloc, FROM_2);
+ENTRY(calloc, FROM_3);
+ENTRY(realloc, FROM_3);
+ENTRY(free, FROM_2);
+
+#define CALLER(from, bp_, bx_)                                                                     \
+	{                                                                                          \
+		.pc = *(from), .sp = (uintptr_t)((from) + 1), .bp = (bp_), .bx = (bx_)             \
+	}
+#define ENTERED __attribute__((visibility("hidden"), used))
+
+void *sample_malloc(size_t size);
+void *sample_calloc(size_t n, size_t size);
+void *sample_realloc(void *block, size_t size);
+void sample_free(void *block);
+
+ENTERED void *exact_malloc_from(size_t size, const uint64_t *from, uint64_t bp, uint64_t bx);
+ENTERED void *exact_malloc_from(size_t size, const uint64_t *from, uint64_t bp, uint64_t bx)
+{
+	const struct walk_registers caller = CALLER(from, bp, bx);
+	void *block;
+
+	if (!exact_is_on())
+		return sample_malloc(size);
+	if (!exact_begin())
+		return next.malloc(size);
+	block = next.malloc(size);
+	exact_end(block, size, ABI_BOOK_MALLOC, &caller);
+	return block;
+}
+
+ENTERED void *exact_calloc_from(size_t n, size_t size, const uint64_t *from, uint64_t bp,
+				uint64_t bx);
+ENTERED void *exact_calloc_from(size_t n, size_t size, const uint64_t *from, uint64_t bp,
+				uint64_t bx)
+{
+	const struct walk_registers caller = CALLER(from, bp, bx);
+	void *block;
+
+	if (!exact_is_on())
+		return sample_calloc(n, size);
+	if (!exact_begin())
+		return next.calloc(n, size);
+	block = next.calloc(n, size);
+	exact_end(block, n * size, ABI_BOOK_CALLOC, &caller);
+	return block;
+}
+
+/* A block that no allocator has moves to one that has. */
+static void *first_block_grows(void *block, size_t size)
+{
+	size_t was = next_first_block_size(block);
+	void *other = next.malloc(size);
+
+	return other ? memcpy(other, block, was < size ? was : size) : NULL;
+}
+
+/* glibc's realloc(p, 0) frees p and returns NULL. */
+static void *reallocate(void *block, size_t size, const struct walk_registers *caller)
+{
+	struct book_taken taken;
+	bool is_known = block && book_take(block, &taken), is_first = false;
+	void *other;
+
+	if (block && !is_known)
+		is_first = next_first_block_size(block);
+	other = is_first ? first_block_grows(block, size) : next.realloc(block, size);
+	if (!other && (size || !block)) {
+		book_local.inside = 0;
+		if (is_known)
+			book_put_back(&taken);
+		book_failed();
+		return NULL;
+	}
+	if (is_known)
+		book_freed(&taken);
+	else if (block && !is_first)
+		book_unknown_free();
+	if (other)
+		exact_end(other, size, ABI_BOOK_REALLOC, caller);
+	book_local.inside = 0;
+	return other;
+}
+
+ENTERED void *exact_realloc_from(void *block, size_t size, const uint64_t *from, uint64_t bp,
+				 uint64_t bx);
+ENTERED void *exact_realloc_from(void *block, size_t size, const uint64_t *from, uint64_t bp,
+				 uint64_t bx)
+{
+	const struct walk_registers caller = CALLER(from, bp, bx);
+
+	if (!exact_is_on())
+		return sample_realloc(block, size);
+	if (!exact_begin())
+		return next_first_block_size(block) ? first_block_grows(block, size) :
+						      next.realloc(block, size);
+	return reallocate(block, size, &caller);
+}
+
+ENTERED void exact_free_from(void *block, const uint64_t *from);
+ENTERED void exact_free_from(void *block, const uint64_t *from)
+{
+	if (!exact_is_on()) {
+		sample_free(block);
+		return;
+	}
+	exact_free(block);
+	/* What the dynamic linker frees may be what it knew of an object. */
+	if (SAMPLE_RARELY(walk_is_linker(*from)))
+		walk_rules_check();
+	if (SAMPLE_RARELY(next_first_block_size(block)))
+		return;
+	next.free(block);
+}
+
+#endif

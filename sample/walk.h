@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Walks the calling thread's stack, from inside. Most stacks differ from the one before in their
+ * innermost frames alone, so the last one is kept: where a walk comes to one of its frames in the
+ * same registers, memory is compared from there on, and nothing is looked up. The steps are those
+ * of bpf/unwind.bpf.h, by the same rules. A walker belongs to one thread.
+ */
+#ifndef MEMTRACED_SAMPLE_WALK_H
+#define MEMTRACED_SAMPLE_WALK_H
+
+#include "bpf/abi_unwind.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Registers of a caller, as they are when the call has returned. */
+struct walk_registers {
+	uint64_t pc, sp, bp, bx;
+};
+
+struct walk_frame {
+	uint64_t pc, sp, bp;
+	/* The caller's frame pointer is so far from the caller's sp; 0: it is the same. */
+	int32_t bp_at;
+	uint16_t flags; /* ABI_BOOK_EXACT, ABI_BOOK_GUIDED */
+	bool is_plain;	/* what the caller is goes by the stack's words alone */
+	uint32_t node;	/* the caller's own; 0 in frames that are new */
+};
+
+/* Memory that has been found to be readable: whole pages. */
+struct walk_range {
+	uint64_t low, high;
+};
+
+struct walker {
+	/* The last stack from its root on, as far as it can be compared. */
+	uint32_t n_path;
+	uint32_t path_epoch;
+	uint32_t root; /* the node that all of the path comes from */
+	struct walk_range home, other;
+	/* Of the stack that walk() has found: frames of the path from its root on, and */
+	uint32_t joined;
+	uint32_t n_fresh; /* others, the innermost first. */
+	uint8_t cut;	  /* enum abi_stack_cut */
+	bool has_root;	  /* a rule says that it begins there */
+	struct walk_frame path[ABI_MAX_FRAMES];
+	struct walk_frame fresh[ABI_MAX_FRAMES + 1];
+};
+
+/*
+ * Walks from the caller with these registers; the walker says what was found. The caller gives each
+ * new frame its node, and then calls walk_keep().
+ */
+void walk(struct walker *w, const struct walk_registers *from);
+
+/* The stack is the last one from now on. */
+void walk_keep(struct walker *w);
+
+#endif

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The parsing is that of user/elf/cfi, of which this is one more user: sections come from memory,
+ * and an entry is found by the table that the linker has sorted (.eh_frame_hdr; Linux Standard Base
+ * 5.0 core, 10.6.2).
+ */
+#include "sample/walk_rules.h"
+
+#include "elf/cfi/cfi_program.h"
+#include "elf/cfi/cfi_rule.h"
+
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+/* glibc 2.35 and later; it takes no lock. */
+extern int _dl_find_object(void *address, struct dl_find_object *ret) __attribute__((weak));
+
+/* --- what has been found --------------------------------------------------------------------- */
+
+/* An address has 48 bits; above them is the epoch, so that what is of another one is not found. */
+#define EPOCH_SHIFT 48
+#define FIRST_RULES 1024
+#define MOST_RULES (1U << 18)
+#define RULE_TRIES 4
+
+struct known_rule {
+	uint64_t key; /* 0: none, or it is being written */
+	struct abi_unwind_rule rule;
+};
+
+struct rule_table {
+	uint64_t n; /* a power of two */
+	uint64_t used;
+	struct known_rule rules[];
+};
+
+/* Whose rules are known: to see when one is gone. */
+#define MOST_OBJECTS 1024
+
+struct known_object {
+	void *start;
+	void *map;
+};
+
+static struct rule_table *table; /* those before it stay mapped: others may be reading them */
+static uint32_t epoch = 1;
+static struct known_object objects[MOST_OBJECTS];
+static uint32_t n_objects;
+static uint64_t linker_start, linker_end;
+
+static struct rule_table *table_new(uint64_t n)
+{
+	struct rule_table *made;
+
+	made = mmap(NULL, sizeof(*made) + n * sizeof(made->rules[0]), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (made == MAP_FAILED)
+		return NULL;
+	made->n = n;
+	return made;
+}
+
+static uint64_t key_of(uint64_t address)
+{
+	return address | (uint64_t)(__atomic_load_n(&epoch, __ATOMIC_RELAXED) & 0xffff)
+				 << EPOCH_SHIFT;
+}
+
+/* Neighbouring code shares pages of the table. */
+static struct known_rule *place_of(struct rule_table *t, uint64_t key, uint64_t i)
+{
+	return &t->rules[((key ^ key >> 20) + i) & (t->n - 1)];
+}
+
+static bool find_known(struct rule_table *t, uint64_t key, struct abi_unwind_rule *ret)
+{
+	for (uint64_t i = 0; i < RULE_TRIES; i++) {
+		struct known_rule *known = place_of(t, key, i);
+
+		if (__atomic_load_n(&known->key, __ATOMIC_ACQUIRE) != key)
+			continue;
+		*ret = known->rule;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		return __atomic_load_n(&known->key, __ATOMIC_RELAXED) == key;
+	}
+	return false;
+}
+
+static bool put_at(struct known_rule *known, uint64_t was, uint64_t key,
+		   struct abi_unwind_rule rule)
+{
+	/* A key that nobody asks for, as no code is there. */
+	if (!__atomic_compare_exchange_n(&known->key, &was, 1, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return false;
+	known->rule = rule;
+	__atomic_store_n(&known->key, key, __ATOMIC_RELEASE);
+	return true;
+}
+
+static bool put_in(struct rule_table *t, uint64_t key, struct abi_unwind_rule rule)
+{
+	for (uint64_t i = 0; i < RULE_TRIES; i++) {
+		struct known_rule *known = place_of(t, key, i);
+
+		if (__atomic_load_n(&known->key, __ATOMIC_RELAXED) == 0 &&
+		    put_at(known, 0, key, rule)) {
+			__atomic_fetch_add(&t->used, 1, __ATOMIC_RELAXED);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What another thread puts into the old one meanwhile is read once more. */
+static struct rule_table *grow(struct rule_table *old)
+{
+	struct rule_table *made = table_new(old->n * 4);
+
+	if (!made)
+		return old;
+	for (uint64_t i = 0; i < old->n; i++) {
+		uint64_t key = old->rules[i].key;
+
+		if (key > 1 && key == key_of(key & ((1ULL << EPOCH_SHIFT) - 1)))
+			(void)put_in(made, key, old->rules[i].rule); /* else it is read again */
+	}
+	if (__atomic_compare_exchange_n(&table, &old, made, false, __ATOMIC_RELEASE,
+					__ATOMIC_ACQUIRE))
+		return made;
+	(void)munmap(made, sizeof(*made) + made->n * sizeof(made->rules[0])); /* never used */
+	return old;
+}
+
+static void put_known(uint64_t key, struct abi_unwind_rule rule)
+{
+	struct rule_table *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+	struct known_rule *known;
+	uint64_t was;
+
+	if (put_in(t, key, rule))
+		return;
+	if (t->n < MOST_RULES && t->used > t->n / 8) {
+		t = grow(t);
+		if (put_in(t, key, rule))
+			return;
+	}
+	known = place_of(t, key, (key >> 2) % RULE_TRIES);
+	was = __atomic_load_n(&known->key, __ATOMIC_RELAXED);
+	if (was != 1)
+		(void)put_at(known, was, key, rule); /* else another thread has just put one */
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+struct search {
+	uint64_t address;
+	const struct cfi_cie *cie;
+	struct abi_unwind_rule rule; /* by the last state that begins at or below it */
+};
+
+static int take_state(void *ctx, uint64_t pc, const struct cfi_state *state)
+{
+	struct search *search = ctx;
+	uint32_t lost[CFI_LOSSES];
+
+	if (pc > search->address)
+		return 1;
+	search->rule = cfi_rule(search->cie, state, true, lost);
+	return 0;
+}
+
+/* By the entry at `offset` of the section, if it is one for the address; else `none`. */
+static struct abi_unwind_rule rule_of_entry(const struct cfi_section *section, size_t offset,
+					    uint64_t address, struct abi_unwind_rule none)
+{
+	struct search search = { .address = address, .rule = none };
+	struct cfi_state initial;
+	struct cfi_fde fde;
+	struct cfi_cie cie;
+	int r;
+
+	if (cfi_next_entry(section, &offset, &fde) != CFI_ENTRY_FDE || address < fde.start ||
+	    address >= fde.end)
+		return search.rule;
+	search.cie = &cie;
+	if (!cfi_read_cie(section, fde.cie, &cie) || cfi_run_cie(section, &cie, &initial))
+		return search.rule;
+	r = cfi_run_fde(section, &cie, &initial, &fde, take_state, &search);
+	if (r < 0)
+		search.rule = (struct abi_unwind_rule){ .kind = ABI_UNWIND_UNSUPPORTED };
+	return search.rule;
+}
+
+/* A row of the sorted table: where code begins, and its entry, from the table's section on. */
+struct table_row {
+	int32_t code, entry;
+};
+
+/*
+ * The table of an object, as linkers write it: version 1, its pointer to .eh_frame of any form, a
+ * count of four bytes, and rows of two numbers relative to the header. NULL: it is another.
+ */
+static const struct table_row *table_of(const uint8_t *header, const uint8_t *end,
+					uint64_t *ret_eh_frame, uint32_t *ret_n)
+{
+	const struct cfi_section section = { .data = header,
+					     .len = (size_t)(end - header),
+					     .addr = (uintptr_t)header,
+					     .data_base = (uintptr_t)header,
+					     .is_eh = true };
+	struct cfi_reader r = { header, end, false };
+	uint8_t version = cfi_get_u8(&r), to_frame = cfi_get_u8(&r), of_count = cfi_get_u8(&r),
+		of_rows = cfi_get_u8(&r);
+	uint64_t n;
+
+	if (version != 1 || of_rows != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
+		return NULL;
+	*ret_eh_frame = cfi_get_pointer(&section, &r, to_frame);
+	n = cfi_get_pointer(&section, &r, of_count);
+	if (r.failed || n == 0 || n > cfi_left(&r) / sizeof(struct table_row) ||
+	    (uintptr_t)r.at % _Alignof(struct table_row))
+		return NULL;
+	*ret_n = (uint32_t)n;
+	return (const struct table_row *)r.at;
+}
+
+/* What follows the entry point in the dynamic linker before it jumps to the program's. */
+#define ENTRY_BYTES 256
+
+/* Is it where the kernel has let the process begin? Such code needs no information. */
+static bool is_entry(const struct dl_find_object *object, uint64_t address)
+{
+	const ElfW(Ehdr) *elf = object->dlfo_map_start;
+	uint64_t entry = (uintptr_t)elf + elf->e_entry;
+
+	return memcmp(elf->e_ident, ELFMAG, SELFMAG) == 0 && address - entry < ENTRY_BYTES;
+}
+
+/*
+ * The end of what is loaded with the header. Of a program with holes between its segments glibc
+ * tells the segment of the address alone, and the kernel where the program headers are.
+ */
+static const uint8_t *end_of(const struct dl_find_object *object, const uint8_t *header)
+{
+	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	uintptr_t base = object->dlfo_link_map->l_addr;
+
+	if (header >= (const uint8_t *)object->dlfo_map_start &&
+	    header < (const uint8_t *)object->dlfo_map_end)
+		return object->dlfo_map_end;
+	for (unsigned long i = 0; headers && i < getauxval(AT_PHNUM); i++)
+		if (headers[i].p_type == PT_LOAD &&
+		    (uintptr_t)header - (base + headers[i].p_vaddr) < headers[i].p_filesz)
+			return (const uint8_t *)(base + headers[i].p_vaddr + headers[i].p_filesz);
+	return header;
+}
+
+static struct abi_unwind_rule read_rule(const struct dl_find_object *object, uint64_t address)
+{
+	const uint8_t *header = object->dlfo_eh_frame, *end = end_of(object, header);
+	const struct abi_unwind_rule none = { .kind = is_entry(object, address) ? ABI_UNWIND_END :
+										  ABI_UNWIND_NONE };
+	struct cfi_section section = { .is_eh = true };
+	const struct table_row *rows;
+	uint64_t eh_frame, entry;
+	uint32_t n, low = 0;
+	int64_t distance;
+
+	if (!header || header >= end)
+		return none;
+	rows = table_of(header, end, &eh_frame, &n);
+	distance = (int64_t)(address - (uintptr_t)header);
+	if (!rows || distance < rows[0].code)
+		return none;
+	for (uint32_t high = n; high - low > 1;) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (rows[middle].code <= distance)
+			low = middle;
+		else
+			high = middle;
+	}
+	entry = (uintptr_t)header + (uint64_t)(int64_t)rows[low].entry;
+	if (entry < eh_frame || entry >= (uintptr_t)end)
+		return none;
+	section.data = (const uint8_t *)(uintptr_t)eh_frame;
+	section.len = (uintptr_t)end - eh_frame;
+	section.addr = eh_frame;
+	section.data_base = (uintptr_t)header;
+	return rule_of_entry(&section, entry - eh_frame, address, none);
+}
+
+/* Two threads may note one twice. */
+static void note_object(const struct dl_find_object *object)
+{
+	uint32_t n = __atomic_load_n(&n_objects, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < n && i < MOST_OBJECTS; i++)
+		if (objects[i].map == object->dlfo_link_map)
+			return;
+	n = __atomic_fetch_add(&n_objects, 1, __ATOMIC_ACQ_REL);
+	if (n >= MOST_OBJECTS)
+		return;
+	objects[n].start = object->dlfo_map_start;
+	__atomic_store_n(&objects[n].map, (void *)object->dlfo_link_map, __ATOMIC_RELEASE);
+}
+
+struct abi_unwind_rule walk_rule(uint64_t address)
+{
+	struct abi_unwind_rule rule = { .kind = ABI_UNWIND_NONE };
+	uint64_t key = key_of(address);
+	struct dl_find_object object;
+
+	if (find_known(__atomic_load_n(&table, __ATOMIC_ACQUIRE), key, &rule))
+		return rule;
+	/* Code that is in no object is not remembered: one may be loaded there. */
+	if (address >> EPOCH_SHIFT || _dl_find_object((void *)(uintptr_t)address, &object))
+		return (struct abi_unwind_rule){ .kind = ABI_UNWIND_NONE };
+	note_object(&object);
+	rule = read_rule(&object, address);
+	put_known(key, rule);
+	return rule;
+}
+
+/* --- what changes ---------------------------------------------------------------------------- */
+
+static bool is_there(const struct known_object *known)
+{
+	struct dl_find_object object;
+
+	return _dl_find_object(known->start, &object) == 0 && object.dlfo_link_map == known->map;
+}
+
+void walk_rules_check(void)
+{
+	uint32_t n = __atomic_load_n(&n_objects, __ATOMIC_ACQUIRE);
+	bool gone = n > MOST_OBJECTS;
+
+	for (uint32_t i = 0; i < n && i < MOST_OBJECTS && !gone; i++)
+		gone = __atomic_load_n(&objects[i].map, __ATOMIC_ACQUIRE) && !is_there(&objects[i]);
+	if (!gone)
+		return;
+	__atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&n_objects, 0, __ATOMIC_RELEASE);
+}
+
+uint32_t walk_epoch(void)
+{
+	return __atomic_load_n(&epoch, __ATOMIC_ACQUIRE);
+}
+
+bool walk_is_linker(uint64_t address)
+{
+	return address - linker_start < linker_end - linker_start;
+}
+
+bool walk_rules_begin(void)
+{
+	struct dl_find_object linker;
+
+	if (!_dl_find_object)
+		return false;
+	if (_dl_find_object((void *)getauxval(AT_BASE), &linker) == 0) {
+		linker_start = (uintptr_t)linker.dlfo_map_start;
+		linker_end = (uintptr_t)linker.dlfo_map_end;
+	}
+	if (!linker_end)
+		return false;
+	if (!table)
+		table = table_new(FIRST_RULES);
+	return table != NULL;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How the caller of code at an address is found, as a rule of bpf/abi_unwind.h: from the call frame
+ * information of the object that is loaded there, read in this process when the address is first
+ * asked for, and remembered. All threads may call everything here at the same time; no lock is
+ * taken and nothing is allocated but pages.
+ */
+#ifndef MEMTRACED_SAMPLE_WALK_RULES_H
+#define MEMTRACED_SAMPLE_WALK_RULES_H
+
+#include "bpf/abi_unwind.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Can it be done here? Not with a C library that does not tell which object has an address. */
+bool walk_rules_begin(void);
+
+/*
+ * The rule for the instruction that the byte at `address` is part of: of a return address that is
+ * the byte before. ABI_UNWIND_NONE: there is no information.
+ */
+struct abi_unwind_rule walk_rule(uint64_t address);
+
+/*
+ * To be called when the dynamic linker frees memory: has an object that rules were read of been
+ * unloaded? Then all are forgotten, and walk_epoch() is another number.
+ */
+void walk_rules_check(void);
+uint32_t walk_epoch(void);
+
+/* Is this the dynamic linker's code? */
+bool walk_is_linker(uint64_t address);
+
+#endif

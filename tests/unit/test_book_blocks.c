@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sample/book_blocks.h"
+#include "tests/unit/random_numbers.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#define SEGMENTS 8
+#define BYTES (ABI_BOOK_BUCKETS_BEFORE(SEGMENTS) * sizeof(struct abi_book_bucket))
+#define THREADS 4
+#define OWN_BLOCKS 500
+#define ROUNDS 200000
+
+static struct abi_book_bucket *all;
+
+static int begin(void **state)
+{
+	(void)state;
+	all = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		   -1, 0);
+	return all == MAP_FAILED ? -1 : 0;
+}
+
+static int done(void **state)
+{
+	(void)state;
+	return munmap(all, BYTES);
+}
+
+static struct abi_book_block block_at(uint64_t address)
+{
+	return (struct abi_book_block){ .address = address,
+					.size_fn = ABI_SIZE_FN(address >> 4, 0ULL, 7),
+					.node = (uint32_t)(address >> 3),
+					.tick = (uint32_t)address ^ 5 };
+}
+
+static void assert_block(const struct abi_book_block *block, uint64_t address)
+{
+	const struct abi_book_block wanted = block_at(address);
+
+	assert_memory_equal(block, &wanted, sizeof(wanted));
+}
+
+/* Adds, in a larger table where one is full. */
+static void add(struct book_blocks *blocks, uint32_t *segment, uint64_t address)
+{
+	const struct abi_book_block block = block_at(address);
+	struct abi_book_block stale;
+	struct book_blocks to;
+
+	while (book_blocks_add(blocks, &block, true, &stale) == BOOK_FULL) {
+		assert_in_range(++*segment, 1, SEGMENTS - 1);
+		book_blocks_use(&to, all, *segment);
+		assert_true(book_blocks_move(blocks, &to));
+		*blocks = to;
+	}
+	assert_int_equal(stale.address, 0);
+}
+
+/* As an allocator hands them out: blocks of `size` bytes side by side, from several places. */
+static uint64_t address_of(uint64_t i, uint64_t size)
+{
+	return 0x555500000010 + (i % 3) * 0x7000000000 + i / 3 * size;
+}
+
+static void what_is_added_is_found_however_large_the_table_grows(void **state)
+{
+	static const uint64_t sizes[] = { 8, 16, 32, 48, 100 * 8, 4096, 65536 };
+	const uint64_t n = 100000;
+
+	(void)state;
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		struct book_blocks blocks;
+		struct abi_book_block block;
+		uint32_t segment = 0;
+
+		assert_int_equal(madvise(all, BYTES, MADV_DONTNEED), 0);
+		book_blocks_use(&blocks, all, 0);
+		for (uint64_t i = 0; i < n; i++)
+			add(&blocks, &segment, address_of(i, sizes[s]));
+		/* It grew when it was more than half full, and not before. */
+		assert_true(blocks.n * ABI_BOOK_WAYS < n * 4);
+		for (uint64_t i = 0; i < n; i++) {
+			uint64_t address = address_of(i * 7919 % n, sizes[s]);
+
+			assert_true(book_blocks_take(&blocks, address, true, &block));
+			assert_block(&block, address);
+			assert_false(book_blocks_take(&blocks, address, true, &block));
+		}
+		for (uint64_t i = 0; i < blocks.n; i++) {
+			assert_int_equal(blocks.buckets[i].elsewhere, 0);
+			for (int way = 0; way < ABI_BOOK_WAYS; way++)
+				assert_int_equal(blocks.buckets[i].block[way].address, 0);
+		}
+	}
+}
+
+static void one_of_the_same_address_is_told(void **state)
+{
+	struct abi_book_block block = block_at(0x555500000010), stale;
+	struct book_blocks blocks;
+
+	(void)state;
+	book_blocks_use(&blocks, all, 0);
+	assert_int_equal(book_blocks_add(&blocks, &block, true, &stale), BOOK_ADDED);
+	assert_int_equal(stale.address, 0);
+	block.node = 99;
+	assert_int_equal(book_blocks_add(&blocks, &block, true, &stale), BOOK_ADDED);
+	assert_block(&stale, 0x555500000010);
+	assert_true(book_blocks_take(&blocks, 0x555500000010, true, &stale));
+	assert_int_equal(stale.node, 99);
+	assert_false(book_blocks_take(&blocks, 0x555500000010, true, &stale));
+}
+
+struct worker {
+	struct book_blocks blocks;
+	uint64_t number;
+	uint64_t wrong;
+};
+
+/* Each has addresses of its own, which lie between those of others: in the same buckets. */
+static void *work(void *data)
+{
+	struct worker *worker = data;
+	struct random_numbers random = random_from(worker->number);
+	bool there[OWN_BLOCKS] = { false };
+
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t n = random_below(&random, OWN_BLOCKS);
+		uint64_t address = 0x555500000010 + (n * THREADS + worker->number) * 16;
+		struct abi_book_block block = block_at(address), stale;
+
+		if (!there[n]) {
+			/* Full, it is left out. */
+			there[n] = book_blocks_add(&worker->blocks, &block, false, &stale) ==
+				   BOOK_ADDED;
+			worker->wrong += stale.address != 0;
+		} else {
+			there[n] = false;
+			worker->wrong +=
+				!book_blocks_take(&worker->blocks, address, false, &stale) ||
+				memcmp(&block, &stale, sizeof(block)) != 0;
+		}
+	}
+	for (uint64_t n = 0; n < OWN_BLOCKS; n++) {
+		uint64_t address = 0x555500000010 + (n * THREADS + worker->number) * 16;
+		struct abi_book_block block;
+
+		worker->wrong +=
+			book_blocks_take(&worker->blocks, address, false, &block) != there[n];
+	}
+	return NULL;
+}
+
+static void threads_do_not_lose_each_others(void **state)
+{
+	struct worker workers[THREADS];
+	pthread_t threads[THREADS];
+
+	(void)state;
+	for (uint64_t i = 0; i < THREADS; i++) {
+		workers[i] = (struct worker){ .number = i };
+		book_blocks_use(&workers[i].blocks, all, 0);
+		assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(workers[i].wrong, 0);
+	}
+	for (uint64_t i = 0; i < ABI_BOOK_FIRST_BUCKETS; i++)
+		assert_int_equal(all[i].elsewhere, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			what_is_added_is_found_however_large_the_table_grows, begin, done),
+		cmocka_unit_test_setup_teardown(one_of_the_same_address_is_told, begin, done),
+		cmocka_unit_test_setup_teardown(threads_do_not_lose_each_others, begin, done),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The walk from inside, held against that of libgcc, and against one that remembers nothing. */
+#include "bpf/abi_book.h"
+#include "sample/walk.h"
+#include "sample/walk_rules.h"
+#include "tests/unit/random_numbers.h"
+
+#include <alloca.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unwind.h>
+
+#include <cmocka.h>
+
+#define MOST 600
+#define ALTERNATE_STACK 65536
+
+struct stack {
+	size_t n;
+	size_t n_sure; /* of which none was found by a frame pointer where nothing else is known */
+	uint64_t frames[MOST];
+};
+
+static struct walker *walker;
+static struct random_numbers numbers;
+static unsigned walks, joins;
+
+static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data)
+{
+	struct stack *stack = data;
+
+	if (stack->n < MOST)
+		stack->frames[stack->n++] = _Unwind_GetIP(context);
+	return _URC_NO_REASON;
+}
+
+static void take(const struct walker *w, struct stack *ret)
+{
+	ret->n = 0;
+	ret->n_sure = 0;
+	for (uint32_t i = 0; i < w->n_fresh; i++) {
+		ret->frames[ret->n++] = w->fresh[i].pc;
+		if (w->fresh[i].flags & ABI_BOOK_GUIDED && !ret->n_sure)
+			ret->n_sure = ret->n;
+	}
+	for (uint32_t i = w->joined; i-- > 0;)
+		ret->frames[ret->n++] = w->path[i].pc;
+	if (!ret->n_sure)
+		ret->n_sure = ret->n;
+}
+
+static void assert_same(const struct stack *a, const struct stack *b)
+{
+	assert_int_equal(a->n, b->n);
+	assert_memory_equal(a->frames, b->frames, a->n * sizeof(a->frames[0]));
+}
+
+/* Three walks from here: with what the last one left, from nothing, and libgcc's. */
+static __attribute__((noinline)) void check_here(void)
+{
+	const uint64_t *frame = __builtin_frame_address(0);
+	const struct walk_registers from = { .bp = frame[0],
+					     .pc = frame[1],
+					     .sp = (uintptr_t)(frame + 2) };
+	struct walker *fresh = calloc(1, sizeof(*fresh));
+	struct stack ours, from_nothing, theirs = { .n = 0 };
+
+	assert_non_null(fresh);
+	walk(walker, &from);
+	assert_int_equal(walker->cut, ABI_CUT_NONE);
+	take(walker, &ours);
+	walks++;
+	joins += walker->joined > 0;
+	walk_keep(walker);
+	walk(fresh, &from);
+	take(fresh, &from_nothing);
+	free(fresh);
+	assert_same(&ours, &from_nothing);
+	_Unwind_Backtrace(add_frame, &theirs);
+	/* It begins with this function, and may end with an address of 0. */
+	while (theirs.n && !theirs.frames[theirs.n - 1])
+		theirs.n--;
+	theirs.n--;
+	memmove(theirs.frames, theirs.frames + 1, theirs.n * sizeof(theirs.frames[0]));
+	/* libgcc's ends where there is no information, as where makecontext() begins a stack. */
+	ours.n = ours.n_sure;
+	assert_same(&ours, &theirs);
+}
+
+static __attribute__((noinline)) int descend(unsigned depth);
+
+/* With a frame pointer, as its frame has no fixed size. */
+static __attribute__((noinline)) int with_alloca(unsigned depth)
+{
+	volatile char *room = alloca(1 + random_below(&numbers, 200));
+
+	room[0] = (char)depth;
+	return descend(depth) + room[0];
+}
+
+static __attribute__((noinline)) int from_two_places(unsigned depth)
+{
+	if (random_below(&numbers, 2))
+		return descend(depth) + 1;
+	return descend(depth) + 2;
+}
+
+static __attribute__((noinline)) int with_room(unsigned depth)
+{
+	volatile char room[120];
+
+	room[depth % sizeof(room)] = 1;
+	return descend(depth) + room[depth % sizeof(room)];
+}
+
+static __attribute__((noinline)) int descend(unsigned depth)
+{
+	int sum = 0;
+
+	if (random_below(&numbers, 3) == 0)
+		check_here();
+	if (depth == 0)
+		return 1;
+	for (unsigned n = 1 + random_below(&numbers, 2); n > 0; n--)
+		switch (random_below(&numbers, 3)) {
+		case 0:
+			sum += with_alloca(depth - 1);
+			break;
+		case 1:
+			sum += from_two_places(depth - 1);
+			break;
+		default:
+			sum += with_room(depth - 1);
+			break;
+		}
+	return sum;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	numbers = random_from(1);
+	walks = joins = 0;
+	walker = calloc(1, sizeof(*walker));
+	return walker && walk_rules_begin() ? 0 : -1;
+}
+
+static int done(void **state)
+{
+	(void)state;
+	free(walker);
+	return 0;
+}
+
+static void stacks_are_those_of_libgcc(void **state)
+{
+	(void)state;
+	for (unsigned depth = 1; depth < 10; depth++)
+		for (int i = 0; i < 20; i++)
+			(void)descend(depth); /* what it computes keeps frames alive */
+	assert_true(walks > 1000);
+	assert_true(joins > walks * 9 / 10);
+}
+
+static void *in_thread(void *data)
+{
+	(void)data;
+	memset(&walker->home, 0, sizeof(walker->home));
+	walker->n_path = 0;
+	(void)descend(6); /* as above */
+	return NULL;
+}
+
+static void those_of_threads_end_where_these_begin(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(pthread_create(&thread, NULL, in_thread, NULL), 0);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+	}
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	(void)descend(4); /* as above */
+}
+
+static void interrupt(int flags)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
+
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(raise(SIGUSR1), 0);
+		(void)descend(3); /* as above */
+	}
+}
+
+static void those_of_handlers_go_on_with_what_was_interrupted(void **state)
+{
+	(void)state;
+	interrupt(0);
+}
+
+static void so_do_those_on_an_alternate_stack(void **state)
+{
+	stack_t stack = { .ss_sp = malloc(ALTERNATE_STACK), .ss_size = ALTERNATE_STACK };
+	stack_t none = { .ss_flags = SS_DISABLE };
+
+	(void)state;
+	assert_non_null(stack.ss_sp);
+	assert_int_equal(sigaltstack(&stack, NULL), 0);
+	interrupt(SA_ONSTACK);
+	assert_int_equal(sigaltstack(&none, NULL), 0);
+	free(stack.ss_sp);
+}
+
+static void walk_in_context(void)
+{
+	(void)descend(4); /* as above */
+}
+
+static void those_of_other_contexts_are_read_page_by_page(void **state)
+{
+	static ucontext_t back, context;
+	char *room = malloc(ALTERNATE_STACK);
+
+	(void)state;
+	assert_non_null(room);
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(getcontext(&context), 0);
+		context.uc_stack.ss_sp = room;
+		context.uc_stack.ss_size = ALTERNATE_STACK;
+		context.uc_link = &back;
+		makecontext(&context, walk_in_context, 0);
+		assert_int_equal(swapcontext(&back, &context), 0);
+		(void)descend(3); /* as above */
+	}
+	free(room);
+}
+
+static __attribute__((noinline)) int recurse(unsigned depth)
+{
+	volatile int here = (int)depth;
+
+	if (depth == 0) {
+		const uint64_t *frame = __builtin_frame_address(0);
+		const struct walk_registers from = { .bp = frame[0],
+						     .pc = frame[1],
+						     .sp = (uintptr_t)(frame + 2) };
+
+		walk(walker, &from);
+		walk_keep(walker);
+		return here;
+	}
+	return recurse(depth - 1) + here;
+}
+
+static void deep_stacks_lose_their_outermost_frames(void **state)
+{
+	struct stack stack;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		(void)recurse(ABI_MAX_FRAMES * 2); /* as above */
+		assert_int_equal(walker->cut, ABI_CUT_LIMIT);
+		take(walker, &stack);
+		assert_int_equal(stack.n, ABI_MAX_FRAMES);
+	}
+	/* What a path has may be joined up to the limit alone. */
+	(void)recurse(ABI_MAX_FRAMES - 50);
+	assert_int_equal(walker->cut, ABI_CUT_NONE);
+	(void)recurse(ABI_MAX_FRAMES + 50);
+	assert_int_equal(walker->cut, ABI_CUT_LIMIT);
+	take(walker, &stack);
+	assert_int_equal(stack.n, ABI_MAX_FRAMES);
+}
+
+/* Registers that lead nowhere end a walk, and no read of it is a fault. */
+static void wild_registers_are_no_fault(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 100000; i++) {
+		struct walk_registers from = { .pc = (uintptr_t)&recurse + 8,
+					       .sp = (uintptr_t)&from,
+					       .bp = random_next(&numbers) };
+
+		switch (random_below(&numbers, 4)) {
+		case 0:
+			from.pc = random_next(&numbers) >> 16;
+			break;
+		case 1:
+			from.sp = random_next(&numbers) >> 16;
+			break;
+		case 2:
+			from.bp = from.sp + random_below(&numbers, 1 << 20) * 8;
+			break;
+		default:
+			from.pc += random_below(&numbers, 1 << 16);
+			break;
+		}
+		walk(walker, &from);
+		walk_keep(walker);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(stacks_are_those_of_libgcc, begin, done),
+		cmocka_unit_test_setup_teardown(those_of_threads_end_where_these_begin, begin,
+						done),
+		cmocka_unit_test_setup_teardown(those_of_handlers_go_on_with_what_was_interrupted,
+						begin, done),
+		cmocka_unit_test_setup_teardown(so_do_those_on_an_alternate_stack, begin, done),
+		cmocka_unit_test_setup_teardown(those_of_other_contexts_are_read_page_by_page,
+						begin, done),
+		cmocka_unit_test_setup_teardown(deep_stacks_lose_their_outermost_frames, begin,
+						done),
+		cmocka_unit_test_setup_teardown(wild_registers_are_no_fault, begin, done),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -109,15 +109,31 @@ static bool put_into(struct abi_book_bucket *bucket, const struct abi_book_block
 	return false;
 }
 
+/* Is one of this address there, whose end was not seen? */
+static __attribute__((noinline)) void take_stale(struct book_blocks *blocks, uint64_t address,
+						 bool alone, struct abi_book_block *ret_stale)
+{
+	if (!book_blocks_take(blocks, address, alone, ret_stale))
+		ret_stale->address = 0;
+}
+
+static bool may_have(const struct abi_book_bucket *first, uint64_t address)
+{
+	bool found = __atomic_load_n(&first->elsewhere, __ATOMIC_ACQUIRE);
+
+	for (int i = 0; i < ABI_BOOK_WAYS; i++)
+		found |= address_of(&first->block[i]) == address;
+	return found;
+}
+
 enum book_added book_blocks_add(struct book_blocks *blocks, const struct abi_book_block *block,
 				bool alone, struct abi_book_block *ret_stale)
 {
 	struct abi_book_bucket *first = first_bucket(blocks, block->address);
 
 	ret_stale->address = 0;
-	/* One of this address can be there only if its end was not seen. */
-	if (!book_blocks_take(blocks, block->address, alone, ret_stale))
-		ret_stale->address = 0;
+	if (__builtin_expect(may_have(first, block->address), 0))
+		take_stale(blocks, block->address, alone, ret_stale);
 	if (put_into(first, block, alone))
 		return BOOK_ADDED;
 	/* First, so that who does not find it there looks on. */

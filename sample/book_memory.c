@@ -9,14 +9,6 @@
 
 struct book book;
 
-/* In glibc 2.32 and later. */
-extern char __libc_single_threaded __attribute__((weak));
-
-bool book_is_alone(void)
-{
-	return &__libc_single_threaded && __libc_single_threaded;
-}
-
 void *book_pages(size_t bytes)
 {
 	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -32,8 +32,14 @@ int book_map(void);
 /* Counts what could not be entered. */
 void book_lose(enum abi_book_loss loss);
 
+/* In glibc 2.32 and later. */
+extern char __libc_single_threaded __attribute__((weak));
+
 /* No other thread runs: what they could do at the same time need not be thought of. */
-bool book_is_alone(void);
+static inline bool book_is_alone(void)
+{
+	return &__libc_single_threaded && __libc_single_threaded;
+}
 
 /* Zeroed pages of this process; NULL: there are none. */
 void *book_pages(size_t bytes);

@@ -64,13 +64,11 @@ static __attribute__((noinline)) struct abi_book_site *make_site(struct book_thr
 	return &book.sites[number];
 }
 
-struct abi_book_site *book_site(struct book_thread *thread, uint32_t node, uint32_t function)
+struct abi_book_site *book_site_find(struct book_thread *thread, uint32_t node, uint32_t function)
 {
-	struct abi_book_site *site = thread->last_site;
+	struct abi_book_site *site;
 	uint32_t number;
 
-	if (site && site->node == node && site->function == function)
-		return site;
 	number = thread->site_places ? *place_of(thread, node, function) : 0;
 	site = number ? &book.sites[number] : make_site(thread, node, function);
 	if (site)
@@ -78,51 +76,4 @@ struct abi_book_site *book_site(struct book_thread *thread, uint32_t node, uint3
 	else
 		book_lose(ABI_BOOK_LOST_SITES);
 	return site;
-}
-
-/*
- * Keeps what belongs to the last cut and the last peak before the site changes; the daemon knows
- * by the cut's epoch which of its counts were those at the cut (bpf/site.bpf.h,
- * site_enter_epochs()).
- */
-static inline void enter_epochs(struct abi_site *site, uint32_t peak_epoch)
-{
-	uint32_t cut = __atomic_load_n(&book.header->cut_epoch, __ATOMIC_RELAXED);
-
-	if (__builtin_expect(site->cut_epoch != cut, 0)) {
-		site->cut = site->now;
-		site->cut_peak_bytes = site->peak_epoch == book.header->cut_peak_epoch ?
-					       site->peak_bytes :
-					       site->now.live_bytes;
-		__atomic_store_n(&site->cut_epoch, cut, __ATOMIC_RELEASE);
-	}
-	if (site->peak_epoch != peak_epoch) {
-		site->peak_bytes = site->now.live_bytes;
-		site->peak_epoch = peak_epoch;
-	}
-}
-
-void book_site_add(struct abi_book_site *site, int64_t bytes, uint32_t peak_epoch)
-{
-	struct abi_site_counts *now = &site->site.now;
-
-	enter_epochs(&site->site, peak_epoch);
-	now->live_bytes += bytes;
-	now->live_blocks++;
-	now->allocs++;
-	now->bytes += (uint64_t)bytes;
-}
-
-void book_site_remove(struct abi_book_site *site, int64_t bytes, enum book_end how,
-		      uint32_t peak_epoch)
-{
-	struct abi_site_counts *now = &site->site.now;
-
-	enter_epochs(&site->site, peak_epoch);
-	now->live_bytes -= bytes;
-	now->live_blocks--;
-	if (how == BOOK_TEMPORARY)
-		now->temporary++;
-	if (how == BOOK_FREE_MISSED)
-		now->missed_frees++;
 }

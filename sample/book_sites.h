@@ -5,8 +5,19 @@
 
 #include "sample/book_threads.h"
 
+/* As book_site(), which has seen that it is not the last one. */
+struct abi_book_site *book_site_find(struct book_thread *thread, uint32_t node, uint32_t function);
+
 /* The thread's entry of a site; NULL (counted): there is no room for one. */
-struct abi_book_site *book_site(struct book_thread *thread, uint32_t node, uint32_t function);
+static inline struct abi_book_site *book_site(struct book_thread *thread, uint32_t node,
+					      uint32_t function)
+{
+	struct abi_book_site *site = thread->last_site;
+
+	if (site && site->node == node && site->function == function)
+		return site;
+	return book_site_find(thread, node, function);
+}
 
 enum book_end {
 	BOOK_FREED,
@@ -14,9 +25,52 @@ enum book_end {
 	BOOK_FREE_MISSED, /* its address was handed out again */
 };
 
+/*
+ * Keeps what belongs to the last cut and the last peak before the site changes; the daemon knows
+ * by the cut's epoch which of its counts were those at the cut (bpf/site.bpf.h,
+ * site_enter_epochs()).
+ */
+static inline void book_site_enter_epochs(struct abi_site *site, uint32_t peak_epoch)
+{
+	uint32_t cut = __atomic_load_n(&book.header->cut_epoch, __ATOMIC_RELAXED);
+
+	if (__builtin_expect(site->cut_epoch != cut, 0)) {
+		site->cut = site->now;
+		site->cut_peak_bytes = site->peak_epoch == book.header->cut_peak_epoch ?
+					       site->peak_bytes :
+					       site->now.live_bytes;
+		__atomic_store_n(&site->cut_epoch, cut, __ATOMIC_RELEASE);
+	}
+	if (site->peak_epoch != peak_epoch) {
+		site->peak_bytes = site->now.live_bytes;
+		site->peak_epoch = peak_epoch;
+	}
+}
+
 /* A block of so many bytes comes. peak_epoch: as it is before the process's total changes. */
-void book_site_add(struct abi_book_site *site, int64_t bytes, uint32_t peak_epoch);
-void book_site_remove(struct abi_book_site *site, int64_t bytes, enum book_end how,
-		      uint32_t peak_epoch);
+static inline void book_site_add(struct abi_book_site *site, int64_t bytes, uint32_t peak_epoch)
+{
+	struct abi_site_counts *now = &site->site.now;
+
+	book_site_enter_epochs(&site->site, peak_epoch);
+	now->live_bytes += bytes;
+	now->live_blocks++;
+	now->allocs++;
+	now->bytes += (uint64_t)bytes;
+}
+
+static inline void book_site_remove(struct abi_book_site *site, int64_t bytes, enum book_end how,
+				    uint32_t peak_epoch)
+{
+	struct abi_site_counts *now = &site->site.now;
+
+	book_site_enter_epochs(&site->site, peak_epoch);
+	now->live_bytes -= bytes;
+	now->live_blocks--;
+	if (how == BOOK_TEMPORARY)
+		now->temporary++;
+	if (how == BOOK_FREE_MISSED)
+		now->missed_frees++;
+}
 
 #endif

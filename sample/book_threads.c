@@ -9,13 +9,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+bool book_is_held;
+
 /* Threads that are looked at for one that has ended, before another record is begun. */
 #define ENDED_TRIES 8
 
 static struct book_thread *threads[ABI_BOOK_THREADS]; /* by number, from 1 on */
 static uint32_t n_threads, next_ended;
 static uint32_t lock;
-static bool is_held; /* others wait before they begin */
 
 void book_threads_begin(void)
 {
@@ -26,7 +27,7 @@ void book_threads_begin(void)
 	n_threads = 0;
 	next_ended = 0;
 	lock = 0;
-	is_held = false;
+	book_is_held = false;
 	(void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
 		      0); /* else others cannot be held */
 }
@@ -88,42 +89,27 @@ BOOK_SELDOM struct book_thread *book_thread_new(void)
 	return thread;
 }
 
-static BOOK_SELDOM bool wait_outside(struct book_thread *thread)
+bool book_thread_wait(struct book_thread *thread)
 {
 	int error = errno;
 
-	for (int i = 0; i < BOOK_TRIES && __atomic_load_n(&is_held, __ATOMIC_ACQUIRE); i++) {
+	for (int i = 0; i < BOOK_TRIES && __atomic_load_n(&book_is_held, __ATOMIC_ACQUIRE); i++) {
 		book_thread_leave(thread);
 		(void)sched_yield(); /* it cannot fail */
 		__atomic_store_n(&thread->shared->at, thread->shared->at + 1, __ATOMIC_SEQ_CST);
 	}
 	errno = error;
-	return !__atomic_load_n(&is_held, __ATOMIC_ACQUIRE);
-}
-
-static BOOK_SELDOM bool refuse(enum abi_book_loss loss)
-{
-	book_lose(loss);
+	if (!__atomic_load_n(&book_is_held, __ATOMIC_ACQUIRE))
+		return true;
+	book_thread_leave(thread);
+	book_lose(ABI_BOOK_LOST_BLOCKS);
 	return false;
 }
 
-bool book_thread_enter(struct book_thread *thread)
+bool book_thread_refuse(enum abi_book_loss loss)
 {
-	if (BOOK_RARELY(thread->shared->at & 1))
-		return refuse(ABI_BOOK_LOST_NESTED);
-	__atomic_store_n(&thread->shared->at, thread->shared->at + 1, __ATOMIC_RELAXED);
-	/* The order of that store and this load is the other side's to enforce: keep_out(). */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (BOOK_RARELY(__atomic_load_n(&is_held, __ATOMIC_RELAXED)) && !wait_outside(thread)) {
-		book_thread_leave(thread);
-		return refuse(ABI_BOOK_LOST_BLOCKS);
-	}
-	return true;
-}
-
-void book_thread_leave(struct book_thread *thread)
-{
-	__atomic_store_n(&thread->shared->at, thread->shared->at + 1, __ATOMIC_RELEASE);
+	book_lose(loss);
+	return false;
 }
 
 static bool has_left(const struct book_thread *thread)
@@ -138,7 +124,7 @@ static bool has_left(const struct book_thread *thread)
 
 static bool keep_out(const struct book_thread *mine)
 {
-	__atomic_store_n(&is_held, true, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&book_is_held, true, __ATOMIC_SEQ_CST);
 	/* From here on each thread that is at the book is seen there, or has seen this. */
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
 		return false;
@@ -166,6 +152,6 @@ BOOK_SELDOM bool book_threads_hold(struct book_thread *mine)
 
 void book_threads_release(void)
 {
-	__atomic_store_n(&is_held, false, __ATOMIC_RELEASE);
+	__atomic_store_n(&book_is_held, false, __ATOMIC_RELEASE);
 	book_unlock(&lock);
 }

@@ -28,9 +28,30 @@ void book_threads_begin(void);
 /* For the calling thread, which has none; NULL (counted): there is no room. */
 struct book_thread *book_thread_new(void);
 
+/* Others wait before they begin. */
+extern bool book_is_held __attribute__((visibility("hidden")));
+
+BOOK_SELDOM bool book_thread_refuse(enum abi_book_loss loss);
+BOOK_SELDOM bool book_thread_wait(struct book_thread *thread);
+
 /* Begins a change of the book; false (counted): it cannot be made. */
-bool book_thread_enter(struct book_thread *thread);
-void book_thread_leave(struct book_thread *thread);
+static inline bool book_thread_enter(struct book_thread *thread)
+{
+	uint32_t at = thread->shared->at;
+
+	if (BOOK_RARELY(at & 1))
+		return book_thread_refuse(ABI_BOOK_LOST_NESTED);
+	__atomic_store_n(&thread->shared->at, at + 1, __ATOMIC_RELAXED);
+	/* The order of that store and this load is the other side's to enforce: keep_out(). */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return !BOOK_RARELY(__atomic_load_n(&book_is_held, __ATOMIC_RELAXED)) ||
+	       book_thread_wait(thread);
+}
+
+static inline void book_thread_leave(struct book_thread *thread)
+{
+	__atomic_store_n(&thread->shared->at, thread->shared->at + 1, __ATOMIC_RELEASE);
+}
 
 /*
  * Of a thread that is at the book: waits until no other one is, and keeps them out. It is outside

@@ -42,34 +42,9 @@ bool exact_decide(void)
 	return exact_mode == EXACT_ON;
 }
 
-/* Of this library itself, or made while there is no book. */
-static bool is_not_counted(void)
-{
-	return SAMPLE_RARELY(sample_thread.busy) ||
-	       (SAMPLE_RARELY(book_process->state != BOOK_KEPT) && !book_is_kept());
-}
-
-bool exact_begin(void)
-{
-	if (book_local.inside || is_not_counted())
-		return false;
-	book_local.inside = 1;
-	return true;
-}
-
-void exact_end(void *block, size_t size, enum abi_book_function function,
-	       const struct walk_registers *from)
-{
-	book_local.inside = 0;
-	if (block)
-		book_enter(block, size, function, from);
-	else
-		book_failed();
-}
-
 void exact_free(void *block)
 {
-	if (!block || book_local.inside || is_not_counted())
+	if (!block || book_local.inside || exact_is_not_counted())
 		return;
 	if (SAMPLE_RARELY(!book_free(block)) && !next_first_block_size(block))
 		book_unknown_free();

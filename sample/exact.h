@@ -41,14 +41,35 @@ static inline bool exact_is_on(void)
 					 .sp = (uintptr_t)(frame_ + 2) };                          \
 	})
 
+/* Of this library itself, or made while there is no book. */
+static inline bool exact_is_not_counted(void)
+{
+	return SAMPLE_RARELY(sample_thread.busy) ||
+	       (SAMPLE_RARELY(book_process->state != BOOK_KEPT) && !book_is_kept());
+}
+
 /*
  * Around a call of the next allocator's: what it calls of ours is not the program's. False: this
  * call is such a one itself.
  */
-bool exact_begin(void);
+static inline bool exact_begin(void)
+{
+	if (book_local.inside || exact_is_not_counted())
+		return false;
+	book_local.inside = 1;
+	return true;
+}
+
 /* block: what it gave; NULL: it has failed. */
-void exact_end(void *block, size_t size, enum abi_book_function function,
-	       const struct walk_registers *from);
+static inline void exact_end(void *block, size_t size, enum abi_book_function function,
+			     const struct walk_registers *from)
+{
+	book_local.inside = 0;
+	if (block)
+		book_enter(block, size, function, from);
+	else
+		book_failed();
+}
 
 /* Before a block goes. */
 void exact_free(void *block);

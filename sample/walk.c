@@ -84,6 +84,11 @@ static __attribute__((noinline)) bool find_range(struct walker *w, uint64_t addr
 	return true;
 }
 
+static const uint64_t *word_at(uint64_t address)
+{
+	return (const uint64_t *)(uintptr_t)address;
+}
+
 /* A word of the stack. */
 static bool read_word(struct walker *w, uint64_t address, uint64_t *ret)
 {
@@ -92,7 +97,7 @@ static bool read_word(struct walker *w, uint64_t address, uint64_t *ret)
 	if (!range_holds(&w->home, address) && !range_holds(&w->other, address) &&
 	    !find_range(w, address))
 		return false;
-	*ret = *(const uint64_t *)(uintptr_t)address;
+	*ret = *word_at(address);
 	return true;
 }
 
@@ -243,21 +248,20 @@ static bool is_same(const struct walk_frame *frame, const struct place *p)
 }
 
 /*
- * From the path's frame k on outwards: the last frame whose caller the path still has right in all
- * callers of it; 0: it is all right. All words lie in `home`, where they were read before.
+ * From the path's frame k on outwards: the last frame whose caller is what the path says, and all
+ * callers of that; 0: it is all right. All words lie in `home`, where they were read before.
  */
 static uint32_t compare(const struct walker *w, uint32_t k)
 {
-	for (; k > 0; k--) {
-		const struct walk_frame *frame = &w->path[k], *caller = frame - 1;
-		const char *cfa = (const char *)(uintptr_t)caller->sp;
+	const struct walk_word *word = w->words + w->path[k].words;
 
-		if (*(const uint64_t *)(cfa - 8) != caller->pc)
-			return k;
-		if (frame->bp_at && *(const uint64_t *)(cfa + frame->bp_at) != caller->bp)
-			return k;
-	}
-	return 0;
+	while (word > w->words && *word[-1].at == word[-1].value)
+		word--;
+	if (word == w->words)
+		return 0;
+	while (w->path[k - 1].words >= word - w->words)
+		k--;
+	return k;
 }
 
 static bool push(struct walker *w, const struct walk_frame *frame)
@@ -363,6 +367,20 @@ static bool is_comparable(const struct walker *w, const struct walk_frame *frame
 		range_holds(&w->home, caller->sp + (uint64_t)(int64_t)frame->bp_at));
 }
 
+/* How many there are with those of the frame. */
+static uint32_t add_words(struct walker *w, const struct walk_frame *frame,
+			  const struct walk_frame *caller)
+{
+	uint32_t n = caller->words;
+
+	w->words[n++] = (struct walk_word){ word_at(caller->sp - 8), caller->pc };
+	if (frame->bp_at)
+		w->words[n++] =
+			(struct walk_word){ word_at(caller->sp + (uint64_t)(int64_t)frame->bp_at),
+					    caller->bp };
+	return n;
+}
+
 void walk_keep(struct walker *w)
 {
 	uint32_t n = w->joined;
@@ -378,6 +396,7 @@ void walk_keep(struct walker *w)
 		if (n > 0 && !is_comparable(w, frame, &w->path[n - 1]))
 			break;
 		w->path[n] = *frame;
+		w->path[n].words = n > 0 ? add_words(w, frame, &w->path[n - 1]) : 0;
 	}
 	w->n_path = n;
 }

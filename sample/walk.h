@@ -24,7 +24,14 @@ struct walk_frame {
 	int32_t bp_at;
 	uint16_t flags; /* ABI_BOOK_EXACT, ABI_BOOK_GUIDED */
 	bool is_plain;	/* what the caller is goes by the stack's words alone */
+	uint32_t words; /* in a path: that it and its callers were found by */
 	uint32_t node;	/* the caller's own; 0 in frames that are new */
+};
+
+/* A word of the stack by which a frame's caller was found. */
+struct walk_word {
+	const uint64_t *at;
+	uint64_t value;
 };
 
 /* Memory that has been found to be readable: whole pages. */
@@ -36,7 +43,6 @@ struct walker {
 	/* The last stack from its root on, as far as it can be compared. */
 	uint32_t n_path;
 	uint32_t path_epoch;
-	uint32_t root; /* the node that all of the path comes from */
 	struct walk_range home, other;
 	/* Of the stack that walk() has found: frames of the path from its root on, and */
 	uint32_t joined;
@@ -44,6 +50,7 @@ struct walker {
 	uint8_t cut;	  /* enum abi_stack_cut */
 	bool has_root;	  /* a rule says that it begins there */
 	struct walk_frame path[ABI_MAX_FRAMES];
+	struct walk_word words[2 * ABI_MAX_FRAMES];
 	struct walk_frame fresh[ABI_MAX_FRAMES + 1];
 };
 

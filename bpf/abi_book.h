@@ -5,7 +5,7 @@
  * growth: the file is as long as its largest contents from the start, and what nobody wrote takes
  * no memory. The process may write anything here: the daemon believes none of it.
  *
- *   header | threads | nodes of stacks | sites | segments of blocks
+ *   header | threads | nodes of stacks | sites | tombs | segments of blocks
  */
 #ifndef MEMTRACED_BPF_ABI_BOOK_H
 #define MEMTRACED_BPF_ABI_BOOK_H
@@ -31,7 +31,7 @@ enum abi_book_loss {
 	ABI_BOOK_LOST_BLOCKS,
 	ABI_BOOK_LOST_NESTED,  /* a signal's handler allocated while its thread was at the book */
 	ABI_BOOK_LOST_ADDRESS, /* a block where the book cannot name one */
-	ABI_BOOK_LOST_FORK,    /* blocks from before a fork, in the child */
+	ABI_BOOK_LOST_FORK,    /* frees of blocks from before a fork that are not known any more */
 	ABI_BOOK_LOSSES
 };
 
@@ -41,7 +41,14 @@ struct abi_book_header {
 	__u32 answer; /* enum abi_book_answer; the daemon's, who wakes a futex on it */
 	/* The daemon's: as of struct abi_control, the same numbers. */
 	__u32 cut_epoch, tick;
-	__u32 reserved[10];
+	/*
+	 * Forks so far; a block that is made in era e is in children that are forked in later ones.
+	 * How many of them still look up blocks here: the process adds, the daemon takes off.
+	 */
+	__u32 era, sharers;
+	/* Of a forked child whose parent has a book: the parent's era from then on; else 0. */
+	__u32 parent_era;
+	__u32 reserved[7];
 	/* What each call may change: a line of its own. As of struct abi_proc. */
 	__s64 live_bytes;
 	__s64 peak_bytes;
@@ -55,8 +62,8 @@ struct abi_book_header {
 	/* What is seldom. */
 	__u64 failed, unknown_frees;
 	__u64 lost[ABI_BOOK_LOSSES];
-	__u32 threads, nodes, sites; /* how many have ever been begun */
-	__u32 segment;		     /* that has the blocks; others' are out of date */
+	__u32 threads, nodes, sites, tombs; /* how many have ever been begun */
+	__u32 segment;			    /* that has the blocks; others' are out of date */
 };
 
 /* A thread that keeps a book; after its end another one may go on with it. */
@@ -119,17 +126,35 @@ struct abi_book_site {
 };
 #define ABI_BOOK_SITES (1U << 21)
 
-/* A live block; `address` is 0 where there is none, ABI_BLOCK_BUSY where one changes hands. */
+/*
+ * A live block: its size, the era in which it was made (header.era), its form and its function's
+ * number:
+ *   63    24 23      6 5    4 3        0
+ *   | size  | era     | form | function |
+ */
+#define ABI_BOOK_SIZE_FN(size, era, form, fn)                                                      \
+	((__u64)(size) << 24 | (__u64)(era) << 6 | (__u64)(form) << 4 | (__u64)(fn))
+#define ABI_BOOK_SIZE(size_fn) ((size_fn) >> 24)
+#define ABI_BOOK_ERA(size_fn) ((__u32)((size_fn) >> 6) & (ABI_BOOK_ERAS - 1))
+#define ABI_BOOK_FORM(size_fn) ((__u32)((size_fn) >> 4) & 3)
+#define ABI_BOOK_FN(size_fn) ((__u32)(size_fn)&0xf)
+#define ABI_BOOK_SIZE_BITS 40
+#define ABI_BOOK_ERAS (1U << 18)
 struct abi_book_block {
-	__u64 address;
-	__u64 size_fn; /* as abi_block's, with the function's number here */
+	__u64 size_fn;
 	__u32 node;
 	__u32 tick;
 };
+/*
+ * An address is 0 where there is no block, ABI_BLOCK_BUSY where one changes hands. With the lowest
+ * bit it is that of an inherited block which the process has freed; the rest says nothing then.
+ */
+#define ABI_BOOK_SHED 1ULL
 #define ABI_BOOK_WAYS 5
 struct abi_book_bucket {
 	__u32 elsewhere; /* blocks that found no way here, their first bucket */
 	__u32 pad;
+	__u64 address[ABI_BOOK_WAYS];
 	struct abi_book_block block[ABI_BOOK_WAYS];
 };
 /* Segment i has ABI_BOOK_FIRST_BUCKETS << i buckets, behind those of the segments before. */
@@ -137,11 +162,30 @@ struct abi_book_bucket {
 #define ABI_BOOK_SEGMENTS 17
 #define ABI_BOOK_BUCKETS_BEFORE(segment) (ABI_BOOK_FIRST_BUCKETS * ((1ULL << (segment)) - 1))
 
+/*
+ * A block that was freed while forked children still hold their copy of it: those that were forked
+ * in an era above the block's, and not above that of its end. They are put in before the block is
+ * taken out, and do not change; all go when `sharers` is 0.
+ */
+struct abi_book_tomb {
+	__u64 address;
+	struct abi_book_block block;
+	__u32 freed_era;
+	__u32 next; /* of the same head: one that is older; 0: none */
+};
+#define ABI_BOOK_TOMBS (1U << 22)
+/* Numbers of tombs, from 1 on, by addresses. */
+#define ABI_BOOK_TOMB_HEADS (1U << 16)
+#define ABI_BOOK_TOMB_HEAD(address)                                                                \
+	((__u32)(((address) >> 3) * 0x9e3779b97f4a7c15ULL >> 32) & (ABI_BOOK_TOMB_HEADS - 1))
+
 /* Where what begins in the file. */
 #define ABI_BOOK_AT_THREADS 0x10000ULL
 #define ABI_BOOK_AT_NODES (ABI_BOOK_AT_THREADS + ABI_BOOK_THREADS * sizeof(struct abi_book_thread))
 #define ABI_BOOK_AT_SITES (ABI_BOOK_AT_NODES + ABI_BOOK_NODES * sizeof(struct abi_book_node))
-#define ABI_BOOK_AT_BLOCKS (ABI_BOOK_AT_SITES + ABI_BOOK_SITES * sizeof(struct abi_book_site))
+#define ABI_BOOK_AT_HEADS (ABI_BOOK_AT_SITES + ABI_BOOK_SITES * sizeof(struct abi_book_site))
+#define ABI_BOOK_AT_TOMBS (ABI_BOOK_AT_HEADS + ABI_BOOK_TOMB_HEADS * sizeof(__u32))
+#define ABI_BOOK_AT_BLOCKS (ABI_BOOK_AT_TOMBS + ABI_BOOK_TOMBS * sizeof(struct abi_book_tomb))
 #define ABI_BOOK_BYTES                                                                             \
 	(ABI_BOOK_AT_BLOCKS +                                                                      \
 	 ABI_BOOK_BUCKETS_BEFORE(ABI_BOOK_SEGMENTS) * sizeof(struct abi_book_bucket))
@@ -152,7 +196,9 @@ static_assert(offsetof(struct abi_book_header, live_bytes) == 64, "a line of its
 static_assert(sizeof(struct abi_book_thread) == 64, "abi_book_thread");
 static_assert(sizeof(struct abi_book_node) == 16, "abi_book_node");
 static_assert(sizeof(struct abi_book_site) == 192, "abi_book_site");
-static_assert(sizeof(struct abi_book_block) == 24, "abi_book_block");
+static_assert(sizeof(struct abi_book_block) == 16, "abi_book_block");
+static_assert(sizeof(struct abi_book_tomb) == 32, "abi_book_tomb");
+static_assert(ABI_BOOK_FUNCTIONS <= 16, "ABI_BOOK_FN");
 static_assert(sizeof(struct abi_book_bucket) == 128, "abi_book_bucket");
 static_assert(ABI_BOOK_AT_BLOCKS % 4096 == 0, "buckets begin with a page");
 #endif

@@ -239,11 +239,11 @@ static inline uint32_t peak_epoch(void)
 
 /* --- what calls change ------------------------------------------------------------------------ */
 
-static void count_end(struct book_thread *thread, const struct abi_book_block *block,
-		      enum book_end how)
+static void count_end(struct book_thread *thread, const struct book_block *block, enum book_end how)
 {
-	int64_t bytes = (int64_t)ABI_BLOCK_SIZE(block);
-	struct abi_book_site *site = book_site(thread, block->node, ABI_BLOCK_FN(block));
+	int64_t bytes = (int64_t)ABI_BOOK_SIZE(block->is.size_fn);
+	struct abi_book_site *site =
+		book_site(thread, block->is.node, ABI_BOOK_FN(block->is.size_fn));
 	uint32_t epoch = peak_epoch();
 
 	if (!site)
@@ -252,9 +252,9 @@ static void count_end(struct book_thread *thread, const struct abi_book_block *b
 	add_total(book.header, -bytes, epoch);
 }
 
-static bool add_block(struct book_thread *thread, const struct abi_book_block *block)
+static bool add_block(struct book_thread *thread, const struct book_block *block)
 {
-	struct abi_book_block stale;
+	struct book_block stale;
 	uint64_t n = blocks.n;
 
 	while (book_blocks_add(&blocks, block, book_is_alone(), &stale) == BOOK_FULL) {
@@ -269,10 +269,11 @@ static bool add_block(struct book_thread *thread, const struct abi_book_block *b
 	return true;
 }
 
-static void count_begin(struct book_thread *thread, const struct abi_book_block *block)
+static void count_begin(struct book_thread *thread, const struct book_block *block)
 {
-	int64_t bytes = (int64_t)ABI_BLOCK_SIZE(block);
-	struct abi_book_site *site = book_site(thread, block->node, ABI_BLOCK_FN(block));
+	int64_t bytes = (int64_t)ABI_BOOK_SIZE(block->is.size_fn);
+	struct abi_book_site *site =
+		book_site(thread, block->is.node, ABI_BOOK_FN(block->is.size_fn));
 	uint32_t epoch;
 
 	if (!site || !add_block(thread, block))
@@ -286,19 +287,19 @@ static void count_begin(struct book_thread *thread, const struct abi_book_block 
 void book_enter(void *block, size_t size, uint32_t function, const struct walk_registers *from)
 {
 	struct book_thread *thread = enter();
-	struct abi_book_block added = { .address = (uintptr_t)block,
-					.size_fn = ABI_SIZE_FN(size, 0ULL, function) };
+	struct book_block added = { .address = (uintptr_t)block };
 
 	if (!thread)
 		return;
-	if (added.address & 7 || added.address >= ABI_ADDR_LIMIT || size >> ABI_SIZE_BITS) {
+	if (added.address & 7 || added.address >= ABI_ADDR_LIMIT || size >> ABI_BOOK_SIZE_BITS) {
 		book_lose(ABI_BOOK_LOST_ADDRESS);
 		leave(thread);
 		return;
 	}
 	enter_cut(book.header);
-	added.tick = __atomic_load_n(&book.header->tick, __ATOMIC_RELAXED);
-	added.node = book_stack(thread, from);
+	added.is.size_fn = ABI_BOOK_SIZE_FN(size, book.header->era, ABI_FORM_OWN, function);
+	added.is.tick = __atomic_load_n(&book.header->tick, __ATOMIC_RELAXED);
+	added.is.node = book_stack(thread, from);
 	count_begin(thread, &added);
 	leave(thread);
 }

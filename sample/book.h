@@ -18,6 +18,7 @@
 #ifndef MEMTRACED_SAMPLE_BOOK_H
 #define MEMTRACED_SAMPLE_BOOK_H
 
+#include "sample/book_blocks.h"
 #include "sample/book_threads.h"
 
 enum book_state {
@@ -46,7 +47,7 @@ extern __thread struct book_local book_local __attribute__((visibility("hidden")
 
 /* A block that has been taken out, to be entered again or to be counted as freed. */
 struct book_taken {
-	struct abi_book_block block;
+	struct book_block block;
 	bool temporary; /* nothing was allocated since */
 };
 

@@ -32,20 +32,20 @@ static struct abi_book_bucket *other_bucket(const struct book_blocks *blocks, ui
 	return &blocks->buckets[hash >> 32 & (blocks->n - 1)];
 }
 
-static uint64_t address_of(const struct abi_book_block *way)
+static uint64_t address_in(const struct abi_book_bucket *bucket, int way)
 {
-	return __atomic_load_n(&way->address, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&bucket->address[way], __ATOMIC_ACQUIRE);
 }
 
-static bool claim(struct abi_book_block *way, uint64_t from, bool alone)
+static bool claim(struct abi_book_bucket *bucket, int way, uint64_t from, bool alone)
 {
 	if (alone) {
-		if (way->address != from)
+		if (bucket->address[way] != from)
 			return false;
-		way->address = ABI_BLOCK_BUSY;
+		bucket->address[way] = ABI_BLOCK_BUSY;
 		return true;
 	}
-	return __atomic_compare_exchange_n(&way->address, &from, ABI_BLOCK_BUSY, false,
+	return __atomic_compare_exchange_n(&bucket->address[way], &from, ABI_BLOCK_BUSY, false,
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
@@ -58,25 +58,22 @@ static void add_elsewhere(struct abi_book_bucket *first, uint32_t by, bool alone
 }
 
 static bool take_from(struct abi_book_bucket *bucket, uint64_t address, bool alone,
-		      struct abi_book_block *ret_block)
+		      struct book_block *ret_block)
 {
-	for (int i = 0; i < ABI_BOOK_WAYS; i++) {
-		struct abi_book_block *way = &bucket->block[i];
-
-		if (address_of(way) != address)
+	for (int way = 0; way < ABI_BOOK_WAYS; way++) {
+		if (address_in(bucket, way) != address)
 			continue;
-		if (!claim(way, address, alone))
+		if (!claim(bucket, way, address, alone))
 			return false;
-		*ret_block = *way;
-		ret_block->address = address;
-		__atomic_store_n(&way->address, 0, __ATOMIC_RELEASE);
+		*ret_block = (struct book_block){ address, bucket->block[way] };
+		__atomic_store_n(&bucket->address[way], 0, __ATOMIC_RELEASE);
 		return true;
 	}
 	return false;
 }
 
 bool book_blocks_take(struct book_blocks *blocks, uint64_t address, bool alone,
-		      struct abi_book_block *ret_block)
+		      struct book_block *ret_block)
 {
 	struct abi_book_bucket *first = first_bucket(blocks, address);
 
@@ -93,17 +90,13 @@ bool book_blocks_take(struct book_blocks *blocks, uint64_t address, bool alone,
 	return false;
 }
 
-static bool put_into(struct abi_book_bucket *bucket, const struct abi_book_block *block, bool alone)
+static bool put_into(struct abi_book_bucket *bucket, const struct book_block *block, bool alone)
 {
-	for (int i = 0; i < ABI_BOOK_WAYS; i++) {
-		struct abi_book_block *way = &bucket->block[i];
-
-		if (address_of(way) || !claim(way, 0, alone))
+	for (int way = 0; way < ABI_BOOK_WAYS; way++) {
+		if (address_in(bucket, way) || !claim(bucket, way, 0, alone))
 			continue;
-		way->size_fn = block->size_fn;
-		way->node = block->node;
-		way->tick = block->tick;
-		__atomic_store_n(&way->address, block->address, __ATOMIC_RELEASE);
+		bucket->block[way] = block->is;
+		__atomic_store_n(&bucket->address[way], block->address, __ATOMIC_RELEASE);
 		return true;
 	}
 	return false;
@@ -111,7 +104,7 @@ static bool put_into(struct abi_book_bucket *bucket, const struct abi_book_block
 
 /* Is one of this address there, whose end was not seen? */
 static __attribute__((noinline)) void take_stale(struct book_blocks *blocks, uint64_t address,
-						 bool alone, struct abi_book_block *ret_stale)
+						 bool alone, struct book_block *ret_stale)
 {
 	if (!book_blocks_take(blocks, address, alone, ret_stale))
 		ret_stale->address = 0;
@@ -121,13 +114,13 @@ static bool may_have(const struct abi_book_bucket *first, uint64_t address)
 {
 	bool found = __atomic_load_n(&first->elsewhere, __ATOMIC_ACQUIRE);
 
-	for (int i = 0; i < ABI_BOOK_WAYS; i++)
-		found |= address_of(&first->block[i]) == address;
+	for (int way = 0; way < ABI_BOOK_WAYS; way++)
+		found |= address_in(first, way) == address;
 	return found;
 }
 
-enum book_added book_blocks_add(struct book_blocks *blocks, const struct abi_book_block *block,
-				bool alone, struct abi_book_block *ret_stale)
+enum book_added book_blocks_add(struct book_blocks *blocks, const struct book_block *block,
+				bool alone, struct book_block *ret_stale)
 {
 	struct abi_book_bucket *first = first_bucket(blocks, block->address);
 
@@ -147,14 +140,16 @@ enum book_added book_blocks_add(struct book_blocks *blocks, const struct abi_boo
 
 bool book_blocks_move(const struct book_blocks *from, struct book_blocks *to)
 {
-	struct abi_book_block stale;
+	struct book_block stale;
 
 	for (uint64_t i = 0; i < from->n; i++)
 		for (int way = 0; way < ABI_BOOK_WAYS; way++) {
-			const struct abi_book_block *block = &from->buckets[i].block[way];
+			const struct abi_book_bucket *bucket = &from->buckets[i];
+			const struct book_block block = { bucket->address[way],
+							  bucket->block[way] };
 
-			if (block->address && block->address != ABI_BLOCK_BUSY &&
-			    book_blocks_add(to, block, true, &stale) == BOOK_FULL)
+			if (block.address && block.address != ABI_BLOCK_BUSY &&
+			    book_blocks_add(to, &block, true, &stale) == BOOK_FULL)
 				return false;
 		}
 	return true;

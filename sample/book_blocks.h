@@ -13,6 +13,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct book_block {
+	uint64_t address;
+	struct abi_book_block is;
+};
+
 struct book_blocks {
 	struct abi_book_bucket *buckets; /* of the segment that is in use */
 	uint64_t n;			 /* a power of two */
@@ -30,12 +35,12 @@ enum book_added {
  * Adds one. One of the same address that is there already has ended without having been taken out:
  * it goes to *ret_stale, whose address is else 0. alone: no other thread runs.
  */
-enum book_added book_blocks_add(struct book_blocks *blocks, const struct abi_book_block *block,
-				bool alone, struct abi_book_block *ret_stale);
+enum book_added book_blocks_add(struct book_blocks *blocks, const struct book_block *block,
+				bool alone, struct book_block *ret_stale);
 
 /* Takes one out; false: it is not there. */
 bool book_blocks_take(struct book_blocks *blocks, uint64_t address, bool alone,
-		      struct abi_book_block *ret_block);
+		      struct book_block *ret_block);
 
 /* Copies all of one into another, which is empty, while nobody else is at them. */
 bool book_blocks_move(const struct book_blocks *from, struct book_blocks *to);

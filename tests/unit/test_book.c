@@ -387,9 +387,9 @@ static int add_block(const struct book_block *block, void *userdata)
 
 static void put_block(const struct hand_book *hand, uint64_t bucket, size_t way, uint64_t address)
 {
+	hand_bucket(hand, bucket)->address[way] = address;
 	hand_bucket(hand, bucket)->block[way] = (struct abi_book_block){
-		.address = address,
-		.size_fn = ABI_SIZE_FN(1000 + way, ABI_FORM_ARRAY, ABI_BOOK_NEW),
+		.size_fn = ABI_BOOK_SIZE_FN(1000 + way, 3, ABI_FORM_ARRAY, ABI_BOOK_NEW),
 		.node = 9,
 		.tick = 5,
 	};

@@ -33,17 +33,17 @@ static int done(void **state)
 	return munmap(all, BYTES);
 }
 
-static struct abi_book_block block_at(uint64_t address)
+static struct book_block block_at(uint64_t address)
 {
-	return (struct abi_book_block){ .address = address,
-					.size_fn = ABI_SIZE_FN(address >> 4, 0ULL, 7),
-					.node = (uint32_t)(address >> 3),
-					.tick = (uint32_t)address ^ 5 };
+	return (struct book_block){ .address = address,
+				    .is = { .size_fn = address >> 4 << 24 | 7,
+					    .node = (uint32_t)(address >> 3),
+					    .tick = (uint32_t)address ^ 5 } };
 }
 
-static void assert_block(const struct abi_book_block *block, uint64_t address)
+static void assert_block(const struct book_block *block, uint64_t address)
 {
-	const struct abi_book_block wanted = block_at(address);
+	const struct book_block wanted = block_at(address);
 
 	assert_memory_equal(block, &wanted, sizeof(wanted));
 }
@@ -51,8 +51,8 @@ static void assert_block(const struct abi_book_block *block, uint64_t address)
 /* Adds, in a larger table where one is full. */
 static void add(struct book_blocks *blocks, uint32_t *segment, uint64_t address)
 {
-	const struct abi_book_block block = block_at(address);
-	struct abi_book_block stale;
+	const struct book_block block = block_at(address);
+	struct book_block stale;
 	struct book_blocks to;
 
 	while (book_blocks_add(blocks, &block, true, &stale) == BOOK_FULL) {
@@ -78,7 +78,7 @@ static void what_is_added_is_found_however_large_the_table_grows(void **state)
 	(void)state;
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
 		struct book_blocks blocks;
-		struct abi_book_block block;
+		struct book_block block;
 		uint32_t segment = 0;
 
 		assert_int_equal(madvise(all, BYTES, MADV_DONTNEED), 0);
@@ -97,25 +97,25 @@ static void what_is_added_is_found_however_large_the_table_grows(void **state)
 		for (uint64_t i = 0; i < blocks.n; i++) {
 			assert_int_equal(blocks.buckets[i].elsewhere, 0);
 			for (int way = 0; way < ABI_BOOK_WAYS; way++)
-				assert_int_equal(blocks.buckets[i].block[way].address, 0);
+				assert_int_equal(blocks.buckets[i].address[way], 0);
 		}
 	}
 }
 
 static void one_of_the_same_address_is_told(void **state)
 {
-	struct abi_book_block block = block_at(0x555500000010), stale;
+	struct book_block block = block_at(0x555500000010), stale;
 	struct book_blocks blocks;
 
 	(void)state;
 	book_blocks_use(&blocks, all, 0);
 	assert_int_equal(book_blocks_add(&blocks, &block, true, &stale), BOOK_ADDED);
 	assert_int_equal(stale.address, 0);
-	block.node = 99;
+	block.is.node = 99;
 	assert_int_equal(book_blocks_add(&blocks, &block, true, &stale), BOOK_ADDED);
 	assert_block(&stale, 0x555500000010);
 	assert_true(book_blocks_take(&blocks, 0x555500000010, true, &stale));
-	assert_int_equal(stale.node, 99);
+	assert_int_equal(stale.is.node, 99);
 	assert_false(book_blocks_take(&blocks, 0x555500000010, true, &stale));
 }
 
@@ -135,7 +135,7 @@ static void *work(void *data)
 	for (int i = 0; i < ROUNDS; i++) {
 		uint64_t n = random_below(&random, OWN_BLOCKS);
 		uint64_t address = 0x555500000010 + (n * THREADS + worker->number) * 16;
-		struct abi_book_block block = block_at(address), stale;
+		struct book_block block = block_at(address), stale;
 
 		if (!there[n]) {
 			/* Full, it is left out. */
@@ -151,7 +151,7 @@ static void *work(void *data)
 	}
 	for (uint64_t n = 0; n < OWN_BLOCKS; n++) {
 		uint64_t address = 0x555500000010 + (n * THREADS + worker->number) * 16;
-		struct abi_book_block block;
+		struct book_block block;
 
 		worker->wrong +=
 			book_blocks_take(&worker->blocks, address, false, &block) != there[n];

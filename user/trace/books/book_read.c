@@ -129,41 +129,47 @@ int book_read_sites(const struct book *book, uint32_t cut_epoch, book_site_fn fn
 
 /* --- blocks ---------------------------------------------------------------------------------- */
 
-static uint64_t block_place(uint64_t bucket, size_t way)
+static bool is_block(const struct abi_book_bucket *bucket, size_t way)
 {
-	return ABI_BOOK_AT_BLOCKS + bucket * sizeof(struct abi_book_bucket) +
-	       offsetof(struct abi_book_bucket, block) + way * sizeof(struct abi_book_block);
+	uint64_t address = bucket->address[way];
+
+	return address && address != ABI_BLOCK_BUSY && !(address & ABI_BOOK_SHED);
 }
 
-static bool is_block(const struct abi_book_block *block)
+static bool is_same(const struct abi_book_bucket *a, const struct abi_book_bucket *b, size_t way)
 {
-	return block->address && block->address != ABI_BLOCK_BUSY;
+	return a->address[way] == b->address[way] &&
+	       memcmp(&a->block[way], &b->block[way], sizeof(a->block[way])) == 0;
 }
 
 /* What two readings find the same was written by one hand. False: there is no such block. */
-static bool is_settled(const struct book *book, uint64_t bucket, size_t way,
-		       struct abi_book_block first, struct abi_book_block *block)
+static bool is_settled(const struct book *book, uint64_t number, size_t way,
+		       struct abi_book_bucket first, struct abi_book_bucket *bucket)
 {
+	uint64_t place = ABI_BOOK_AT_BLOCKS + number * sizeof(first);
+
 	for (unsigned int i = 0; i < BLOCK_TRIES; i++) {
-		if (!is_block(block))
+		if (!is_block(bucket, way))
 			return false;
-		if (memcmp(&first, block, sizeof(first)) == 0)
+		if (is_same(&first, bucket, way))
 			return true;
-		first = *block;
-		if (book_get(book, block_place(bucket, way), block, sizeof(*block)))
+		first = *bucket;
+		if (book_get(book, place, bucket, sizeof(*bucket)))
 			return false;
 	}
 	return false;
 }
 
-static int tell_block(const struct abi_book_block *block, book_block_fn fn, void *userdata)
+static int tell_block(const struct abi_book_bucket *bucket, size_t way, book_block_fn fn,
+		      void *userdata)
 {
-	const struct book_block told = { .address = block->address,
-					 .size = ABI_BLOCK_SIZE(block),
+	const struct abi_book_block *block = &bucket->block[way];
+	const struct book_block told = { .address = bucket->address[way],
+					 .size = ABI_BOOK_SIZE(block->size_fn),
 					 .node = block->node,
 					 .tick = block->tick,
-					 .function = ABI_BLOCK_FN(block),
-					 .form = ABI_BLOCK_FORM(block) };
+					 .function = (uint16_t)ABI_BOOK_FN(block->size_fn),
+					 .form = (uint8_t)ABI_BOOK_FORM(block->size_fn) };
 
 	if (told.address >= ABI_ADDR_LIMIT || told.address & 7 || told.node >= ABI_BOOK_NODES ||
 	    !told.function || told.function >= ABI_BOOK_FUNCTIONS)
@@ -182,10 +188,12 @@ static int read_buckets(const struct book *book, const struct book_range *range,
 	if (r == 0)
 		r = book_get(book, place, second, len);
 	for (size_t i = 0; i < n && r == 0; i++)
-		for (size_t way = 0; way < ABI_BOOK_WAYS && r == 0; way++)
-			if (is_settled(book, range->first + i, way, first[i].block[way],
-				       &second[i].block[way]))
-				r = tell_block(&second[i].block[way], fn, userdata);
+		for (size_t way = 0; way < ABI_BOOK_WAYS && r == 0; way++) {
+			struct abi_book_bucket bucket = second[i];
+
+			if (is_settled(book, range->first + i, way, first[i], &bucket))
+				r = tell_block(&bucket, way, fn, userdata);
+		}
 	return r;
 }
 

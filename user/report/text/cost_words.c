@@ -5,8 +5,6 @@
 
 /* Above it is worth a word at once. */
 #define HIGH_SHARE 0.2
-/* Processes that use less of a CPU count as if they used so much, as with --max-overhead. */
-#define LEAST_CPUS 0.2
 /* CPU time is known by hundredths of a second. */
 #define LEAST_CPU_NS UINT64_C(50000000)
 #define MOST_PERCENT 1000
@@ -133,7 +131,7 @@ struct record_cost cost_since(const struct record_cost *before, const struct rec
 
 bool cost_is_high(const struct record_cost *cost)
 {
-	double least_ns = LEAST_CPUS * (double)cost->span_ns, base = (double)base_ns(cost);
+	double least_ns = RECORD_LEAST_CPUS * (double)cost->span_ns, base = (double)base_ns(cost);
 
 	return cost_is_known(cost) &&
 	       (double)taken_ns(cost) > HIGH_SHARE * (base > least_ns ? base : least_ns);

@@ -5,11 +5,6 @@
 #define PPM 1e6
 /* Shorter looks tell nothing of how it goes on. */
 #define LOOK_NS UINT64_C(5000000)
-/*
- * Processes that use less of a CPU count as if they used so much: the share of this is too little
- * to matter to the host, and of what is nearly idle the share would allow no probe at all.
- */
-#define LEAST_CPUS 0.2
 /* Until it is seen that a change is due, and probes are out, they go on to cost. */
 #define CHANGE_NS 20e6
 /* More is not kept of what was earned: an hour's share is not to be spent at once. */
@@ -148,7 +143,7 @@ static double at_most(double ns, double cpu_ns)
 static void set_base(const struct governor *g, struct governor_stretch *s, double cpu_ns)
 {
 	s->own_ns = cpu_ns - s->spent_ns;
-	s->base_ns = s->own_ns > LEAST_CPUS * s->ns ? s->own_ns : LEAST_CPUS * s->ns;
+	s->base_ns = s->own_ns > RECORD_LEAST_CPUS * s->ns ? s->own_ns : RECORD_LEAST_CPUS * s->ns;
 	s->allowed_ns = g->most * s->base_ns;
 }
 
@@ -287,7 +282,8 @@ static bool is_paid(const struct governor *g, const struct governor_stretch *sin
 {
 	double cpus = (since->own_ns + since->spent_ns) / since->ns;
 
-	return g->balance_ns >= GOVERNOR_TRY_NS * (cpus > LEAST_CPUS ? cpus : LEAST_CPUS);
+	return g->balance_ns >=
+	       GOVERNOR_TRY_NS * (cpus > RECORD_LEAST_CPUS ? cpus : RECORD_LEAST_CPUS);
 }
 
 /* One sample stands for many calls: so it is a stretch that is judged, and no look alone. */

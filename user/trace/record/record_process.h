@@ -37,11 +37,16 @@ struct record_process {
 };
 
 /*
+ * Processes that use less of a CPU count as if they used so much: a large share of this is too
+ * little to matter to the host, and a small one would allow no probe at all.
+ */
+#define RECORD_LEAST_CPUS 0.2
+
+/*
  * The depth of all images that run is another from now on, and each goes on as a new one; or, at
  * the start of the run, the first depth where that is not exact depth. Of the same depth as before:
- * images go on, and of the samples that come fewer are kept, or more. Shares
- * are of the processes' own CPU time, while that is less than a fifth of one CPU of so much, in
- * millionths; UINT64_MAX: nobody knows.
+ * images go on, and of the samples that come fewer are kept, or more. Shares are of the processes'
+ * own CPU time, of RECORD_LEAST_CPUS at least, in millionths; UINT64_MAX: nobody knows.
  */
 struct record_depth_change {
 	uint64_t time_ns;

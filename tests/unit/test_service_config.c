@@ -129,6 +129,22 @@ static void keys_of_all_sections_are_taken(void **state)
 	assert_string_equal(config->state_directory, "/srv/state");
 }
 
+/* "none", as on the command line; "no" is what files of before have. */
+static void tracing_may_have_no_limit(void **state)
+{
+	static const char *const texts[] = { "[trace]\nmax_overhead = none\n",
+					     "[trace]\nmax_overhead = no\n" };
+	_cleanup_strbuf_ struct strbuf error = {};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		_cleanup_(service_config_unref_p) const struct service_config *config = NULL;
+
+		assert_int_equal(parse(texts[i], &config, &error), 0);
+		assert_int_equal(config->max_overhead, 0);
+	}
+}
+
 static void what_is_wrong_is_refused_with_file_and_line(void **state)
 {
 	static const struct {
@@ -172,6 +188,8 @@ static void what_is_wrong_is_refused_with_file_and_line(void **state)
 		{ "[trace]\nmax_overhead = 5\n",
 		  "conf:2: invalid max_overhead '5': the percent sign is missing; give 5%" },
 		{ "[trace]\nmax_overhead = 0%\n", "conf:2: invalid max_overhead '0%'" },
+		{ "[trace]\nmax_overhead = yes\n",
+		  "conf:2: invalid max_overhead 'yes': expected one from 0.01% to 100%, or none" },
 		{ "[trace]\nmax_overhead = 101%\n", "conf:2: invalid max_overhead '101%'" },
 		{ "[trace]\nseconds = 1h\nmax_seconds = 1m\n", "conf:3: [trace] seconds is more" },
 		{ "[growth]\nperiod = 0\n", "conf:2: invalid period '0'" },
@@ -280,6 +298,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_in_the_file_gives_the_defaults),
 		cmocka_unit_test(keys_of_all_sections_are_taken),
+		cmocka_unit_test(tracing_may_have_no_limit),
 		cmocka_unit_test(what_is_wrong_is_refused_with_file_and_line),
 		cmocka_unit_test(a_line_that_is_too_long_or_has_a_zero_byte_is_refused),
 		cmocka_unit_test(a_file_that_is_not_there_is_an_error_only_if_it_was_named),

@@ -264,6 +264,14 @@ static int add_text(void *object, const struct key *key, const char *value, stru
 	return texts[n] ? 0 : -ENOMEM;
 }
 
+int key_set_limit(void *object, const struct key *key, const char *value, struct strbuf *error)
+{
+	if (strcmp(value, "none") != 0 && strcmp(value, "no") != 0)
+		return key_set(object, key, value, error);
+	store(object, key, 0);
+	return 0;
+}
+
 int key_set(void *object, const struct key *key, const char *value, struct strbuf *error)
 {
 	if ((key->kind == KEY_TEXT || key->kind == KEY_LIST) && *value == '\0')

@@ -75,6 +75,8 @@ static inline bool key_takes_value(const struct key *key)
 
 /* By its kind into its field, whatever the key's apply. */
 key_fn key_set;
+/* The same, or 0 for none; "no" means it as well, as older configuration files have it. */
+key_fn key_set_limit;
 /* By its apply, or as above. */
 key_fn key_apply;
 /* "invalid --top 'x': expected ..."; config_error's result. */

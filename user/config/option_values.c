@@ -215,10 +215,7 @@ int option_overhead(void *object, const struct key *key, const char *value, stru
 	struct options *o = object;
 
 	o->overhead_given = true;
-	if (strcmp(value, "none") != 0)
-		return key_set(object, key, value, error);
-	o->max_overhead = 0;
-	return 0;
+	return key_set_limit(object, key, value, error);
 }
 
 int option_allocator(void *object, const struct key *key, const char *value, struct strbuf *error)

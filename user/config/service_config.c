@@ -179,17 +179,6 @@ static int apply_mode(void *object, const struct key *key, const char *value, st
 	return 0;
 }
 
-static int apply_overhead(void *object, const struct key *key, const char *value,
-			  struct strbuf *error)
-{
-	struct service_config *config = object;
-
-	if (strcmp(value, "no") != 0)
-		return key_set(object, key, value, error);
-	config->max_overhead = 0;
-	return 0;
-}
-
 static int apply_host(void *object, const struct key *key, const char *value, struct strbuf *error)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -270,8 +259,8 @@ static const struct key keys[] = {
 	{ "trace", "wrapper", KEY_LIST, FIELD(wrappers), .most = SERVICE_MAX_WRAPPERS,
 	  .repeats = true, .expected = "the name of a function, with * and ?" },
 	{ "trace", "max_overhead", KEY_SHARE, FIELD(max_overhead), RANGE(1, 10000),
-	  .apply = apply_overhead, .fallback = "5%",
-	  .expected = "one from 0.01% to 100%, or no for no limit" },
+	  .apply = key_set_limit, .fallback = "5%",
+	  .expected = "one from 0.01% to 100%, or none for no limit" },
 	{ "watch", "enabled", KEY_BOOL, FIELD(watches), .fallback = "yes" },
 	{ "watch", "interval", KEY_TIME, FIELD(watch_interval_ns), TIMES(1, 3600),
 	  .fallback = "10s" },

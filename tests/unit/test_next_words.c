@@ -95,6 +95,25 @@ static void a_run_that_lost_all_says_so_and_what_to_try(void **state)
 			   "--page-faults=10 shows where its memory grows");
 }
 
+/* As of an allocator that --existing does not know, or of a heap in which it found nothing. */
+static void what_was_given_is_not_suggested(void **state)
+{
+	const struct record_loss loss = { RECORD_CAUSE_BEFORE_UNREAD, 1 };
+	struct fixture *f = *state;
+
+	emit_nothing(f, (struct record_run){ 0 }, NULL, &loss);
+	assert_string_equal(next_words(f->model),
+			    "no call of an allocator was seen: --page-faults=10 shows where its "
+			    "memory grows");
+	emit_cut(&f->script, 9500);
+	emit_totals(&f->script, (struct record_totals){ .slot = 0, .has_before = true });
+	emit_coverage(&f->script, true, 0, NULL, 0);
+	emit_cut_end(&f->script);
+	assert_string_equal(next_words(f->model),
+			    "no call of an allocator was seen: --page-faults=10 shows where its "
+			    "memory grows");
+}
+
 static void an_event_that_did_not_happen_says_what_to_try(void **state)
 {
 	_cleanup_free_ char *table = NULL;
@@ -144,6 +163,8 @@ int main(void)
 		cmocka_unit_test(what_was_not_seen_decides_what_is_said),
 		cmocka_unit_test_setup_teardown(a_run_that_lost_all_says_so_and_what_to_try,
 						fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(what_was_given_is_not_suggested, fixture_setup,
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(an_event_that_did_not_happen_says_what_to_try,
 						fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(what_was_seen_needs_no_words, fixture_setup,

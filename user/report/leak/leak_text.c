@@ -321,8 +321,11 @@ static void notes(struct writer *w, const struct model_process *image)
 	note_noted(w, &result->noted_apart, "whose own data may hold their addresses");
 	note_noted(w, &result->noted_inside, "which hands them out with addresses of others");
 	if (totals && totals->allocs == 0 && !result->older_blocks && !is_all_seen(w))
-		say(w, "note: no allocation was counted: nothing is known of what may be lost; "
-		       "with -p --existing counts what the process holds already");
+		say(w, totals->has_before || totals->lost > 0 ?
+			       "note: no allocation was counted: nothing is known of what may be "
+			       "lost" :
+			       "note: no allocation was counted: nothing is known of what may be "
+			       "lost; with -p --existing counts what the process holds already");
 	if (totals && totals->lost > 0)
 		note_count(w, totals->lost, " events were lost: sums are not exact");
 	if (totals && totals->missed_frees > 0)

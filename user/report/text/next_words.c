@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/text/next_words.h"
 
+#include <string.h>
+
 const char *next_words_event(const struct record_event *event)
 {
 	if (event && event->page_bytes && event->period > 1)
@@ -29,6 +31,21 @@ static bool saw_nothing(const struct model *model)
 	return true;
 }
 
+/* Was --existing given? What it did not find is no reason to give it. */
+static bool read_existing(const struct model *model)
+{
+	const struct record_coverage *coverage = coverage_at_cut(model_coverage(model));
+
+	for (size_t i = 0; i < coverage->n_losses; i++)
+		if (coverage->losses[i].count > 0 &&
+		    strcmp(coverage->losses[i].cause, RECORD_CAUSE_BEFORE_UNREAD) == 0)
+			return true;
+	for (size_t i = 0; i < model_n_processes(model); i++)
+		if (model_process(model, i)->totals.has_before)
+			return true;
+	return false;
+}
+
 const char *next_words(const struct model *model)
 {
 	const struct record_run *run = model_run(model);
@@ -41,6 +58,9 @@ const char *next_words(const struct model *model)
 		       "each call is counted";
 	if (!run->no_allocations && run->no_heap)
 		return "no mapping was made: --alloc counts calls of the allocator";
+	if (!run->no_allocations && read_existing(model))
+		return "no call of an allocator was seen: --page-faults=10 shows where its memory "
+		       "grows";
 	if (!run->no_allocations)
 		return "no call of an allocator was seen: --existing counts what a running process "
 		       "holds, --page-faults=10 shows where its memory grows";

@@ -143,6 +143,8 @@ bool record_loss_spares_totals(const char *cause);
 
 /* The cause of a loss when nothing was counted on purpose (--floor): there are no totals then. */
 #define RECORD_CAUSE_FLOOR "nothing-counted"
+/* --existing could not make out all, or anything, of what a process held before the attach. */
+#define RECORD_CAUSE_BEFORE_UNREAD "before-attach-unread"
 /* Of stacks: RECORD_STACK_OTHER stands for them. */
 #define RECORD_CAUSE_STACK_ROOM "process-stacks-full"
 /* The cause when a recording has no end: all is as of its latest cut. */

@@ -130,9 +130,7 @@ static int check_sample_unit(const struct option_parser *p)
 {
 	const struct conflict conflicts[] = {
 		{ !p->options->sample_unit.unit,
-		  "'sample' needs --unit=NAME; a command is sampled by "
-		  "'--sample -c'",
-		  NULL },
+		  "'sample' needs --unit=NAME; a command is sampled by '--sample -c'", NULL },
 	};
 
 	return REFUSE_FIRST(p, conflicts);
@@ -219,19 +217,16 @@ static int check_jobs(const struct option_parser *p)
 		  NULL },
 		{ of_growth && !options_trace_growth(o),
 		  "applies to allocations, which other jobs turn off: leave it out, or give "
-		  "--alloc, "
-		  "--mappings or --page-faults too",
+		  "--alloc, --mappings or --page-faults too",
 		  of_growth },
 		{ of_memory && !options_trace_memory(o),
 		  "applies to allocations, which other jobs turn off: leave it out, or give "
-		  "--alloc "
-		  "or --mappings too",
+		  "--alloc or --mappings too",
 		  of_memory },
 		{ o->group_by != GROUP_BY_SITE && !options_trace_memory(o) &&
 			  (o->n_events == 0 || !options_groups_stacks(o->group_by)),
 		  "'--group-by' applies to allocations, which other jobs turn off, and by "
-		  "function, "
-		  "line, file, object and process to stacks of events: leave it out",
+		  "function, line, file, object and process to stacks of events: leave it out",
 		  NULL },
 		{ o->wrappers && !options_trace_memory(o) && o->n_events == 0,
 		  "'--wrapper' applies to allocations, which other jobs turn off, and to stacks "
@@ -239,8 +234,7 @@ static int check_jobs(const struct option_parser *p)
 		  NULL },
 		{ of_alloc && !options_trace_allocations(o),
 		  "applies to allocations, which other jobs turn off: leave it out, or give "
-		  "--alloc "
-		  "too",
+		  "--alloc too",
 		  of_alloc },
 	};
 

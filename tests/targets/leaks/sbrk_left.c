@@ -4,24 +4,16 @@
  * memory from mmap since something else is mapped behind. What it points to is held; blocks that
  * are freed there hold nothing.
  */
-#include "leaks.h"
+#include "sbrk.h"
 #include <sys/mman.h>
-#include <unistd.h>
 
 static void **own[2];
 
 LOSE lose(void)
 {
-	void **freed;
 	uintptr_t end;
 
-	own[0] = sbrk(4096);
-	own[0][10] = calloc(1, 1001);
-	freed = (void **)malloc(3000);
-	memset(freed, 0, 3000);
-	freed[100] = calloc(1, 555);
-	own[0][20] = calloc(1, 333);
-	free(freed);
+	own[0] = first_own_memory();
 	own[1] = sbrk(4096);
 	own[1][10] = calloc(1, 1002);
 	end = ((uintptr_t)sbrk(0) + 65535) & ~(uintptr_t)65535;

@@ -3,22 +3,13 @@
  * The program's own memory from sbrk(2): before what the allocator takes, between its parts, and
  * behind them. What it points to is held; blocks that are freed there hold nothing.
  */
-#include "leaks.h"
-#include <unistd.h>
+#include "sbrk.h"
 
 static void **own[3];
 
 LOSE lose(void)
 {
-	void **freed;
-
-	own[0] = sbrk(4096);
-	own[0][10] = calloc(1, 1001);
-	freed = (void **)malloc(3000);
-	memset(freed, 0, 3000);
-	freed[100] = calloc(1, 555);
-	own[0][20] = calloc(1, 333);
-	free(freed);
+	own[0] = first_own_memory();
 	for (int i = 1; i < 3; i++) {
 		own[i] = sbrk(4096);
 		own[i][10] = calloc(1, 1001 + i);

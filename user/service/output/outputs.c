@@ -13,12 +13,14 @@
 #include "service/output/output_checks.h"
 #include "service/output/output_file.h"
 #include "service/output/recorder.h"
+#include "service/output/stdout_queue.h"
 #include "service/session/jit_watch.h"
 #include "symbol/debuginfod.h"
 #include "symbol/symbolizer.h"
 #include "target/identity.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,6 +77,8 @@ struct outputs {
 	pid_t pid;			/* what %p in a path stands for */
 	bool stdout_closed;		/* its reader has gone */
 	bool terminal_lent;		/* a full-screen view has it */
+	struct stdout_queue *queue;	/* NULL: reports wait for their reader */
+	uint64_t n_left_out;		/* as an earlier one waited there */
 	struct recorder *recorder;	/* NULL: not recording */
 	struct event_streams *streams;	/* NULL: no --each */
 	struct debuginfod *debuginfod;	/* NULL: not asked for */
@@ -272,21 +276,52 @@ bool outputs_live_view(const struct outputs *outputs)
 	       isatty(STDOUT_FILENO) && !outputs->options->quiet;
 }
 
-static int write_stdout(struct outputs *outputs, const struct view *view,
-			const struct option_output *output, bool final)
+static int print(struct outputs *outputs, const struct view *view,
+		 const struct option_output *output, bool final, FILE *file)
 {
 	/* ECMA-48: cursor home, erase the display */
 	static const char clear[] = "\033[H\033[2J";
+
+	if (!final && outputs_live_view(outputs))
+		fputs(clear, file);
+	return report_write(output->format, view, file);
+}
+
+static int print_now(struct outputs *outputs, const struct view *view,
+		     const struct option_output *output, bool final)
+{
 	_cleanup_(stdout_stream_free_p) struct stdout_stream *out = NULL;
 	int r = stdout_stream_new(&out), r_flush;
 
-	if (r == 0 && !final && outputs_live_view(outputs))
-		fputs(clear, stdout_stream_file(out));
-	if (r == 0) {
-		r = report_write(output->format, view, stdout_stream_file(out));
-		r_flush = stdout_stream_flush(out);
-		r = r_flush < 0 ? r_flush : r;
-	}
+	if (r < 0)
+		return r;
+	r = print(outputs, view, output, final, stdout_stream_file(out));
+	r_flush = stdout_stream_flush(out);
+	return r_flush < 0 ? r_flush : r;
+}
+
+static int print_later(struct outputs *outputs, const struct view *view,
+		       const struct option_output *output)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+	FILE *file = open_memstream(&text, &len);
+	int r;
+
+	if (!file)
+		return -ENOMEM;
+	r = print(outputs, view, output, false, file);
+	if (fclose(file) != 0 && r == 0)
+		r = -ENOMEM;
+	return r ? r : stdout_queue_add(outputs->queue, text, len);
+}
+
+static int write_stdout(struct outputs *outputs, const struct view *view,
+			const struct option_output *output, bool final)
+{
+	int r = final || !outputs->queue ? print_now(outputs, view, output, final) :
+					   print_later(outputs, view, output);
+
 	outputs->stdout_closed = r == -EPIPE;
 	if (r && r != -EPIPE)
 		log_error("writing to stdout: %s", strerror(-r));
@@ -348,7 +383,8 @@ static int write_job(struct outputs *outputs, const struct option_output *output
 	struct report_opts opts = output_style(outputs->options, output);
 	int r;
 
-	if (!output->path && outputs->stdout_closed)
+	if (!output->path && (outputs->stdout_closed ||
+			      (outputs->queue && stdout_queue_error(outputs->queue) == -EPIPE)))
 		return -EPIPE;
 	opts.mappings = job == jobs_count(outputs->model);
 	opts.job = opts.mappings ? 0 : job;
@@ -380,6 +416,25 @@ static int write_output(struct outputs *outputs, const struct option_output *out
 	    path_has_job(output->path) && jobs_have_mappings(outputs->model))
 		r = write_job(outputs, output, n_jobs, final);
 	return r;
+}
+
+void outputs_queue_stdout(struct outputs *outputs, struct stdout_queue *queue)
+{
+	outputs->queue = queue;
+}
+
+/* What waits comes before the final report. 0 or negative errno (logged, but for -EPIPE). */
+static int end_queue(struct outputs *outputs)
+{
+	int r = stdout_queue_flush(outputs->queue);
+
+	if (r < 0 && r != -EPIPE)
+		log_error("writing to stdout: %s", strerror(-r));
+	if (outputs->n_left_out > 0)
+		log_warning("%" PRIu64 " reports were left out: standard output was not read in "
+			    "time",
+			    outputs->n_left_out);
+	return r == -EPIPE ? 0 : r;
 }
 
 void outputs_lend_terminal(struct outputs *outputs, bool lent)
@@ -496,8 +551,21 @@ static int end_streams(struct outputs *outputs)
 	return r;
 }
 
+/* Of a report that is not final: is the output not written now? */
+static bool is_left_out(struct outputs *outputs, const struct option_output *output, bool waits)
+{
+	if (output->path)
+		return false;
+	/* one event a line: a second state would be taken for more events */
+	if (outputs->terminal_lent || report_format_find(output->format)->at_end_only)
+		return true;
+	outputs->n_left_out += waits;
+	return waits;
+}
+
 int outputs_write(struct outputs *outputs, bool final)
 {
+	bool waits = !final && outputs->queue && stdout_queue_waits(outputs->queue);
 	int r = update_symbols(outputs), failed = 0;
 
 	/* Nothing is drained any more, so that nothing is lost while servers are waited for. */
@@ -505,15 +573,14 @@ int outputs_write(struct outputs *outputs, bool final)
 		r = symbols_fetch_from(outputs->symbols, outputs->debuginfod);
 	if (r == 0 && outputs->options->action == ACTION_REPORT)
 		r = outputs_check_jobs(outputs->options, jobs_count(outputs->model));
+	if (r == 0 && final && outputs->queue)
+		r = end_queue(outputs);
 	for (size_t i = 0; i < outputs_count(outputs->options) && r == 0; i++) {
 		const struct option_output *output = outputs_at(outputs->options, i);
 
 		if (output_is_recording(output))
 			continue;
-		if (!final && !output->path && outputs->terminal_lent)
-			continue;
-		/* one event a line: a second state would be taken for more events */
-		if (!final && !output->path && report_format_find(output->format)->at_end_only)
+		if (!final && is_left_out(outputs, output, waits))
 			continue;
 		r = write_output(outputs, output, final);
 		/* the others are still worth writing */

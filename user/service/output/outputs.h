@@ -14,6 +14,7 @@
 
 struct leak_check;
 struct outputs;
+struct stdout_queue;
 struct strbuf;
 struct view;
 struct worker;
@@ -58,6 +59,13 @@ void outputs_show_leaks(struct outputs *outputs, const struct leak_check *check)
 
 struct symbols;
 struct symbols *outputs_symbols(struct outputs *outputs);
+
+/*
+ * Reports that are not final go to standard output by this queue, one at a time: while one waits
+ * for its reader the next ones are left out, and their number is logged with the final report.
+ * Without a queue each waits for its reader. Borrowed.
+ */
+void outputs_queue_stdout(struct outputs *outputs, struct stdout_queue *queue);
 
 /* Does a report for machines go to stdout, so that nothing else may? */
 bool outputs_own_stdout(const struct outputs *outputs);

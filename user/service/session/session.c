@@ -6,6 +6,7 @@
 #include "config/words.h"
 #include "model/series.h"
 #include "sandbox/worker.h"
+#include "service/output/stdout_queue.h"
 #include "service/session/session_advice.h"
 #include "service/session/session_state.h"
 #include "service/session/tracing.h"
@@ -161,6 +162,16 @@ static int on_child_signal(const siginfo_t *info, void *userdata)
 	return r;
 }
 
+/* As of a report (report_cut). */
+static int on_stdout_failed(int error, void *userdata)
+{
+	struct session *s = userdata;
+
+	if (error != -EPIPE)
+		log_error("writing to stdout: %s", strerror(-error));
+	return error == -EPIPE && s->launch ? 0 : error;
+}
+
 static int add_sources(struct session *s)
 {
 	struct loop_source *source;
@@ -291,12 +302,15 @@ static int session_begin(struct session *s)
 		r = loop_new(&s->loop);
 	if (r == 0 && !s->is_served)
 		r = add_signals(s);
+	if (r == 0 && !s->is_served)
+		r = stdout_queue_new(s->loop, on_stdout_failed, s, &s->printed);
 	if (r == 0)
 		r = add_sources(s);
 	if (r) {
 		log_error("setting up: %s", strerror(-r));
 		return r;
 	}
+	outputs_queue_stdout(s->outputs, s->printed);
 	r = begin_targets(s);
 	if (r)
 		return r;
@@ -379,6 +393,7 @@ void session_free(struct session *session)
 	hold_free(session->hold);
 	launch_free(session->launch);
 	words_free(session->environment);
+	stdout_queue_free(session->printed);
 	loop_free(session->loop);
 	live_free(session->live);
 	leak_check_free(session->leaks);

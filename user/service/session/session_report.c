@@ -99,6 +99,9 @@ static int report_cut(struct session *s, bool final)
 	if (final) {
 		live_view_free(s->view);
 		s->view = NULL;
+		/* Nothing is counted any more: what is held waits for no reader of the report. */
+		hold_free(s->hold);
+		s->hold = NULL;
 	}
 	/* After the final one nothing is drained any more. */
 	if (!final)

@@ -39,6 +39,7 @@ struct session {
 	struct features *features;
 	struct model *model;
 	struct outputs *outputs;
+	struct stdout_queue *printed; /* NULL: a service's */
 	struct live *live;
 	struct hold *hold;
 	struct launch *launch;

@@ -62,7 +62,7 @@ struct abi_book_header {
 	/* What is seldom. */
 	__u64 failed, unknown_frees;
 	__u64 lost[ABI_BOOK_LOSSES];
-	__u32 threads, nodes, sites, tombs; /* how many have ever been begun */
+	__u32 threads, nodes, sites, tombs; /* ever begun so far, which are numbered from 1 */
 	__u32 segment;			    /* that has the blocks; others' are out of date */
 };
 

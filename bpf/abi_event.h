@@ -36,6 +36,7 @@ enum abi_event_type {
 	ABI_EV_CODE_CHANGED, /* a process has another number of executable pages than before */
 	ABI_EV_BRK,	     /* at return; addr, len: what was added, or (result < 0) given back */
 	ABI_EV_FAULT_TICKS, /* page faults of a CPU have ticked often: its period is to be judged */
+	ABI_EV_BOOK,	    /* a process begins a book of its own, bpf/abi_book.h */
 };
 
 struct abi_ev_stack {
@@ -128,6 +129,12 @@ struct abi_ev_checkpoint {
 	struct abi_event head;
 	__u32 tid;
 	__u32 function; /* of the link's cookie: which one, probe/object_facts.h */
+};
+
+struct abi_ev_book {
+	struct abi_event head;
+	__u32 pid;
+	__s32 fd; /* of the process; -1: it cannot keep one. Else its thread waits for an answer */
 };
 
 struct abi_ev_fault {

@@ -174,7 +174,7 @@ static void threads_in_a_change_are_waited_for(void **state)
 	thread->tid = 5;
 	thread->at = 3;
 	assert_int_equal(await(book), 0); /* not one of those that have begun */
-	hand_header(hand)->threads = 101;
+	hand_header(hand)->threads = 100;
 	assert_int_equal(await(book), -ETIME);
 	assert_int_equal(pthread_create(&other, NULL, moves_on, thread), 0);
 	assert_int_equal(book_await(book, clock_monotonic_ns() + 10 * SECOND_NS), 0);
@@ -265,7 +265,8 @@ static void sites_far_apart_are_read(void **state)
 	struct stat before, after;
 	struct sites sites;
 
-	put_site(hand, 0, 11, 100);
+	put_site(hand, 0, 10, 100); /* none has this number */
+	put_site(hand, 1, 11, 100);
 	put_site(hand, 21, 12, -200); /* over the end of a page */
 	put_site(hand, ABI_BOOK_SITES - 1, 13, 300);
 	put_site(hand, 22, 14, 400);
@@ -307,9 +308,9 @@ static void a_site_is_what_it_was_at_the_cut(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct sites sites;
 
-		put_site(hand, 0, 1, 100);
-		hand_site(hand, 0)->site.cut_epoch = rows[i].cut_epoch;
-		hand_site(hand, 0)->site.peak_epoch = rows[i].peak_epoch;
+		put_site(hand, 1, 1, 100);
+		hand_site(hand, 1)->site.cut_epoch = rows[i].cut_epoch;
+		hand_site(hand, 1)->site.peak_epoch = rows[i].peak_epoch;
 		sites = read_sites(book);
 		assert_int_equal(sites.n, 1);
 		assert_int_equal(sites.site[0].counts.live_bytes, rows[i].live);
@@ -322,7 +323,7 @@ static void *changes_sites(void *arg)
 {
 	const struct hand_book *hand = arg;
 	struct abi_book_header *header = hand_header(hand);
-	struct abi_site *site = &hand_site(hand, 0)->site;
+	struct abi_site *site = &hand_site(hand, 1)->site;
 
 	while (!__atomic_load_n(&header->failed, __ATOMIC_RELAXED)) {
 		uint32_t cut = __atomic_load_n(&header->cut_epoch, __ATOMIC_ACQUIRE);
@@ -346,9 +347,9 @@ static void a_site_that_changes_is_read_whole(void **state)
 	_cleanup_(book_free_p) struct book *book = open_hand(hand);
 	pthread_t thread;
 
-	put_site(hand, 0, 1, 0);
-	hand_site(hand, 0)->site.now = (struct abi_site_counts){};
-	hand_site(hand, 0)->site.cut_epoch = CUT;
+	put_site(hand, 1, 1, 0);
+	hand_site(hand, 1)->site.now = (struct abi_site_counts){};
+	hand_site(hand, 1)->site.cut_epoch = CUT;
 	hand_header(hand)->sites = 1;
 	hand_header(hand)->cut_epoch = CUT;
 	assert_int_equal(pthread_create(&thread, NULL, changes_sites, hand), 0);

@@ -57,13 +57,19 @@ static uint64_t thread_place(uint32_t number)
 	return ABI_BOOK_AT_THREADS + (uint64_t)number * sizeof(struct abi_book_thread);
 }
 
-static int find_busy(const struct book *book, uint32_t n, thread_list *busy)
+static uint32_t at_most(uint32_t n, uint32_t most)
+{
+	return n < most ? n : most;
+}
+
+/* Of those numbered up to `last`. */
+static int find_busy(const struct book *book, uint32_t last, thread_list *busy)
 {
 	struct abi_book_thread threads[THREADS_AT_ONCE];
 	int r = 0;
 
-	for (uint32_t first = 0; first < n && r == 0; first += THREADS_AT_ONCE) {
-		uint32_t count = n - first < THREADS_AT_ONCE ? n - first : THREADS_AT_ONCE;
+	for (uint32_t first = 1; first <= last && r == 0; first += THREADS_AT_ONCE) {
+		uint32_t count = at_most(last - first + 1, THREADS_AT_ONCE);
 
 		r = book_get(book, thread_place(first), threads, count * sizeof(threads[0]));
 		for (uint32_t i = 0; i < count && r == 0; i++)
@@ -91,11 +97,6 @@ static int drop_moved(const struct book *book, thread_list *busy)
 	return 0;
 }
 
-static uint32_t at_most(uint32_t n, uint32_t most)
-{
-	return n < most ? n : most;
-}
-
 int book_await(const struct book *book, uint64_t deadline_ns)
 {
 	const struct timespec look = { .tv_nsec = LOOK_NS };
@@ -104,7 +105,7 @@ int book_await(const struct book *book, uint64_t deadline_ns)
 	int r = book_get_header(book, &header);
 
 	if (r == 0)
-		r = find_busy(book, at_most(header.threads, ABI_BOOK_THREADS), &busy);
+		r = find_busy(book, at_most(header.threads, ABI_BOOK_THREADS - 1), &busy);
 	while (r == 0 && busy.len) {
 		r = drop_moved(book, &busy);
 		if (r || !busy.len)

@@ -63,7 +63,7 @@ static int tell_site(const struct site_reading *reading, const struct abi_book_s
 	struct book_site told = { .node = copy->node, .function = copy->function };
 
 	/* One that is being written, or that no library has made. */
-	if (!copy->thread || copy->thread > ABI_BOOK_THREADS || copy->node >= ABI_BOOK_NODES ||
+	if (!copy->thread || copy->thread >= ABI_BOOK_THREADS || copy->node >= ABI_BOOK_NODES ||
 	    !copy->function || copy->function >= ABI_BOOK_FUNCTIONS)
 		return 0;
 	if (is_saved(reading, copy)) {
@@ -108,7 +108,7 @@ int book_read_sites(const struct book *book, uint32_t cut_epoch, book_site_fn fn
 	struct abi_book_header header;
 	struct book_totals totals;
 	struct book_range range;
-	uint64_t n, at = 0;
+	uint64_t end, at = 1;
 	int r;
 
 	if (!copies)
@@ -120,9 +120,9 @@ int book_read_sites(const struct book *book, uint32_t cut_epoch, book_site_fn fn
 	if (r)
 		return r;
 	reading.peak_epoch = totals.peak_epoch;
-	n = least_of(header.sites, ABI_BOOK_SITES);
-	while (r == 0 && book_next_range(book, ABI_BOOK_AT_SITES, sizeof(*copies), n, SITES_AT_ONCE,
-					 &at, &range))
+	end = least_of(header.sites, ABI_BOOK_SITES - 1) + 1;
+	while (r == 0 && book_next_range(book, ABI_BOOK_AT_SITES, sizeof(*copies), end,
+					 SITES_AT_ONCE, &at, &range))
 		r = read_range(&reading, &range, fn, userdata);
 	return r;
 }

@@ -72,6 +72,7 @@ static void set_multi(struct memtraced_bpf *skel)
 	set_type(skel->progs.on_mark, LINK_TYPE_UPROBE_MULTI);
 	set_type(skel->progs.on_sample, LINK_TYPE_UPROBE_MULTI);
 	set_type(skel->progs.on_loader, LINK_TYPE_UPROBE_MULTI);
+	set_type(skel->progs.on_book, LINK_TYPE_UPROBE_MULTI);
 }
 
 static void choose_programs(struct memtraced_bpf *skel, const struct programs_opts *opts)
@@ -91,6 +92,7 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 	bpf_program__set_autoload(skel->progs.on_mark, programs_know_forms(opts));
 	bpf_program__set_autoload(skel->progs.on_sample, opts->sampled);
 	bpf_program__set_autoload(skel->progs.on_loader, opts->sampled);
+	bpf_program__set_autoload(skel->progs.on_book, opts->book_fd);
 	if (opts->sampled && !opts->both) {
 		bpf_program__set_autoload(skel->progs.on_session, false);
 		bpf_program__set_autoload(skel->progs.on_entry, false);

@@ -26,6 +26,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -256,6 +257,8 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_adopt_bytes = opts->adopt_bytes;
 	skel->rodata->knob_adopt_scope = opts->adopt_scope;
 	skel->rodata->knob_unwind = opts->unwind;
+	if (opts->book_fd)
+		memcpy(skel->rodata->knob_book_fd, opts->book_fd, sizeof(*opts->book_fd));
 	set_rule(skel, &opts->rule);
 	skel->rodata->knob_access = opts->access;
 	program_choice(skel, opts);
@@ -438,6 +441,7 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	p->mark_fd = loaded_fd(p->skel->progs.on_mark);
 	p->sample_fd = loaded_fd(p->skel->progs.on_sample);
 	p->loader_fd = loaded_fd(p->skel->progs.on_loader);
+	p->book_fd = loaded_fd(p->skel->progs.on_book);
 	p->entry_type = bpf_program__expected_attach_type(p->skel->progs.on_entry);
 	r = load_perf(p, opts);
 	if (r)

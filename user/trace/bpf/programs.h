@@ -52,6 +52,7 @@ struct programs {
 	int mark_fd;	   /* on_mark; -1: not loaded */
 	int sample_fd;	   /* on_sample; -1: not loaded */
 	int loader_fd;	   /* on_loader; -1: not loaded */
+	int book_fd;	   /* on_book; -1: not loaded */
 };
 
 /*

@@ -5,7 +5,7 @@
 #ifndef MEMTRACED_TRACE_BPF_PROGRAMS_OPTS_H
 #define MEMTRACED_TRACE_BPF_PROGRAMS_OPTS_H
 
-#include "bpf/abi.h"
+#include "bpf/abi_sample.h"
 #include "trace/bpf/map_room.h"
 
 #include <stdbool.h>
@@ -67,6 +67,8 @@ struct programs_opts {
 	bool checkpoints; /* on_checkpoint is wanted */
 	bool unwind;	  /* user stacks by call frame information: trace/unwind/unwind_tables.h */
 	bool full_rows; /* with that: of large files, too, from the start; there is room for one */
+	/* The argument of memtraced:book, on_book; borrowed; NULL: it is not probed. */
+	const struct abi_usdt_arg *book_fd;
 	struct target_rule rule;
 	struct abi_access access; /* on whose behalf; jobs have the same */
 };

@@ -31,6 +31,7 @@ _memtraced_values() {
     --default-suppressions) compgen -W 'yes no' -- "$2" ;;
     --suppressions | --log-file | --config) compgen -f -- "$2" ;;
     --attach) compgen -W 'auto session multi perf exit' -- "$2" ;;
+    --exact) compgen -W 'probes library' -- "$2" ;;
     --allocator)
         # the first word of its value; readline splits the rest at = and :
         compgen -W 'malloc= calloc= realloc= free= inside= object=' -- "$2" ;;
@@ -48,7 +49,7 @@ _memtraced_takes_value() {
     case $1 in
     -h | --help | -p | --pid | -c | -e | -i | -d | -f | -o | --cgroup | --uid | --comm | --hist | --run-as | --env | --min-size | \
         --max-size | --older-than | --where | --group-by | --wrapper | --top | --sort | --threshold | --max-snapshots | --time-unit | \
-        --widths | --color | --attach | --allocator | --max-blocks | --memory-limit | --keep-ended | --max-stack | \
+        --widths | --color | --attach | --exact | --allocator | --max-blocks | --memory-limit | --keep-ended | --max-stack | \
         --max-stop | --unwind | --sample-interval | --max-overhead | --leak-check | --leak-check-at | \
         --leak-check-heuristics | --leak-resolution | --num-callers | --show-leak-kinds | --errors-for-leak-kinds | \
         --error-exitcode | --gen-suppressions | --default-suppressions | --suppressions | --log-file | --config) ;;
@@ -108,6 +109,7 @@ _memtraced_options() {
         --sample-interval=
         --no-rss
         --attach=
+        --exact=
         --allocator=
         --existing
         --max-blocks=

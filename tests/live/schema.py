@@ -432,6 +432,19 @@ def without_frees(report):
     return {**report, "processes": processes}
 
 
+def without_library(report):
+    """What only runs with --exact=library have."""
+    coverage, processes = dict(report["coverage"]), []
+    if "library" not in coverage:
+        return report
+    match(coverage.pop("library"), {"used": bool, "why_not": Nullable(str)}, "coverage.library")
+    for process in report["processes"]:
+        alloc = dict(process["alloc"])
+        match(alloc.pop("by_library"), bool, "by_library")
+        processes.append({**process, "alloc": alloc})
+    return {**report, "coverage": coverage, "processes": processes}
+
+
 def without_depths(report):
     """A process has a depth, and an end says that it is none, where the depth can change."""
     coverage, processes = dict(report["coverage"]), []
@@ -524,7 +537,8 @@ def check(report, filtered=False, allocations=True):
         check_uncounted(report)
         return
     depths = [process.get("depth") for process in report["processes"]]
-    match(without_budget(without_depths(without_frees(report))), REPORT, "report")
+    match(without_budget(without_depths(without_library(without_frees(report)))), REPORT,
+          "report")
     coverage = report["coverage"]
     if coverage["exact"]:
         assert SPARES_TOTALS.issuperset(coverage["lost"]), f"exact, but lost {coverage['lost']}"

@@ -50,7 +50,7 @@ static struct book *open_hand(const struct hand_book *hand)
 static void a_book_is_opened_and_keeps_its_size(void **state)
 {
 	const struct hand_book *hand = *state;
-	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 
 	assert_int_equal(ftruncate(hand->fd, 4096), -1);
 	assert_int_equal(ftruncate(hand->fd, (off_t)ABI_BOOK_BYTES + 4096), -1);
@@ -62,7 +62,7 @@ static int open_fd(int fd)
 	int r = book_open(getpid(), fd, &book);
 
 	if (r == 0)
-		book_free(book);
+		book_close(book);
 	return r;
 }
 
@@ -129,7 +129,7 @@ static void *wait_for_answer(void *arg)
 static void an_answer_wakes_who_waits_for_it(void **state)
 {
 	struct hand_book *hand = *state;
-	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 	pthread_t thread;
 	void *answered;
 
@@ -144,7 +144,7 @@ static void an_answer_wakes_who_waits_for_it(void **state)
 static void the_process_is_told_of_cuts_and_time(void **state)
 {
 	const struct hand_book *hand = *state;
-	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 
 	assert_int_equal(book_tell(book, CUT, 77), 0);
 	assert_int_equal(hand_header(hand)->cut_epoch, CUT);
@@ -166,7 +166,7 @@ static void *moves_on(void *arg)
 static void threads_in_a_change_are_waited_for(void **state)
 {
 	const struct hand_book *hand = *state;
-	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 	struct abi_book_thread *thread = hand_thread(hand, 100);
 	pthread_t other;
 
@@ -188,7 +188,7 @@ static void threads_in_a_change_are_waited_for(void **state)
 static void totals_are_those_at_the_cut(void **state)
 {
 	const struct hand_book *hand = *state;
-	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 	struct abi_book_header *header = hand_header(hand);
 	struct book_totals totals;
 
@@ -261,7 +261,7 @@ static struct sites read_sites(const struct book *book)
 static void sites_far_apart_are_read(void **state)
 {
 	const struct hand_book *hand = *state;
-	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 	struct stat before, after;
 	struct sites sites;
 
@@ -292,7 +292,7 @@ static void sites_far_apart_are_read(void **state)
 static void a_site_is_what_it_was_at_the_cut(void **state)
 {
 	const struct hand_book *hand = *state;
-	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 	static const struct {
 		uint32_t cut_epoch, peak_epoch;
 		int64_t live, peak;
@@ -344,7 +344,7 @@ static void *changes_sites(void *arg)
 static void a_site_that_changes_is_read_whole(void **state)
 {
 	struct hand_book *hand = *state;
-	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 	pthread_t thread;
 
 	put_site(hand, 1, 1, 0);
@@ -399,7 +399,7 @@ static void put_block(const struct hand_book *hand, uint64_t bucket, size_t way,
 static void blocks_of_the_segment_that_has_them_are_read(void **state)
 {
 	const struct hand_book *hand = *state;
-	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 	const uint64_t first = ABI_BOOK_BUCKETS_BEFORE(3), last = ABI_BOOK_BUCKETS_BEFORE(4) - 1;
 	struct blocks blocks = {};
 
@@ -440,7 +440,7 @@ static int move_table(const struct book_block *block, void *userdata)
 static void a_table_that_moves_is_told(void **state)
 {
 	struct hand_book *hand = *state;
-	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 
 	put_block(hand, 0, 0, 0x1000);
 	assert_int_equal(book_read_blocks(book, 0, move_table, hand), -EAGAIN);
@@ -457,7 +457,7 @@ static void put_node(const struct hand_book *hand, uint32_t number, uint32_t par
 static void a_stack_is_its_nodes_to_the_beginning(void **state)
 {
 	const struct hand_book *hand = *state;
-	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 	struct book_stack stack;
 
 	put_node(hand, 1, 0, 0, ABI_BOOK_ROOT(ABI_CUT_LIMIT, 0x10007));
@@ -479,7 +479,7 @@ static void a_stack_is_its_nodes_to_the_beginning(void **state)
 static void nodes_that_came_later_are_read(void **state)
 {
 	const struct hand_book *hand = *state;
-	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 	struct book_stack stack;
 
 	put_node(hand, 1, 0, 0, 0);
@@ -493,7 +493,7 @@ static void nodes_that_came_later_are_read(void **state)
 static void what_is_no_stack_is_refused(void **state)
 {
 	const struct hand_book *hand = *state;
-	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 	struct book_stack stack;
 	const uint32_t deep = 1000;
 
@@ -522,7 +522,7 @@ static void what_is_no_stack_is_refused(void **state)
 static void a_book_that_is_emptied_is_read_as_empty(void **state)
 {
 	const struct hand_book *hand = *state;
-	_cleanup_(book_free_p) struct book *book = open_hand(hand);
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 	struct book_totals totals;
 	struct stat st;
 

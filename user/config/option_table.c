@@ -36,6 +36,12 @@ static const char *const attach_names[] = {
 
 static const char *const unwind_names[] = { [UNWIND_CFI] = "cfi", [UNWIND_FP] = "fp", NULL };
 
+static const char *const exact_names[] = {
+	[EXACT_PROBES] = "probes",
+	[EXACT_LIBRARY] = "library",
+	NULL,
+};
+
 static const char *const color_names[] = {
 	[COLOR_AUTO] = "auto",
 	[COLOR_ALWAYS] = "always",
@@ -312,6 +318,10 @@ static const struct key options[] = {
 
 	{ tracing, "--attach", KEY_CHOICE, 0, FIELD(attach), .choices = attach_names,
 	  .help = "How probes are attached; auto: the cheapest way this kernel has." },
+	{ tracing, "--exact", KEY_CHOICE, OPTION_ALLOC | OPTION_CHILD, FIELD(exact),
+	  .choices = exact_names, .fallback = "probes",
+	  .help = "How the command's calls are counted: probes, or library, which is preloaded "
+		  "into it and costs a fraction; default: probes." },
 	{ tracing, "--allocator", KEY_OWN, OPTION_ALLOC, .apply = option_allocator,
 	  .metavar = "SPEC",
 	  .help = "Functions of an allocator or pool that memtraced does not know, as in "

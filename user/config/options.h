@@ -53,6 +53,7 @@ enum group_by {
 };
 enum option_attach { ATTACH_AUTO, ATTACH_SESSION, ATTACH_MULTI, ATTACH_PERF, ATTACH_EXIT };
 enum option_unwind { UNWIND_CFI, UNWIND_FP };
+enum option_exact { EXACT_PROBES, EXACT_LIBRARY };
 /* Most that --max-stack takes, and its default: the room that the kernel's programs have. */
 #define OPTIONS_MEMORY_LEAST (96ULL << 20)
 #define OPTIONS_MAX_STACK 511
@@ -185,7 +186,8 @@ struct options {
 	uint64_t max_blocks;	   /* 0: the built-in default */
 	uint64_t memory_limit;	   /* bytes; 0: none */
 	enum option_unwind unwind;
-	uint64_t keep_ended; /* --keep-ended; UINT64_MAX: ask options_keep_ended */
+	enum option_exact exact; /* how a command's calls are counted */
+	uint64_t keep_ended;	 /* --keep-ended; UINT64_MAX: ask options_keep_ended */
 	/* Of --mappings, of a process: regions and stacks that are kept; 0: all. Of a service. */
 	uint64_t most_regions, most_stacks;
 	bool forget_ended;	  /* as live_opts': of a service, which goes on for good */

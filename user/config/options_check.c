@@ -337,6 +337,56 @@ static int check_sample(const struct option_parser *p)
 	return 0;
 }
 
+/* What was given that a library in the process cannot do, or does not do yet; NULL: nothing. */
+static const char *needs_probes(const struct options *o)
+{
+	const struct {
+		bool given;
+		const char *option;
+	} of_probes[] = {
+		{ o->sample_bytes, "--sample" },
+		{ o->max_overhead, "--max-overhead" },
+		{ options_check_leaks(o), "--leak-check" },
+		{ o->heap_errors, "--heap-errors" },
+		{ o->free_stacks, "--free-stacks" },
+		{ o->n_allocators, "--allocator" },
+		{ o->floor, "--floor" },
+		{ o->check_stacks, "--check-stacks" },
+		{ o->unwind == UNWIND_FP, "--unwind=fp" },
+		{ o->max_stack != OPTIONS_MAX_STACK, "--max-stack" },
+		{ o->block_filter.min_size, "--min-size" },
+		{ o->block_filter.max_size != UINT64_MAX, "--max-size" },
+		{ o->no_follow, "--no-follow" },
+		{ o->uid, "--uid" },
+		{ o->names, "--comm" },
+	};
+
+	for (size_t i = 0; i < sizeof(of_probes) / sizeof(of_probes[0]); i++)
+		if (of_probes[i].given)
+			return of_probes[i].option;
+	return NULL;
+}
+
+static int check_exact(const struct option_parser *p)
+{
+	const struct options *o = p->options;
+	const char *of_probes = needs_probes(o);
+
+	if (o->exact != EXACT_LIBRARY)
+		return 0;
+	if (of_probes)
+		return config_error(
+			p->error,
+			"'%s' needs probes, which '--exact=library' does without: leave "
+			"one out",
+			of_probes);
+	if (any_hist_of_allocators(o))
+		return config_error(p->error,
+				    "a histogram of an allocator's function needs probes, which "
+				    "'--exact=library' does without: leave one out");
+	return 0;
+}
+
 /* Page faults: costs next to nothing, whatever comes. */
 #define GROWTH_PERIOD "1000"
 
@@ -376,7 +426,8 @@ static int check_attach(const struct option_parser *p)
 static int check_trace(const struct option_parser *p)
 {
 	static int (*const checks[])(const struct option_parser *p) = {
-		check_target, check_jobs, check_leaks, check_sample, add_depths, check_attach,
+		check_target, check_jobs, check_leaks,	check_sample,
+		check_exact,  add_depths, check_attach,
 	};
 	int r = 0;
 

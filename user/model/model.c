@@ -107,6 +107,8 @@ static int apply_run(struct model *model, const struct record_run *record)
 		r = strings_intern(model->strings, record->unwinder, &run.unwinder);
 	if (r == 0)
 		r = strings_intern(model->strings, record->kernel_lacks, &run.kernel_lacks);
+	if (r == 0)
+		r = strings_intern(model->strings, record->counted_by, &run.counted_by);
 	if (r < 0)
 		return r;
 	model->run = run;

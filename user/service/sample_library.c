@@ -26,6 +26,7 @@
  */
 #define SANITIZER_VARIABLE "ASAN_OPTIONS="
 #define SANITIZER_OPTION "verify_asan_link_order=0"
+#define EXACT_WORD "MEMTRACED_EXACT=1"
 #define OFF_VARIABLE "MEMTRACED_SAMPLE_PRELOAD"
 
 typedef VEC(char *) word_list;
@@ -66,18 +67,32 @@ static int add_joined(const struct options *options, word_list *words, const cha
 	return strbuf_error(&word) ? strbuf_error(&word) : add_word(words, strbuf_str(&word));
 }
 
-/*
- * First, so that it stands before the allocators that the user preloads; those stay. A command that
- * cannot have it is named, and runs without. 1: it has it; 0; -ENOMEM.
- */
-static int add_preload(const struct options *options, word_list *words, enum preload preload)
+/* Why the command cannot have the library; NULL: it can, from this path. */
+static const char *find_library(enum preload preload, char library[PATH_MAX])
 {
 	const char *why = preload_why_not(preload);
-	char library[PATH_MAX];
-	int r;
 
 	if (!why && preload_library(library) < 0)
 		why = "libmemtraced-sample.so is neither beside memtraced nor in ../lib/memtraced";
+	return why;
+}
+
+/* First, so that it stands before the allocators that the user preloads; those stay. */
+static int add_library(const struct options *options, word_list *words, const char *library)
+{
+	int r = add_joined(options, words, PRELOAD_VARIABLE, library, true);
+
+	/* Of its options the last one holds. */
+	return r ? r : add_joined(options, words, SANITIZER_VARIABLE, SANITIZER_OPTION, false);
+}
+
+/* A command that cannot have it is named, and runs without. 1: it has it; 0; -ENOMEM. */
+static int add_preload(const struct options *options, word_list *words, enum preload preload)
+{
+	char library[PATH_MAX];
+	const char *why = find_library(preload, library);
+	int r;
+
 	if (why) {
 		log_warning("%s is not sampled itself: %s; %s", options->command[0], why,
 			    options->max_overhead ?
@@ -86,11 +101,14 @@ static int add_preload(const struct options *options, word_list *words, enum pre
 				    "without --sample all calls are counted");
 		return 0;
 	}
-	r = add_joined(options, words, PRELOAD_VARIABLE, library, true);
-	/* Of its options the last one holds. */
-	if (r == 0)
-		r = add_joined(options, words, SANITIZER_VARIABLE, SANITIZER_OPTION, false);
+	r = add_library(options, words, library);
 	return r < 0 ? r : 1;
+}
+
+static enum preload judge(const struct options *options)
+{
+	return preload_judge(options->command[0],
+			     launch_value((const char *const *)options->env_set, "PATH"));
 }
 
 /* 1: it will show samples; 0; -ENOMEM. */
@@ -100,18 +118,42 @@ static int let_sample(const struct options *options, word_list *words)
 
 	if (!options->sample_bytes)
 		return 0;
-	preload = preload_judge(options->command[0],
-				launch_value((const char *const *)options->env_set, "PATH"));
+	preload = judge(options);
 	if (preload == PRELOAD_NOT_NEEDED)
 		return 1;
 	return wants_preload() ? add_preload(options, words, preload) : 0;
 }
 
-int sample_environment(const struct options *options, char ***ret_words, bool *ret_sampled)
+/* A command that cannot is counted by probes, as is what it starts. */
+static int let_keep_books(const struct options *options, word_list *words,
+			  struct kept_books *ret_books)
+{
+	char library[PATH_MAX];
+	int r;
+
+	if (options->exact != EXACT_LIBRARY)
+		return 0;
+	ret_books->why_not = find_library(judge(options), library);
+	if (ret_books->why_not) {
+		log_warning("%s is counted by probes: %s", options->command[0], ret_books->why_not);
+		return 0;
+	}
+	r = add_library(options, words, library);
+	if (r == 0)
+		r = add_word(words, EXACT_WORD);
+	if (r == 0)
+		ret_books->library = strdup(library);
+	return r || ret_books->library ? r : -ENOMEM;
+}
+
+int sample_environment(const struct options *options, char ***ret_words, bool *ret_sampled,
+		       struct kept_books *ret_books)
 {
 	char interval[sizeof(INTERVAL_VARIABLE) + 20];
 	word_list words = { 0 };
 	int r = 0, sampled = 0;
+
+	*ret_books = (struct kept_books){};
 
 	if (options->sample_bytes) {
 		(void)snprintf(interval, sizeof(interval), INTERVAL_VARIABLE "%" PRIu64,
@@ -125,6 +167,8 @@ int sample_environment(const struct options *options, char ***ret_words, bool *r
 		sampled = let_sample(options, &words);
 	if (r == 0)
 		r = sampled < 0 ? sampled : 0;
+	if (r == 0)
+		r = let_keep_books(options, &words, ret_books);
 	if (r == 0)
 		r = vec_push(&words, NULL);
 	if (r) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How programs come to have the sampling library (--sample): by the environment of a command, or
- * by systemd's of a service.
+ * How programs come to have our library (--sample, --exact=library): by the environment of a
+ * command, or by systemd's of a service.
  */
 #ifndef MEMTRACED_SERVICE_SAMPLE_LIBRARY_H
 #define MEMTRACED_SERVICE_SAMPLE_LIBRARY_H
@@ -10,14 +10,27 @@
 #include "config/options.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
+
+/* With --exact=library. */
+struct kept_books {
+	char *library;	     /* its path; NULL: it cannot be preloaded, which was logged, */
+	const char *why_not; /* static storage; or NULL, too: that was not asked for */
+};
+
+static inline void kept_books_done(struct kept_books *books)
+{
+	free(books->library);
+}
 
 /*
  * The variables to set for the command: the user's (--env), and with --sample the interval unless
- * the user has set it, and the sampling library before what else is preloaded, unless the command
- * carries probes itself or MEMTRACED_SAMPLE_PRELOAD is "no". NULL-terminated, for words_free.
- * *ret_sampled: will it show samples, as far as its file tells? 0 or -ENOMEM.
+ * the user has set it, and our library before what else is preloaded, unless the command carries
+ * probes itself or MEMTRACED_SAMPLE_PRELOAD is "no". NULL-terminated, for words_free. *ret_sampled:
+ * will it show samples, as far as its file tells? *ret_books: to be done in any case. 0 or -ENOMEM.
  */
-int sample_environment(const struct options *options, char ***ret_words, bool *ret_sampled);
+int sample_environment(const struct options *options, char ***ret_words, bool *ret_sampled,
+		       struct kept_books *ret_books);
 
 /*
  * `memtraced sample --unit`: the drop-in by which systemd preloads the sampling library into a

@@ -153,6 +153,18 @@ static struct json_object *depths_json(struct json_out *out, const struct model 
 	return json;
 }
 
+static struct json_object *library_json(struct json_out *out, const char *counted_by)
+{
+	bool used = strcmp(counted_by, RECORD_BY_LIBRARY) == 0;
+	struct json_object *json = json_out_new(out);
+
+	if (!json)
+		return NULL;
+	json_out_bool(out, json, "used", used);
+	json_out_string(out, json, "why_not", used ? NULL : counted_by);
+	return json;
+}
+
 void json_coverage(struct json_out *out, const struct view *view)
 {
 	static const struct record_coverage nothing;
@@ -187,6 +199,9 @@ void json_coverage(struct json_out *out, const struct view *view)
 	else
 		json_out_null(out, json, "stack_check");
 	json_out_string(out, json, "kernel_lacks", lacks ? run->kernel_lacks : NULL);
+	/* Of a run with --exact=library. */
+	if (run && run->counted_by)
+		json_out_add(out, json, "library", library_json(out, run->counted_by));
 	/* Only a service's reports have it. */
 	if (view_opts(view)->budget)
 		json_out_add(out, json, "budget", budget_json(out, view_opts(view)->budget));

@@ -56,8 +56,17 @@ static struct json_object *before_json(struct json_out *out, const struct record
 	return json;
 }
 
-static struct json_object *alloc_json(struct json_out *out, const struct record_totals *totals,
-				      bool known, bool is_sampled)
+/* Of a run with --exact=library. */
+static bool is_asked_how(const struct view *view)
+{
+	const struct record_run *run = model_run(view_model(view));
+
+	return run && run->counted_by;
+}
+
+static struct json_object *alloc_json(struct json_out *out, const struct view *view,
+				      const struct record_totals *totals, bool known,
+				      bool is_sampled)
 {
 	const struct {
 		const char *key;
@@ -87,6 +96,8 @@ static struct json_object *alloc_json(struct json_out *out, const struct record_
 		json_out_add(out, json, "before_attach", before_json(out, totals));
 	else
 		json_out_null(out, json, "before_attach");
+	if (is_asked_how(view))
+		json_out_bool(out, json, "by_library", totals->by_library);
 	estimate = view_estimate_totals(totals);
 	json_add_estimate(out, json, &estimate, true);
 	return json;
@@ -163,7 +174,7 @@ void json_process_head(struct json_out *out, const struct view *view,
 	else
 		json_out_null(out, json, "end");
 	json_out_add(out, json, "alloc",
-		     alloc_json(out, &process->totals,
+		     alloc_json(out, view, &process->totals,
 				view_has_allocations(view) && image->has_totals,
 				view_image_is_sampled(view_model(view), image)));
 	if (process->has_mmap)
@@ -476,7 +487,8 @@ void json_ended(struct json_out *out, const struct view *view)
 		view_clamp(&totals.live_blocks, &exact);
 		json_out_u64(out, json, "lost", totals.lost);
 		json_out_add(out, json, "alloc",
-			     alloc_json(out, &totals, true, view_is_sampled(view_model(view))));
+			     alloc_json(out, view, &totals, true,
+					view_is_sampled(view_model(view))));
 		if (i > 0)
 			fputc(',', out->file);
 		json_out_put(out, json);

@@ -159,6 +159,23 @@ static void not_exact(struct table *t, uint64_t lost)
 	table_warn(t, false);
 }
 
+/* With --exact=library, how else. */
+static void heap_counted_by(struct table *t, const struct record_totals *totals)
+{
+	const struct record_run *run = model_run(view_model(t->view));
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+
+	if (!run || !run->counted_by || totals->by_library)
+		return;
+	strbuf_adds(&line, "  counted by probes: ");
+	strbuf_adds(&line, strcmp(run->counted_by, RECORD_BY_LIBRARY) == 0 ?
+				   "the library was not loaded, or kept no book" :
+				   run->counted_by);
+	table_wrap(t, 4, strbuf_str(&line));
+	if (strbuf_error(&line) < 0)
+		t->out.error = strbuf_error(&line);
+}
+
 static void heap_totals(struct table *t, const struct view_process *process)
 {
 	const struct record_totals *totals = &process->totals;
@@ -179,6 +196,7 @@ static void heap_totals(struct table *t, const struct view_process *process)
 		table_estimated_calls(t, totals);
 	else
 		heap_calls(t, totals, process->exact);
+	heap_counted_by(t, totals);
 	if (totals->has_before)
 		heap_before(t, totals);
 	/* of a recording that was cut off its coverage says it for all */
@@ -295,7 +313,9 @@ static void head_line(struct table *t)
 			    format_duration(model_slept_ns(view_model(t->view)), duration));
 	if (run->kernel)
 		strbuf_addf(&line, " on Linux %s", run->kernel);
-	if (run->attach_path)
+	if (run->counted_by && strcmp(run->counted_by, RECORD_BY_LIBRARY) == 0)
+		strbuf_adds(&line, " by a preloaded library");
+	else if (run->attach_path)
 		strbuf_addf(&line, " by %s probes", run->attach_path);
 	text_fit(&t->out, strbuf_str(&line), view_opts(t->view)->width);
 	strbuf_adds(&t->out, "\n\n");

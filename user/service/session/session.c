@@ -290,7 +290,8 @@ static int session_begin(struct session *s)
 		return r;
 	/* Later all of the host may be traced, and see it start; and it gets ready meanwhile. */
 	(void)worker_start(s->worker);
-	r = tracing_new(s->options, s->worker, session_first_depth(s), &s->features, &s->live);
+	r = tracing_new(s->options, s->worker, session_first_depth(s), &s->books, &s->features,
+			&s->live);
 	if (r)
 		return r;
 	live_leave_out(s->live, worker_keeper(s->worker), file_helper_pid());
@@ -396,6 +397,7 @@ void session_free(struct session *session)
 	stdout_queue_free(session->printed);
 	loop_free(session->loop);
 	live_free(session->live);
+	kept_books_done(&session->books);
 	leak_check_free(session->leaks);
 	outputs_free(session->outputs);
 	model_free(session->model);

@@ -12,6 +12,7 @@
 #include "model/model.h"
 #include "service/leak/leak_check.h"
 #include "service/output/outputs.h"
+#include "service/sample_library.h"
 #include "service/session/cost_meter.h"
 #include "service/session/governor.h"
 #include "service/session/live_view.h"
@@ -60,6 +61,7 @@ struct session {
 	uint64_t waited_ns;	    /* CPU time of children of ours that ended before */
 	char **environment;	    /* what the command has beside ours; NULL: no command */
 	bool is_sampled;	    /* it will show samples */
+	struct kept_books books;    /* does it keep books of its calls? */
 	int child_status;	    /* as wait(2)'s; -1: still running */
 	int child_stop;		    /* the signal that has stopped it; 0: none, or it is handled */
 	unsigned int stop_signals;

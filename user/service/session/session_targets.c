@@ -45,7 +45,7 @@ int session_refuse_command(const struct session *s, int error)
 
 int session_start_command(struct session *s)
 {
-	int r = sample_environment(s->options, &s->environment, &s->is_sampled);
+	int r = sample_environment(s->options, &s->environment, &s->is_sampled, &s->books);
 
 	if (r == 0)
 		r = start_command(s);

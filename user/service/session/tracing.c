@@ -312,7 +312,8 @@ static int choose_room(const struct options *options, struct map_room *ret_room)
 }
 
 int tracing_new(const struct options *options, struct worker *worker, enum record_depth depth,
-		struct features **ret_features, struct live **ret_live)
+		const struct kept_books *books, struct features **ret_features,
+		struct live **ret_live)
 {
 	_cleanup_(features_free_p) struct features *features = NULL;
 	_cleanup_(live_free_p) struct live *live = NULL;
@@ -340,6 +341,8 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		.both = options->max_overhead > 0,
 		.depth = depth,
 		.pss_every_ns = options->no_rss ? 0 : LIVE_PSS_EVERY_NS,
+		.book_library = books->library,
+		.why_no_books = books->why_not,
 		.floor = options->floor,
 		.checkpoints = options_check_leaks(options),
 		.checkpoint_names = options->leak.at,

@@ -7,6 +7,7 @@
 #define MEMTRACED_SERVICE_SESSION_TRACING_H
 
 #include "config/options.h"
+#include "service/sample_library.h"
 #include "trace/live/live.h"
 
 #include <stdbool.h>
@@ -22,10 +23,12 @@ bool tracing_holds(const struct options *options);
 
 /*
  * Probes the features that are needed (*ret_features, NULL when none is), loads, and adds the jobs.
- * The worker is borrowed, and serves file_server's requests. depth: the first of --max-overhead.
+ * The worker is borrowed, and serves file_server's requests. depth: the first of --max-overhead;
+ * books: borrowed for good.
  * Features must outlive the source. 0; -EINVAL: usage; or another negative errno. All were logged.
  */
 int tracing_new(const struct options *options, struct worker *worker, enum record_depth depth,
-		struct features **ret_features, struct live **ret_live);
+		const struct kept_books *books, struct features **ret_features,
+		struct live **ret_live);
 
 #endif

@@ -103,7 +103,7 @@ static int check_header(const struct book *book)
 
 int book_open_file(int fd, struct book **ret_book)
 {
-	_cleanup_(book_free_p) struct book *book = calloc(1, sizeof(*book));
+	_cleanup_(book_close_p) struct book *book = calloc(1, sizeof(*book));
 	int r;
 
 	if (!book) {
@@ -147,7 +147,7 @@ int book_open(pid_t pid, int fd, struct book **ret_book)
 	return r < 0 ? r : book_open_file(r, ret_book);
 }
 
-void book_free(struct book *book)
+void book_close(struct book *book)
 {
 	if (!book)
 		return;

@@ -29,8 +29,8 @@ struct book {
 int book_open(pid_t pid, int fd, struct book **ret_book);
 /* The same of what we have open, which it takes over in any case. */
 int book_open_file(int fd, struct book **ret_book);
-void book_free(struct book *book); /* NULL is legal */
-DEFINE_CLEANUP(struct book, book_free)
+void book_close(struct book *book); /* NULL is legal */
+DEFINE_CLEANUP(struct book, book_close)
 
 /* --- for the files of trace/books/ alone ------------------------------------------------------ */
 

@@ -80,8 +80,14 @@ struct live_opts {
 	bool sampled;	       /* allocations: those that processes show by USDT probes */
 	bool both;	       /* with that: both, live_set_depth says which */
 	uint64_t pss_every_ns; /* trace/live/cuts/live_usage.h */
-	bool floor;	       /* probes with empty programs: nothing is counted */
-	bool unwind;	       /* user stacks by call frame information, else by frame pointers */
+	/*
+	 * Our library, which processes that have it loaded count by: their calls are not probed.
+	 * The run's processes are started by it, and held. Borrowed for good; NULL: none do.
+	 */
+	const char *book_library;
+	const char *why_no_books; /* though that was asked for; borrowed for good, or NULL */
+	bool floor;		  /* probes with empty programs: nothing is counted */
+	bool unwind; /* user stacks by call frame information, else by frame pointers */
 	/*
 	 * With `unwind`: stacks begin where code is interrupted, in processes that were named, so
 	 * that all files have their rows for that from the start.

@@ -5,6 +5,7 @@
  */
 #include "trace/live/live_drain.h"
 
+#include "trace/live/books/live_books.h"
 #include "trace/live/code/live_code.h"
 #include "trace/live/cuts/live_cuts.h"
 #include "trace/live/jobs/live_jobs.h"
@@ -119,6 +120,9 @@ static int dispatch(struct live *live, const void *data)
 	case ABI_EV_OCCURRENCE:
 		r = live_on_occurrence(live, data);
 		break;
+	case ABI_EV_BOOK:
+		r = live_on_book(live, data);
+		break;
 	case ABI_EV_FAULT_TICKS:
 		r = live_look_at_cpus(live);
 		break;
@@ -136,6 +140,18 @@ static void on_event(struct live *live, const void *data)
 	live_unpin(live);
 	if (r && !live->error)
 		live->error = r;
+}
+
+void live_tick(struct live *live)
+{
+	live_books_tick(live);
+	live_tick_programs(live);
+}
+
+void live_mark(struct live *live)
+{
+	live_mark_programs(live);
+	live_books_tick(live);
 }
 
 int live_on_ring(void *ctx, void *data, size_t size)

@@ -5,6 +5,7 @@
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
 #include "probe/custom_allocators.h"
+#include "trace/live/books/live_books.h"
 #include "trace/live/code/live_code.h"
 #include "trace/live/lifecycle/live_lifecycle.h"
 #include "trace/live/live_buffer.h"
@@ -68,6 +69,7 @@ static int load(struct live *live)
 		.check_stacks = live->opts.check_stacks,
 		.rule = live->opts.rule,
 		.access = live->opts.access,
+		.book_fd = live->books.library_fd >= 0 ? &live->books.probe.fd : NULL,
 	};
 	bool finds = live_finds_processes(&live->opts);
 	int r;
@@ -119,6 +121,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 		.checkpoints = opts->checkpoints,
 		.checkpoint_names = opts->checkpoint_names,
 		.full_rows = opts->full_rows,
+		.books = opts->book_library,
 	};
 	int64_t least;
 	int r;
@@ -131,7 +134,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 			!opts->features->rows[FEATURE_URETPROBE_SECCOMP].present;
 	}
 	live->source.ops = &live_ops;
-	live->jobs.tracefs_fd = -1;
+	live->jobs.tracefs_fd = live->books.library_fd = live->books.link_fd = -1;
 	live->opts = *opts;
 	live->opts.cgroup_fd = -1;
 	if (opts->rule.scope == ABI_SCOPE_CGROUP) {
@@ -156,7 +159,11 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	if (opts->check_stacks)
 		r = stack_check_new(&live->check.check);
 	if (r == 0)
+		r = live_books_find(live);
+	if (r == 0)
 		r = load(live);
+	if (r == 0)
+		r = live_books_attach(live);
 	if (r)
 		return r;
 	r = live_unwind_new(live);
@@ -193,6 +200,7 @@ void live_free(struct live *live)
 		close(live->jobs.tracefs_fd);
 	if (live->opts.cgroup_fd >= 0)
 		close(live->opts.cgroup_fd);
+	live_books_done(live);
 	ring_buffer__free(live->ring);
 	live_buffer_free(live->buffer);
 	live_usage_free(live->usage);

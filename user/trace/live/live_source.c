@@ -81,6 +81,8 @@ static int describe_run(struct live *live)
 			 .growth_span_ns = live->opts.growth_span_ns,
 			 .no_allocations = !live->opts.allocations && !live->opts.mappings,
 			 .no_heap = live->opts.mappings,
+			 .counted_by = live->opts.book_library ? RECORD_BY_LIBRARY :
+								 live->opts.why_no_books,
 			 .no_stacks = live->opts.max_stack == 0,
 			 .unwinder = live->opts.max_stack == 0 ? NULL :
 				     live->tables	       ? "cfi" :

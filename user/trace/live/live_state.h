@@ -8,8 +8,10 @@
 #include "base/clock.h"
 #include "base/ranges.h"
 #include "base/vec.h"
+#include "bpf/abi_book.h"
 #include "bpf/abi_event.h"
 #include "bpf/abi_syscalls.h"
+#include "probe/book_probe.h"
 #include "target/proc_maps.h"
 #include "trace/live/code/code_map.h"
 #include "trace/live/code/code_times.h"
@@ -48,8 +50,14 @@ enum user_loss {
 	LOSS_FILE_UNOPENED,  /* a file that could not be opened without waiting for others */
 	LOSS_CODE_START,     /* ABI_LOST_CODE_START, of what was mapped before it was read */
 	LOSS_CUT,	     /* of this cut: programs in progress were not waited for */
+	LOSS_BOOK,	     /* a book that could not be read, or has more than is kept of one */
+	LOSS_BOOK_FIRST, /* what processes could not enter into their books: enum abi_book_loss */
+	LOSS_BOOK_LAST = LOSS_BOOK_FIRST + ABI_BOOK_LOSSES - 1,
 	LOSSES
 };
+
+struct book;
+struct hashmap;
 
 struct pending_unmap {
 	uint32_t tid;
@@ -69,12 +77,29 @@ struct doubted_stack {
 	uint64_t id, time_ns;
 };
 
+/* Does a process keep a book of its calls, in place of links? */
+enum links_book {
+	LINKS_NO_BOOK,
+	LINKS_BOOK_POSSIBLE, /* it has loaded nothing yet, and our library comes first */
+	LINKS_BOOK_EXPECTED, /* it has our library mapped */
+	LINKS_BY_BOOK,	     /* it is counted so */
+};
+
 /* What decides by which links a process is counted: probes/live_links.c. */
 struct process_links {
 	bool translator;    /* it runs translated code, and is not probed */
 	bool own;	    /* cookies of links know it by its slot */
 	bool unseen;	    /* LOSS_NO_ALLOCATOR was counted for it */
 	uint64_t shared_ns; /* since when shared links count for it instead; 0: none were its own */
+	enum links_book book;
+};
+
+/* The book that it keeps, and what was read of it: books/live_books.c. */
+struct process_book {
+	struct book *book; /* NULL: it keeps none, or has not said so yet */
+	uint64_t told_lost[ABI_BOOK_LOSSES];
+	bool told_inherited;
+	uint32_t told_tick;
 };
 
 /* What it held before it was traced: lifecycle/live_existing.c. */
@@ -147,6 +172,8 @@ struct live_process {
 	uint32_t end_tick;
 	char comm[16];
 	struct process_links links;
+	struct process_book book;
+	struct hashmap *book_stacks; /* books/book_stacks.c: of nodes that were read; or NULL */
 	struct process_before before;
 	struct process_peak peak;
 	struct process_counts counts;
@@ -196,6 +223,14 @@ struct live_links {
 	uint64_t shared_ns;	 /* since when they are; UINT64_MAX: they are not */
 	uint64_t share_after_ns; /* a translator was seen: not before then */
 	bool translator_told;	 /* of one that keeps links from being shared */
+};
+
+/* Our library, and the probe by which it tells of books: books/live_books.c. */
+struct live_books {
+	int library_fd;	   /* -1: processes keep none */
+	int link_fd;	   /* -1: it is not probed */
+	uint16_t first_fn; /* id of function 0 of enum abi_book_function; 0: none was told of */
+	struct book_probe probe;
 };
 
 /* Jobs beside allocations: live_jobs.c. */
@@ -275,6 +310,7 @@ struct live {
 	int64_t start_asleep_ns; /* how long the machine had slept by then */
 	struct live_slots slots;
 	struct live_links links;
+	struct live_books books;
 	struct live_jobs jobs;
 	struct live_held held;
 	struct live_waiting waiting;

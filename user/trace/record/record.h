@@ -83,6 +83,9 @@ struct record_run {
 	bool sampled;		    /* allocations are samples: totals and sites are estimates */
 	uint64_t growth_span_ns;    /* what was sampled for less is not judged: it begins */
 	bool no_heap;		    /* sites are of class mmap alone, and there are no totals */
+	/* RECORD_BY_LIBRARY: calls are counted by our library; or why they are not, though that was
+	 * asked for; NULL: it was not. */
+	const char *counted_by;
 };
 
 struct record_function {
@@ -91,6 +94,8 @@ struct record_function {
 	const char *object;   /* path as the target sees it; NULL: it is in none */
 	uint64_t file_offset; /* of the function's first byte in the object */
 };
+
+#define RECORD_BY_LIBRARY "library"
 
 /* The id that stands for what allocated the blocks of before; their sites have no stack. */
 #define RECORD_BEFORE_ATTACH 3

@@ -43,6 +43,7 @@ struct record_totals {
 	/* The most that was resident since the image began, by the kernel's mark; 0: not known. */
 	uint64_t peak_rss_bytes;
 	bool peak_rss_is_least; /* the mark at its end is not known, it may have been more */
+	bool by_library;	/* it kept a book, and was not probed: record_run.counted_by */
 };
 
 /* The numbers are those in recordings. */
@@ -147,6 +148,7 @@ bool record_loss_spares_totals(const char *cause);
 #define RECORD_CAUSE_BEFORE_UNREAD "before-attach-unread"
 /* Of stacks: RECORD_STACK_OTHER stands for them. */
 #define RECORD_CAUSE_STACK_ROOM "process-stacks-full"
+#define RECORD_CAUSE_BOOK_STACKS "book-stacks-full"
 /* The cause when a recording has no end: all is as of its latest cut. */
 #define RECORD_CAUSE_CUT_OFF "recording-cut-off"
 /* Of names: nobody could read the files (RECORD_SYMBOLS_UNREAD). Added by views. */

@@ -74,6 +74,7 @@ static const struct field run_fields[] = {
 	F(record_run, growth_span_ns, FIELD_U64),
 	F(record_run, sampled, FIELD_BOOL),
 	F(record_run, no_heap, FIELD_BOOL),
+	F(record_run, counted_by, FIELD_OPTIONAL_STRING),
 	F_END,
 };
 static const struct field function_fields[] = {
@@ -203,6 +204,7 @@ static const struct field totals_fields[] = {
 	F(record_totals, most_beyond, FIELD_U64),
 	F(record_totals, peak_rss_bytes, FIELD_U64),
 	F(record_totals, peak_rss_is_least, FIELD_BOOL),
+	F(record_totals, by_library, FIELD_BOOL),
 	F_END,
 };
 static const struct field site_fields[] = {

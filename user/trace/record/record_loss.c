@@ -21,6 +21,7 @@ bool record_loss_spares_totals(const char *cause)
 		"process-mapping-stacks-full",
 		"code-start-map-full",
 		"cpu-was-away",
+		RECORD_CAUSE_BOOK_STACKS,
 	};
 
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)

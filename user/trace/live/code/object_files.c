@@ -200,17 +200,23 @@ static const struct unprobed only_64bit = {
 	"a 32-bit file: only 64-bit programs are traced",
 };
 
+int objects_number(struct objects *objects, size_t n, uint16_t *ret_first)
+{
+	if (objects->next_fn + n > UINT16_MAX)
+		return -ENOSPC;
+	*ret_first = objects->next_fn;
+	objects->next_fn += n;
+	return 0;
+}
+
 static int number_functions(struct objects *objects, struct object *object)
 {
 	size_t n = object->plan ? object->plan->n_probes : 0;
 	size_t n_samples = object->samples ? object->samples->n_probes : 0;
+	int r = objects_number(objects, n + n_samples, &object->first_fn);
 
-	if (objects->next_fn + n + n_samples > UINT16_MAX)
-		return -ENOSPC;
-	object->first_fn = objects->next_fn;
 	object->first_sample_fn = object->first_fn + n;
-	objects->next_fn += n + n_samples;
-	return 0;
+	return r;
 }
 
 static int list_skipped(struct object *object, const struct plan *plan)
@@ -281,7 +287,8 @@ static struct object_wants wants_of(const struct objects *objects, const char *p
 	 * samples passes calls on: they are counted where they arrive.
 	 */
 	return (struct object_wants){
-		.allocators = probes && (!sampled || (objects->opts.both && !is_stand_in)),
+		.allocators = probes && (!sampled || (objects->opts.both && !is_stand_in)) &&
+			      !(objects->opts.books && is_stand_in),
 		.samples = probes && sampled,
 		.is_stand_in = is_stand_in,
 		.path = path,

@@ -2,6 +2,7 @@
 /*
  * What is asked of the files behind objects.h: nothing here changes them.
  */
+#include "probe/allocators.h"
 #include "trace/live/code/object_state.h"
 
 #include <string.h>
@@ -11,6 +12,18 @@ bool object_has_allocator(const struct object *object)
 	bool has_calls = object->plan && object->plan->n_probes > 0;
 
 	return (has_calls && !object->refused) || object_has_samples(object);
+}
+
+bool object_has_own_allocator(const struct object *object)
+{
+	for (size_t i = 0; object->plan && i < object->plan->n_probes; i++) {
+		const struct allocator_function *row =
+			allocator_function_find(object->plan->probes[i].function);
+
+		if (!row || !row->may_forward)
+			return true;
+	}
+	return false;
 }
 
 bool object_has_samples(const struct object *object)

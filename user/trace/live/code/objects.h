@@ -36,6 +36,7 @@ struct objects_opts {
 	bool allocations;    /* else only what is asked for by objects_add_sizes is probed */
 	bool sampled;	     /* of allocations, the USDT probes that show samples */
 	bool both;	     /* with `sampled`: calls and samples are planned; objects_set_depth */
+	bool books;	     /* processes keep books: our library passes on what it counts */
 	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
 	bool loader; /* the dynamic linker's stop is probed for owners, at all depths: on_loader */
 	bool checkpoints; /* probe/object_facts.h */
@@ -110,7 +111,12 @@ void object_use(struct object *object);
 size_t objects_count(const struct objects *objects);
 struct object *objects_at(const struct objects *objects, size_t i);
 
+/* Ids for n functions that are in no file, from *ret_first on. 0 or -ENOSPC. */
+int objects_number(struct objects *objects, size_t n, uint16_t *ret_first);
+
 bool object_has_allocator(const struct object *object);
+/* Has it functions by which memory is had, and not only such as get it from others? */
+bool object_has_own_allocator(const struct object *object);
 /* Does it show samples? */
 bool object_has_samples(const struct object *object);
 /* Is there anything in it to attach to, at any depth? */

@@ -23,6 +23,7 @@ struct stack_facts {
 	uint64_t id;
 	uint8_t cut;	     /* enum stack_cut or abi_stack_cut; ABI_CUT_NONE: complete */
 	bool frame_pointers; /* followed for want of call frame information */
+	bool by_library;     /* our library is on it, near its top */
 };
 
 struct stack_index;

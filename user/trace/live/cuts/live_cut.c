@@ -7,6 +7,7 @@
 #include "bpf/abi.h"
 #include "bpf/abi_sample.h"
 #include "memtraced.skel.h"
+#include "trace/live/books/live_books.h"
 #include "trace/live/cuts/live_cuts.h"
 #include "trace/live/cuts/live_notes.h"
 #include "trace/live/cuts/snapshot.h"
@@ -76,6 +77,14 @@ static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_CODE_START] = "code-start-map-full", /* added to LOSS_CODE_START */
 	[LOSS_CODE_START] = "code-start-map-full",
 	[LOSS_CUT] = "moment-uncertain",
+	[LOSS_BOOK] = "book-unreadable",
+	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_THREADS] = "book-threads-full",
+	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_NODES] = RECORD_CAUSE_BOOK_STACKS,
+	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_SITES] = "book-sites-full",
+	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_BLOCKS] = "book-blocks-full",
+	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_NESTED] = "book-busy",
+	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_ADDRESS] = "book-address-out-of-range",
+	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_FORK] = "book-inheritance-unknown",
 };
 
 static uint64_t age_ns(const struct live *live, const struct live_process *process, uint32_t tick)
@@ -161,6 +170,7 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		.before_unread = process->before.unread_bytes,
 		.peak_rss_bytes = process->rss_peak.bytes,
 		.peak_rss_is_least = process->rss_peak.is_least,
+		.by_library = process->links.book == LINKS_BY_BOOK,
 	};
 
 	if (process->depth == RECORD_DEPTH_SAMPLED)
@@ -275,6 +285,9 @@ static int snapshot_take(struct live *live, bool ended_only, struct snapshot **r
 		processes[slot].slot = slot;
 		processes[slot].wanted = process && !process->placeholder && !process->settled &&
 					 (process->ended || !ended_only);
+		processes[slot].by_book = live->slots.all.data[slot] && process->book.book ?
+						  live->slots.all.data[slot] :
+						  NULL;
 		processes[slot].last_tick = process && process->ended ?
 						    process->end_tick :
 						    live->programs->control->tick;
@@ -282,8 +295,7 @@ static int snapshot_take(struct live *live, bool ended_only, struct snapshot **r
 			shared_proc(live->programs, (slot_t){ (uint32_t)slot })->parent !=
 			ABI_NO_SLOT;
 	}
-	return snapshot_new(live->programs, processes, live->slots.all.len, true, live->mark_tick,
-			    ret);
+	return snapshot_new(live, processes, live->slots.all.len, true, live->mark_tick, ret);
 }
 
 /* Sites of one slot in the sorted array, from *at on. */
@@ -442,10 +454,11 @@ int live_read_cut(struct live *live, bool ended_only, uint64_t time_ns)
 		return cut_jobs(live, time_ns);
 	live_note_peaks(live);
 	if (!live->cuts.begun)
-		live_raise_epoch(live);
+		live_books_raise_epoch(live);
 	live->cuts.begun = false;
 	/* Nothing changes any more of what has ended. */
-	live->cuts.torn = !ended_only && !live_await_programs(live);
+	live->cuts.torn = !ended_only && !live_books_await(live);
+	live_books_take_totals(live, ended_only);
 	r = snapshot_take(live, ended_only, &snapshot);
 	if (r)
 		return r;
@@ -467,6 +480,6 @@ int live_read_cut(struct live *live, bool ended_only, uint64_t time_ns)
 void live_begin_cut(struct live *live)
 {
 	if (live->opts.allocations)
-		live_raise_epoch(live);
+		live_books_raise_epoch(live);
 	live->cuts.begun = true;
 }

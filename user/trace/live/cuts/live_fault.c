@@ -5,6 +5,7 @@
 #include "bpf/abi_heap_error.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
+#include "trace/live/books/live_books.h"
 #include "trace/live/cuts/live_blocks.h"
 #include "trace/live/cuts/live_cuts.h"
 #include "trace/live/slots/live_slots.h"
@@ -99,9 +100,15 @@ static int find_freed(const struct live *live, struct search *search)
 			      sizeof(uint64_t), sizeof(struct abi_freed), on_freed, search);
 }
 
+static int ignore_site(const struct live_book_site *site, void *userdata)
+{
+	(void)site, (void)userdata;
+	return 0;
+}
+
 int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 {
-	const struct live_process *process = live_process_at(live, event_slot(&ev->head));
+	struct live_process *process = live_process_at(live, event_slot(&ev->head));
 	struct record record = { .type = RECORD_FAULT,
 				 .fault = { .slot = process ? process->image.n : RECORD_NO_SLOT,
 					    .tid = ev->tid,
@@ -118,7 +125,10 @@ int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 		live_count_loss(live, NULL, LOSS_STATE);
 		return 0;
 	}
+	/* Stacks of its blocks are handed over with their sites. */
 	if (ev->has_addr)
+		r = live_book_sites(live, process, ignore_site, NULL);
+	if (ev->has_addr && r == 0)
 		r = find_live(live, &search);
 	if (ev->has_addr && r == 0)
 		r = find_freed(live, &search);

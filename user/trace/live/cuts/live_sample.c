@@ -4,6 +4,7 @@
  * only those that hold most get a record of their own, which bounds what a sample takes. Where
  * allocations are not counted, it is what the kernel says of processes, of so many at most.
  */
+#include "trace/live/books/live_books.h"
 #include "trace/live/cuts/live_cuts.h"
 #include "trace/live/cuts/snapshot.h"
 #include "trace/live/slots/live_slots.h"
@@ -27,8 +28,10 @@ static int take(struct live *live, struct snapshot **ret_snapshot)
 	for (size_t slot = 0; slot < n; slot++) {
 		processes[slot].slot = slot;
 		processes[slot].wanted = is_sampled(live->slots.all.data[slot]);
+		if (processes[slot].wanted && live->slots.all.data[slot]->book.book)
+			processes[slot].by_book = live->slots.all.data[slot];
 	}
-	return snapshot_new(live->programs, processes, n, false, 0, ret_snapshot);
+	return snapshot_new(live, processes, n, false, 0, ret_snapshot);
 }
 
 /* `sites`: those of the process, n of them. */
@@ -182,12 +185,12 @@ static int take_sample(struct live *live)
 	size_t n;
 	int r;
 
-	live_tick(live);
+	live_tick_programs(live);
 	live_note_peaks(live);
 	begin.sample.time_ns = clock_monotonic_ns();
-	live_raise_epoch(live);
+	live_books_raise_epoch(live);
 	/* Without, a sample may hold half of some changes. */
-	(void)live_await_programs(live);
+	(void)live_books_await(live);
 	r = take(live, &snapshot);
 	if (r)
 		return r;

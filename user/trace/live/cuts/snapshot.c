@@ -8,14 +8,17 @@
 #include "trace/bpf/bpf_batch.h"
 #include "trace/bpf/programs.h"
 #include "trace/kernel/urgent.h"
+#include "trace/live/books/live_books.h"
 #include "trace/live/cuts/block_walk.h"
 #include "trace/live/cuts/inheritance.h"
 #include "trace/live/slots/shared_state.h"
 #include "trace/record/record.h"
 
 #include <errno.h>
+#include <string.h>
 
 struct snapshot {
+	struct live *live;
 	const struct programs *programs;
 	const struct snapshot_process *processes;
 	size_t n_processes;
@@ -296,6 +299,86 @@ static int on_block(const struct walked_block *walked, void *userdata)
 	return s->forked.len ? add_inherited(s, walked) : 0;
 }
 
+/* --- of processes that keep books ------------------------------------------------------------ */
+
+struct book_reading {
+	struct snapshot *snapshot;
+	uint32_t slot;
+};
+
+static int on_book_site(const struct live_book_site *told, void *userdata)
+{
+	const struct book_reading *reading = userdata;
+	struct snapshot_site *site =
+		site_get(reading->snapshot, reading->slot, told->fn, told->stack);
+
+	if (!site)
+		return -ENOMEM;
+	site->touched = true;
+	add_counts(&site->counts, told->counts);
+	site->peak_bytes += told->peak_bytes;
+	return 0;
+}
+
+static int on_book_block(const struct live_book_block *told, void *userdata)
+{
+	const struct book_reading *reading = userdata;
+	const struct abi_block block = { .size_fn = ABI_SIZE_FN(told->size, 0ULL, told->fn),
+					 .tick = told->tick };
+	struct snapshot_site *site =
+		site_find(reading->snapshot, reading->slot, told->fn, told->stack);
+
+	if (site) /* else it is of after the cut */
+		add_age(reading->snapshot, site, &block);
+	return 0;
+}
+
+static void forget_ages(struct snapshot *s, uint32_t slot)
+{
+	vec_foreach(&s->order, at) {
+		struct snapshot_site *site = *at;
+
+		if (site->slot != slot)
+			continue;
+		site->oldest_tick = UINT32_MAX;
+		site->newest_tick = 0;
+		site->young_bytes = site->young_blocks = 0;
+		memset(site->born_bytes, 0, sizeof(site->born_bytes));
+	}
+}
+
+/* A table that grows is read again; after so many times it is taken as it was read. */
+#define BOOK_TRIES 4
+
+static int read_book_blocks(struct snapshot *s, struct live_process *process, uint32_t slot)
+{
+	struct book_reading reading = { s, slot };
+	int r = -EAGAIN;
+
+	for (unsigned int i = 0; i < BOOK_TRIES && r == -EAGAIN; i++) {
+		forget_ages(s, slot);
+		r = live_book_blocks(s->live, process, 0, on_book_block, &reading);
+	}
+	return r == -EAGAIN ? 0 : r;
+}
+
+static int read_books(struct snapshot *s, bool blocks)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->n_processes && r == 0; i++) {
+		const struct snapshot_process *process = &s->processes[i];
+		struct book_reading reading = { s, process->slot };
+
+		if (!process->wanted || !process->by_book)
+			continue;
+		r = live_book_sites(s->live, process->by_book, on_book_site, &reading);
+		if (r == 0 && blocks)
+			r = read_book_blocks(s, process->by_book, process->slot);
+	}
+	return r;
+}
+
 static int compare_sites(const void *a, const void *b)
 {
 	const struct snapshot_site *x = a, *y = b;
@@ -366,11 +449,13 @@ static int read_maps(struct snapshot *s, bool blocks)
 				    &s->descendants);
 	if (r == 0 && blocks)
 		r = block_walk(s->programs, s->forked.len > 0, 0, on_block, s);
+	if (r == 0)
+		r = read_books(s, blocks);
 	return r ? r : sort_sites(s);
 }
 
-int snapshot_new(const struct programs *programs, const struct snapshot_process *processes,
-		 size_t n, bool blocks, uint32_t young_tick, struct snapshot **ret_snapshot)
+int snapshot_new(struct live *live, const struct snapshot_process *processes, size_t n, bool blocks,
+		 uint32_t young_tick, struct snapshot **ret_snapshot)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *s = calloc(1, sizeof(*s));
 	bool any = false;
@@ -378,11 +463,12 @@ int snapshot_new(const struct programs *programs, const struct snapshot_process 
 
 	if (!s)
 		return -ENOMEM;
-	s->programs = programs;
+	s->live = live;
+	s->programs = live->programs;
 	s->processes = processes;
 	s->n_processes = n;
 	s->young_tick = young_tick;
-	s->cut = programs->control->cut_epoch;
+	s->cut = live->programs->control->cut_epoch;
 	for (size_t i = 0; i < n; i++) {
 		any |= processes[i].wanted;
 		if (!processes[i].wanted || !processes[i].forked)

@@ -15,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct programs;
+struct live;
+struct live_process;
 struct snapshot;
 
 struct snapshot_site {
@@ -42,14 +43,16 @@ struct snapshot_process {
 	bool wanted;	    /* its sites are to be read */
 	bool forked;	    /* it may hold inherited blocks */
 	uint32_t last_tick; /* now, or its end */
+	/* It keeps a book, from which its sites and blocks are read, too; NULL: it does not. */
+	struct live_process *by_book;
 };
 
 /*
  * Reads. `processes` by slot. Without `blocks` there are no ages and nothing of what was inherited,
  * and it takes a fraction of the time. young_tick: when young blocks began. 0 or negative errno.
  */
-int snapshot_new(const struct programs *programs, const struct snapshot_process *processes,
-		 size_t n, bool blocks, uint32_t young_tick, struct snapshot **ret_snapshot);
+int snapshot_new(struct live *live, const struct snapshot_process *processes, size_t n, bool blocks,
+		 uint32_t young_tick, struct snapshot **ret_snapshot);
 void snapshot_free(struct snapshot *snapshot); /* NULL is legal */
 DEFINE_CLEANUP(struct snapshot, snapshot_free)
 

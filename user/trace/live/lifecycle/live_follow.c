@@ -75,6 +75,8 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 		if (r == 0)
 			r = live_unwind_sync(live);
 		if (r == 0)
+			live_links_expect_book(live, process);
+		if (r == 0)
 			r = live_note_translator(live, process);
 		if (r == 0)
 			r = live_watch_loader(live, process);
@@ -205,7 +207,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 		r = live_emit(live, &record);
 	if (r || !(pending || uncounted))
 		return r;
-	r = live_share_for_child(live);
+	r = child->links.book ? 0 : live_share_for_child(live);
 	vec_foreach(&child->code.ranges, range) {
 		if (r || !range->object)
 			continue;
@@ -247,6 +249,9 @@ static int on_forked(struct live *live, const struct abi_ev_process *ev)
 	 * there are none, what it does before its exec or end is lost.
 	 */
 	if (parent->placeholder)
+		return 0;
+	/* The book is in the memory that they share. */
+	if (parent->links.book)
 		return 0;
 	if (!abi_of(live, parent)->owner && ev->head.time_ns >= parent->links.shared_ns)
 		return 0;

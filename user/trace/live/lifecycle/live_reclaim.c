@@ -4,6 +4,7 @@
  * them, what they hold in the maps and here is given back, and their slots can be used again. So a
  * storm of forks takes no more room than the processes that live at one time.
  */
+#include "trace/live/books/live_books.h"
 #include "trace/live/code/live_code.h"
 #include "trace/live/cuts/live_notes.h"
 #include "trace/live/jobs/live_jobs.h"
@@ -31,6 +32,7 @@ void live_process_free(struct live_process *process)
 	live_stacks_done(process);
 	live_regions_done(process);
 	live_death_done(process);
+	live_book_done(process);
 	free(process);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "target/preload.h"
 #include "target/process.h"
 #include "target/process_list.h"
 #include "trace/bpf/link_home.h"
@@ -18,6 +19,7 @@
 #include "trace/live/slots/shared_state.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* For translators, on all of the host. */
@@ -38,7 +40,7 @@ void live_links_begin(struct live *live, bool shared)
 
 uint32_t live_owner(const struct live *live, const struct live_process *process)
 {
-	return live->programs->control->shared ? 0 : process->slot.n + 1;
+	return live->programs->control->shared && !process->links.book ? 0 : process->slot.n + 1;
 }
 
 int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t pid, bool *ret_late)
@@ -50,6 +52,8 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 		return 0;
 	if (owner && live_process_at(live, (slot_t){ owner - 1 })->links.translator)
 		return 0; /* it cannot bear breakpoints */
+	if (owner && live_process_at(live, (slot_t){ owner - 1 })->links.book)
+		return 0;
 	*ret_late |= object_is_probed(object);
 	if (owner)
 		live_process_at(live, (slot_t){ owner - 1 })->links.own = true;
@@ -297,7 +301,79 @@ void live_leave_own(struct live *live, struct live_process *process)
 
 void live_links_fork(const struct live_process *parent, struct live_process *child)
 {
+	/* It begins a book of its own. */
+	child->links.book =
+		parent->links.book == LINKS_BY_BOOK ? LINKS_BOOK_EXPECTED : parent->links.book;
 	child->links.translator = child->links.unseen = parent->links.translator;
+}
+
+/* --- of processes that keep books ------------------------------------------------------------ */
+
+bool live_is_book_library(const struct live *live, const struct object *object)
+{
+	struct stat ours, theirs;
+
+	if (!preload_is_library(object_path(object)))
+		return false;
+	return fstat(live->books.library_fd, &ours) == 0 &&
+	       fstat(object_fd(object), &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+	       ours.st_ino == theirs.st_ino;
+}
+
+/* An executable and its dynamic linker: the library comes next, if it comes. */
+#define OBJECTS_AT_EXEC 2
+
+void live_links_expect_book(const struct live *live, struct live_process *process)
+{
+	const struct object *last = NULL;
+	size_t n = 0;
+
+	process->links.book = LINKS_NO_BOOK;
+	if (live->books.library_fd < 0 || process->alone)
+		return;
+	vec_foreach(&process->code.ranges, range) {
+		if (!range->object || range->object == last)
+			continue;
+		last = range->object;
+		if (live_is_book_library(live, last)) {
+			process->links.book = LINKS_BOOK_EXPECTED;
+			return;
+		}
+		if (object_is_alone(last) || object_has_own_allocator(last))
+			return;
+		n++;
+	}
+	if (n > 0 && n <= OBJECTS_AT_EXEC)
+		process->links.book = LINKS_BOOK_POSSIBLE;
+}
+
+int live_links_without_book(struct live *live, struct live_process *process, bool *ret_late)
+{
+	int r;
+
+	process->links.book = LINKS_NO_BOOK;
+	r = live_attach_all(live, process, ret_late);
+	if (r == 0 && shared_proc(live->programs, process->slot)->state == ABI_PROC_ACTIVE)
+		shared_set_owner(live->programs, process->slot, live_owner(live, process));
+	return r;
+}
+
+int live_links_new_code(struct live *live, struct live_process *process,
+			const struct object *object, bool *ret_late)
+{
+	if (process->links.book != LINKS_BOOK_POSSIBLE || !object)
+		return 0;
+	if (!live_is_book_library(live, object))
+		return live_links_without_book(live, process, ret_late);
+	process->links.book = LINKS_BOOK_EXPECTED;
+	return 0;
+}
+
+void live_links_by_book(struct live *live, struct live_process *process)
+{
+	process->links.book = LINKS_BY_BOOK;
+	/* Links that all share do not count for it. */
+	shared_set_owner(live->programs, process->slot, process->slot.n + 1);
 }
 
 void live_note_unseen(struct live *live, struct live_process *process)

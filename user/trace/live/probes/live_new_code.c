@@ -22,6 +22,9 @@ int live_add_code(struct live *live, struct live_process *process, const struct 
 
 	if (r || !object)
 		return r;
+	r = live_links_new_code(live, process, object, ret_late);
+	if (r)
+		return r;
 	return live_attach(live, object, live_owner(live, process), process->pid, ret_late);
 }
 
@@ -148,6 +151,8 @@ int live_on_code(struct live *live, const struct abi_ev_map *ev)
 		map.path = object_path(known);
 	}
 	r = live_code_add(live, process, &map, &origin, &object);
+	if (r == 0)
+		r = live_links_new_code(live, process, object, &late);
 	if (r == 0 && object)
 		r = live_attach(live, object, live_owner(live, process), process->pid, &late);
 	if (r == -ESRCH)

@@ -37,6 +37,20 @@ void live_leave_own(struct live *live, struct live_process *process);
 int live_note_translator(struct live *live, struct live_process *process);
 /* The child of a translator is one. */
 void live_links_fork(const struct live_process *parent, struct live_process *child);
+/*
+ * Processes that keep books of their own calls (books/live_books.h) have no links. After
+ * live_add_maps() of a new image: may it come to keep one?
+ */
+void live_links_expect_book(const struct live *live, struct live_process *process);
+/* Is it our library, where processes keep books? */
+bool live_is_book_library(const struct live *live, const struct object *object);
+/* It has mapped a file: our library, or another one before it, so that it is probed. */
+int live_links_new_code(struct live *live, struct live_process *process,
+			const struct object *object, bool *ret_late);
+/* It keeps none, and is probed. */
+int live_links_without_book(struct live *live, struct live_process *process, bool *ret_late);
+/* It keeps one. */
+void live_links_by_book(struct live *live, struct live_process *process);
 /* Nobody sees the calls of its allocator, which is counted. */
 void live_note_unseen(struct live *live, struct live_process *process);
 /* Tracepoints of system calls come or go, as the depth wants them. 0 or negative errno. */

@@ -8,6 +8,7 @@
 
 #include "base/page.h"
 #include "trace/live/code/live_code.h"
+#include "trace/live/probes/live_probes.h"
 #include "trace/live/slots/live_slots.h"
 #include "trace/live/stacks/live_stacks.h"
 
@@ -29,6 +30,29 @@ void live_count_waiting_regions(struct live *live)
 	vec_foreach(&live->mapped.waiting, stack)
 		live_count_stack(live, *stack, 1, &live->mapped.counts);
 	live->mapped.waiting.len = 0;
+}
+
+/* What the dynamic linker has mapped last is our library: this is the rest of it. */
+static bool is_of_library(const struct live *live, const struct live_process *process,
+			  const struct abi_ev_map *ev)
+{
+	size_t n = process->code.ranges.len;
+	const struct object *last = n ? process->code.ranges.data[n - 1].object : NULL;
+
+	return process->links.book == LINKS_BOOK_EXPECTED && ev->flags & MAP_FIXED && last &&
+	       live_is_book_library(live, last);
+}
+
+/* Mapped by an allocator for itself, or by our library, which calls it. */
+static bool is_area(const struct live *live, const struct live_process *process,
+		    const struct abi_ev_map *ev)
+{
+	const struct stack_facts *stack;
+
+	if (ev->in_allocator || is_of_library(live, process, ev))
+		return true;
+	stack = process->links.book ? stack_index_find(live->stacks, ev->stack) : NULL;
+	return stack && stack->by_library;
 }
 
 static int emit_region(struct live *live, const struct live_process *process,
@@ -108,7 +132,7 @@ static int on_unmap_result(struct live *live, struct live_process *process,
 	r = unmap(live, process, pending.start, pending.end, ev->head.time_ns);
 	if (r || !ev->len)
 		return r;
-	if (ev->in_allocator)
+	if (is_area(live, process, ev))
 		return ranges_add(&process->regions.areas, ev->addr,
 				  ev->addr + page_round_up(ev->len));
 	return emit_region(live, process, ev, FUNCTION_MREMAP);
@@ -152,7 +176,7 @@ static int on_mmap(struct live *live, struct live_process *process, const struct
 		if (r)
 			return r;
 	}
-	if (ev->in_allocator)
+	if (is_area(live, process, ev))
 		return ranges_add(&process->regions.areas, ev->addr, end);
 	return emit_region(live, process, ev, FUNCTION_MMAP);
 }

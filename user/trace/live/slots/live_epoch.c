@@ -52,7 +52,7 @@ void live_note_peaks(struct live *live)
 	}
 }
 
-void live_tick(struct live *live)
+void live_tick_programs(struct live *live)
 {
 	uint32_t tick = (clock_monotonic_ns() - live->start_ns) / ABI_TICK_NS;
 
@@ -62,8 +62,8 @@ void live_tick(struct live *live)
 		live_note_peaks(live);
 }
 
-void live_mark(struct live *live)
+void live_mark_programs(struct live *live)
 {
-	live_tick(live);
+	live_tick_programs(live);
 	live->mark_tick = shared_next_tick(live->programs);
 }

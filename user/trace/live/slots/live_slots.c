@@ -237,11 +237,17 @@ int live_slots_release(struct live *live)
 
 /* --- what was lost --------------------------------------------------------------------------- */
 
+void live_count_losses(struct live *live, const struct live_process *process, enum user_loss cause,
+		       uint64_t n)
+{
+	live->slots.losses[cause - ABI_LOSSES] += n;
+	if (process)
+		shared_count_losses(live->programs, process->slot, n);
+}
+
 void live_count_loss(struct live *live, const struct live_process *process, enum user_loss cause)
 {
-	live->slots.losses[cause - ABI_LOSSES]++;
-	if (process)
-		shared_count_loss(live->programs, process->slot);
+	live_count_losses(live, process, cause, 1);
 }
 
 void live_set_loss(struct live *live, enum user_loss cause, uint64_t n)

@@ -67,6 +67,9 @@ int live_slots_release(struct live *live);
 
 /* process: whose it is beside the run's; NULL is legal. */
 void live_count_loss(struct live *live, const struct live_process *process, enum user_loss cause);
+/* The same of many. */
+void live_count_losses(struct live *live, const struct live_process *process, enum user_loss cause,
+		       uint64_t n);
 /* One that is known as a sum. */
 void live_set_loss(struct live *live, enum user_loss cause, uint64_t n);
 
@@ -74,6 +77,9 @@ void live_set_loss(struct live *live, enum user_loss cause, uint64_t n);
 
 /* When each process had its peak, late by at most a tick or a sample. */
 void live_note_peaks(struct live *live);
+/* The clock of the programs: live_tick(), live_mark(). */
+void live_tick_programs(struct live *live);
+void live_mark_programs(struct live *live);
 /* Begins a new epoch of cuts. */
 void live_raise_epoch(struct live *live);
 /*

@@ -86,9 +86,9 @@ void shared_count_end(struct programs *programs)
 	__atomic_fetch_add(&programs->control->ends, 1, __ATOMIC_RELEASE);
 }
 
-void shared_count_loss(struct programs *programs, slot_t slot)
+void shared_count_losses(struct programs *programs, slot_t slot, uint64_t n)
 {
-	__atomic_fetch_add(&programs->procs[slot.n].lost, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&programs->procs[slot.n].lost, n, __ATOMIC_RELAXED);
 }
 
 void shared_forget_parent(struct programs *programs, slot_t slot)
@@ -134,6 +134,21 @@ struct peak_at_cut shared_peak_at_cut(const struct abi_proc *proc, uint32_t cut)
 			return now;
 		sched_yield();
 	}
+}
+
+void shared_set_totals(struct programs *programs, slot_t slot, uint32_t cut,
+		       const struct shared_totals *totals)
+{
+	struct abi_proc *proc = &programs->procs[slot.n];
+
+	/* No program counts for it. */
+	proc->live_bytes = totals->live_bytes;
+	proc->peak_bytes = proc->cut_peak_bytes = totals->peak_bytes;
+	proc->peak_epoch = proc->cut_peak_epoch = totals->peak_epoch;
+	proc->cut_epoch = cut;
+	proc->race_bytes = totals->race_bytes;
+	proc->failed = totals->failed;
+	proc->unknown_frees = totals->unknown_frees;
 }
 
 uint32_t shared_code_epoch(const struct programs *programs, slot_t slot)

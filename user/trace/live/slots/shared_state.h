@@ -44,7 +44,7 @@ void shared_count_end(struct programs *programs);
 
 /* --- of its image ---------------------------------------------------------------------------- */
 
-void shared_count_loss(struct programs *programs, slot_t slot);
+void shared_count_losses(struct programs *programs, slot_t slot, uint64_t n);
 /* From now on it has inherited nothing. The parent keeps its count of those who share with it. */
 void shared_forget_parent(struct programs *programs, slot_t slot);
 /* One less shares blocks with the slot's image. */
@@ -60,6 +60,15 @@ struct peak_at_cut {
 	uint32_t epoch;
 };
 struct peak_at_cut shared_peak_at_cut(const struct abi_proc *proc, uint32_t cut);
+
+/* What a process counts by itself (books/live_books.h), at the cut of this epoch. */
+struct shared_totals {
+	int64_t live_bytes, peak_bytes;
+	uint32_t peak_epoch;
+	uint64_t race_bytes, failed, unknown_frees;
+};
+void shared_set_totals(struct programs *programs, slot_t slot, uint32_t cut,
+		       const struct shared_totals *totals);
 
 /* The epoch that stacks are hashed with (abi_proc.code_epoch). */
 uint32_t shared_code_epoch(const struct programs *programs, slot_t slot);

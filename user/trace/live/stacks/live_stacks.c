@@ -5,6 +5,7 @@
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/live/code/live_code.h"
+#include "trace/live/probes/live_probes.h"
 #include "trace/live/slots/live_slots.h"
 #include "trace/live/slots/shared_state.h"
 
@@ -176,6 +177,23 @@ static size_t more_exact(const struct live_frames *frames)
 	return n - RECORD_EXACT_WORDS;
 }
 
+/* A call that our library passes on has so many frames before it, as an allocator's go. */
+#define FRAMES_OF_ALLOCATOR 16
+
+static bool has_library(const struct live *live, const struct live_process *process,
+			const struct live_frames *frames)
+{
+	if (!process || live->books.library_fd < 0)
+		return false;
+	for (size_t i = 0; i < frames->n && i < FRAMES_OF_ALLOCATOR; i++) {
+		const struct code_range *range = code_map_find(&process->code, frames->frame[i]);
+
+		if (range && range->object && live_is_book_library(live, range->object))
+			return true;
+	}
+	return false;
+}
+
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 {
 	struct live_process *process = live_process_at(live, event_slot(&ev->head));
@@ -197,6 +215,7 @@ int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 			return r;
 	}
 	facts.cut = frames.cut;
+	facts.by_library = has_library(live, process, &frames);
 	record.stack = (struct record_stack){
 		.id = ev->hash,
 		.slot = kernel ? ev->head.slot : process->image.n,

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""--exact=library: calls that a process counts itself are those that probes count, and what it
+writes is not believed."""
+
+import os
+import re
+import signal
+import subprocess
+
+import schema
+
+from lib import (Lines, SERIAL_KEYS, called_by, exact, heap_sites, load_report, memtraced,
+                 need_root, refused, run_memtraced, same, same_calls, scratch, send_line, started,
+                 target, test, total, trace)
+
+BESIDE_OTHERS = True
+LIBRARY = "--exact=library"
+
+
+def by_library(report):
+    assert report["coverage"]["library"] == {"used": True, "why_not": None}, report["coverage"]
+    return [process["alloc"]["by_library"] for process in report["processes"]]
+
+
+def counted(command, *options, **how):
+    run = trace(command, LIBRARY, *options, **how)
+    assert all(by_library(run.report)), "a process was counted by probes"
+    return run
+
+
+# By their own count alone: what the library asks the dynamic linker for allocates, too, which a
+# counter behind it would see.
+@test(need_root, timeout=120, each=["threads 8 400000", "reallocs 300", "aligned 300",
+                                    "temporary 50"])
+def a_programs_own_calls_are_at_its_sites(words):
+    name, *args = words.split()
+    run = counted([target(name), *args], library=None, timeout=3000)
+    exact(run.report)
+    (own,), = run.own.values()
+    assert own["allocs"] > 0
+    same_calls(run.only_process(), own, name)
+
+
+# Of a site: what does not depend on when it was looked at.
+SITE_KEYS = ("live_bytes", "live_blocks", "allocs", "bytes", "peak_bytes", "temporary")
+
+
+def sites_by_stack(process):
+    """By their callers: glibc has several names for some functions, and the library one each."""
+    sites = {}
+    for site in heap_sites(process):
+        _, *frames = [(frame["function"], frame["line"], frame["object"])
+                      for frame in site["frames"]]
+        sums = sites.setdefault(tuple(frames), dict.fromkeys(SITE_KEYS, 0))
+        for key in SITE_KEYS:
+            sums[key] += site[key]
+    return sites
+
+
+@test(need_root, each=["aligned 50", "exceptions 50", "swaps"])
+def sites_and_stacks_are_those_of_probes(words):
+    """With libraries of the system alone, whose stacks are the same in both."""
+    name, *args = words.split()
+    processes = []
+    for way in ("probes", "library"):
+        run = trace([target(name), *args], f"--exact={way}", library=None)
+        exact(run.report)
+        assert run.report["coverage"]["stacks_truncated"] == 0, run.report["coverage"]
+        processes.append(run.only_process())
+    probes, library = (sites_by_stack(process) for process in processes)
+    assert probes, processes[0]
+    different = {key: (probes.get(key), library.get(key)) for key in {*probes, *library}
+                 if probes.get(key) != library.get(key)}
+    assert not different, different
+    same(processes[1], processes[0]["alloc"], SERIAL_KEYS)
+    # The dynamic linker's own blocks are larger with another library.
+    assert processes[0]["mmap"]["allocs"] == processes[1]["mmap"]["allocs"], processes
+
+
+def next_generation(process):
+    """What the program holds then, in bytes and blocks, as it says itself."""
+    send_line(process)
+    held = re.match(r"holds (\d+) (\d+) ", process.lines.next())
+    return int(held[1]), int(held[2])
+
+
+def held(report):
+    (process,) = report["processes"]
+    sites = called_by(process, "generations")
+    return total(sites, "live_bytes"), total(sites, "live_blocks")
+
+
+def pid_of_child(process):
+    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+        pids = [int(pid) for pid in file.read().split()]
+    for pid in pids:
+        with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+            if file.read().strip() == "generations":
+                return pid
+    raise AssertionError(f"no child among {pids}")
+
+
+@test(need_root)
+def what_a_killed_program_has_counted_is_there():
+    """Calls that have returned are counted, to the last."""
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        with started([memtraced(), LIBRARY, "-q", "-o", f"json:{path}", "--",
+                      target("generations")]) as process:
+            assert process.lines.next() == "ready"
+            for _ in range(5):
+                own = next_generation(process)
+            os.kill(pid_of_child(process), signal.SIGKILL)
+            assert process.wait(30) == 128 + signal.SIGKILL
+        report = load_report(path)
+    exact(report)
+    assert by_library(report) == [True]
+    assert held(report) == own, (held(report), own)
+
+
+@test(need_root)
+def a_program_goes_on_when_memtraced_is_killed():
+    with started([memtraced(), LIBRARY, "-q", "--", target("generations")]) as process:
+        assert process.lines.next() == "ready"
+        first = next_generation(process)
+        process.send_signal(signal.SIGKILL)
+        process.wait(30)
+        assert next_generation(process) > first
+
+
+@test(need_root)
+def an_exec_begins_a_book_of_its_own():
+    run = counted(["/bin/sh", "-c", f"exec {target('aligned')} 20"], library=None)
+    exact(run.report)
+    names = [process["comm"] for process in run.report["processes"]]
+    assert names == ["aligned", "sh"], names
+    assert run.report["processes"][0]["alloc"]["allocs"] >= 100
+
+
+@test(need_root)
+def children_that_execute_programs_are_counted():
+    """vfork and fork; each child's program has a book of its own."""
+    run = counted(["/bin/sh", "-c", f"{target('aligned')} 20; {target('aligned')} 20; :"],
+                  library=None)
+    exact(run.report)
+    counts = [process["alloc"]["allocs"] for process in run.report["processes"]
+              if process["comm"] == "aligned"]
+    assert len(counts) == 2 and counts[0] == counts[1] >= 100, counts
+
+
+@test(need_root)
+def a_child_that_goes_on_says_that_it_does_not_know_what_it_inherits():
+    run = trace([target("forks"), "30"], LIBRARY, library=None)
+    coverage = run.report["coverage"]
+    assert not coverage["exact"] and coverage["lost"]["book-inheritance-unknown"] > 0, coverage
+    assert all(by_library(run.report))
+
+
+@test(need_root)
+def a_static_program_is_counted_by_probes():
+    run = trace([target("static")], LIBRARY, library=None)
+    exact(run.report)
+    assert run.report["coverage"]["library"] == {"used": False,
+                                                 "why_not": "it is linked statically"}
+    assert run.only_process()["alloc"]["allocs"] > 100
+    assert "is counted by probes: it is linked statically" in run.stderr, run.stderr
+
+
+@test(need_root)
+def a_static_program_that_a_command_starts_is_counted_by_probes():
+    run = trace(["/bin/sh", "-c", f"{target('static')}; {target('aligned')} 20; :"], LIBRARY,
+                library=None)
+    exact(run.report)
+    ways = {process["comm"]: process["alloc"]["by_library"] for process in run.report["processes"]}
+    assert ways == {"sh": True, "static": False, "aligned": True}, ways
+    (static,) = [p for p in run.report["processes"] if p["comm"] == "static"]
+    assert static["alloc"]["allocs"] > 100
+
+
+@test(need_root)
+def a_program_whose_children_lose_the_library_has_them_probed():
+    run = trace(["/usr/bin/env", "-u", "LD_PRELOAD", target("aligned"), "20"], LIBRARY,
+                library=None)
+    exact(run.report)
+    ways = {process["comm"]: process["alloc"]["by_library"] for process in run.report["processes"]}
+    assert ways == {"aligned": False, "env": True}, ways
+    (aligned,) = [p for p in run.report["processes"] if p["comm"] == "aligned"]
+    assert aligned["alloc"]["allocs"] >= 100
+
+
+@test(need_root)
+def reports_while_it_runs_have_what_it_holds():
+    with started([memtraced(), LIBRARY, "-q", "-f", "json", "-i", "0.1", "--",
+                  target("generations")], stderr=subprocess.PIPE) as process:
+        said = Lines(process.stderr)
+        assert said.next() == "ready"
+        for _ in range(4):
+            send_line(process)
+            own = tuple(map(int, re.match(r"holds (\d+) (\d+) ", said.next()).groups()))
+            for _ in range(2):  # one may have been begun before
+                process.lines.forget()
+                report = schema.loads(process.lines.next())
+            schema.check(report)
+            exact(report)
+            assert held(report) == own, (held(report), own)
+
+
+@test(need_root)
+def books_that_are_none_and_what_a_program_writes_into_its_own_do_no_harm():
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        done = run_memtraced(LIBRARY, "-q", "-i", "0.1", "-o", f"json:{path}", "--",
+                             target("false_books"), "1000", timeout=120)
+        assert done.returncode == 0, done.stderr
+        assert os.path.getsize(path) > 100
+
+
+@test(each=["--leak-check=full", "--sample", "--heap-errors", "--min-size=10", "--no-follow",
+            "--max-stack=3", "--unwind=fp"])
+def what_needs_probes_is_refused(option):
+    refused(run_memtraced(LIBRARY, option, "--", "true"), 1, option.split("=")[0], LIBRARY)
+
+
+@test()
+def a_process_that_runs_is_refused():
+    refused(run_memtraced(LIBRARY, "-p", "1"), 1, "--exact", "command")

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is in a process's book, with the ids that records have of stacks and functions. */
+#include "base/hashmap.h"
+#include "trace/books/book_read.h"
+#include "trace/live/books/live_books.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/stacks/live_stacks.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct node_stack {
+	uint32_t node;
+	uint64_t id;
+};
+
+static uint64_t node_hash(const void *item)
+{
+	return hash_u64(((const struct node_stack *)item)->node);
+}
+
+static bool node_equal(const void *a, const void *b)
+{
+	return ((const struct node_stack *)a)->node == ((const struct node_stack *)b)->node;
+}
+
+static const struct hashmap_ops node_ops = { node_hash, node_equal, free };
+
+/* An image's number is in it, as in ids that the programs make: no other image has the same. */
+static uint64_t id_of(const struct live_process *process, const struct book_stack *stack)
+{
+	uint64_t seed = hash_u64((uint64_t)process->image.n << 32 | stack->epoch) + stack->cut;
+
+	seed = hash_bytes(stack->exact, sizeof(stack->exact), seed);
+	return ABI_STACK_ID(hash_bytes(stack->frame, stack->n * sizeof(stack->frame[0]), seed));
+}
+
+/* As the programs would have told of it. */
+static int tell_stack(struct live *live, const struct live_process *process, uint64_t id,
+		      const struct book_stack *stack)
+{
+	struct abi_ev_stack ev = {
+		.head = { .type = ABI_EV_STACK,
+			  .slot = process->slot.n,
+			  .time_ns = clock_monotonic_ns() },
+		.hash = id,
+		.frames = stack->n,
+		.flags = ABI_STACK_CFI | (stack->guided ? ABI_STACK_FRAME_POINTERS : 0) |
+			 (uint32_t)stack->cut << ABI_STACK_CUT_SHIFT,
+	};
+
+	memcpy(ev.exact, stack->exact, sizeof(ev.exact));
+	memcpy(ev.frame, stack->frame, stack->n * sizeof(ev.frame[0]));
+	return live_on_stack(live, &ev);
+}
+
+static int keep_id(struct live_process *process, uint32_t node, uint64_t id)
+{
+	struct node_stack *item = malloc(sizeof(*item));
+	int r;
+
+	if (!item)
+		return -ENOMEM;
+	*item = (struct node_stack){ node, id };
+	r = hashmap_insert(process->book_stacks, item);
+	if (r)
+		free(item);
+	return r;
+}
+
+/* The stack of a node that was not read before. */
+static int read_stack(struct live *live, struct live_process *process, uint32_t node,
+		      uint64_t *ret_id)
+{
+	struct book_stack stack;
+	int r;
+
+	*ret_id = ABI_STACK_OTHER;
+	if (hashmap_size(process->book_stacks) >= live->programs->stack_room) {
+		live_count_loss(live, NULL, LOSS_BOOK_FIRST + ABI_BOOK_LOST_NODES);
+		return 0;
+	}
+	r = book_read_stack(process->book.book, node, &stack);
+	if (r == -ENOMEM)
+		return r;
+	if (r) {
+		live_count_loss(live, process, LOSS_BOOK);
+		return keep_id(process, node, *ret_id);
+	}
+	*ret_id = id_of(process, &stack);
+	r = keep_id(process, node, *ret_id);
+	/* Another node may be the same. */
+	if (r == 0 && !stack_index_find(live->stacks, *ret_id))
+		r = tell_stack(live, process, *ret_id, &stack);
+	return r;
+}
+
+static int find_stack(struct live *live, struct live_process *process, uint32_t node,
+		      uint64_t *ret_id)
+{
+	const struct node_stack key = { .node = node }, *known;
+	int r;
+
+	*ret_id = ABI_STACK_OTHER;
+	if (node == ABI_BOOK_NO_NODE)
+		return 0;
+	r = process->book_stacks ? 0 : hashmap_new(&node_ops, &process->book_stacks);
+	if (r)
+		return r;
+	known = hashmap_find(process->book_stacks, &key);
+	if (!known)
+		return read_stack(live, process, node, ret_id);
+	*ret_id = known->id;
+	return 0;
+}
+
+struct reading {
+	struct live *live;
+	struct live_process *process;
+	live_book_site_fn fn;
+	void *userdata;
+};
+
+static int on_site(const struct book_site *site, void *userdata)
+{
+	const struct reading *reading = userdata;
+	struct live_book_site told = { .fn = reading->live->books.first_fn + site->function,
+				       .counts = &site->counts,
+				       .peak_bytes = site->peak_bytes };
+	int r = find_stack(reading->live, reading->process, site->node, &told.stack);
+
+	return r ? r : reading->fn(&told, reading->userdata);
+}
+
+int live_book_sites(struct live *live, struct live_process *process, live_book_site_fn fn,
+		    void *userdata)
+{
+	struct reading reading = { live, process, fn, userdata };
+	int r;
+
+	if (!process->book.book)
+		return 0;
+	r = book_read_sites(process->book.book, live->programs->control->cut_epoch, on_site,
+			    &reading);
+	book_forget_nodes(process->book.book);
+	if (r && r != -ENOMEM) {
+		/* No end of the run. */
+		live_count_loss(live, process, LOSS_BOOK);
+		r = 0;
+	}
+	return r ? r : live_release_stacks(live, process);
+}
+
+struct block_reading {
+	const struct live *live;
+	const struct live_process *process;
+	live_book_block_fn fn;
+	void *userdata;
+};
+
+static int on_block(const struct book_block *block, void *userdata)
+{
+	const struct block_reading *reading = userdata;
+	const struct node_stack key = { .node = block->node }, *known = NULL;
+	struct live_book_block told = { .address = block->address,
+					.size = block->size,
+					.stack = ABI_STACK_OTHER,
+					.tick = block->tick,
+					.fn = reading->live->books.first_fn + block->function };
+
+	if (reading->process->book_stacks)
+		known = hashmap_find(reading->process->book_stacks, &key);
+	if (known)
+		told.stack = known->id;
+	return reading->fn(&told, reading->userdata);
+}
+
+int live_book_blocks(const struct live *live, const struct live_process *process,
+		     uint64_t deadline_ns, live_book_block_fn fn, void *userdata)
+{
+	struct block_reading reading = { live, process, fn, userdata };
+	int r;
+
+	if (!process->book.book)
+		return 0;
+	r = book_read_blocks(process->book.book, deadline_ns, on_block, &reading);
+	/* Whoever reads its sites is told that it cannot be read. */
+	return r == -ENOMEM || r == -EAGAIN || r == -ETIME ? r : 0;
+}
+
+void live_book_stacks_done(struct live_process *process)
+{
+	hashmap_free(process->book_stacks);
+	process->book_stacks = NULL;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/live/books/live_books.h"
+
+#include "base/clock.h"
+#include "trace/books/book.h"
+#include "trace/bpf/bpf_link.h"
+#include "trace/bpf/link_home.h"
+#include "trace/live/probes/live_probes.h"
+#include "trace/live/slots/live_slots.h"
+#include "trace/live/slots/shared_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* For threads in the middle of a change, of all books together. */
+#define AWAIT_NS (5 * MS_NS)
+/* In place of a cut's epoch, which is even: as it is now. */
+#define NOW 1U
+
+/* --- the library ----------------------------------------------------------------------------- */
+
+int live_books_find(struct live *live)
+{
+	live->books.library_fd = live->books.link_fd = -1;
+	if (!live->opts.book_library)
+		return 0;
+	live->books.library_fd = open(live->opts.book_library, O_RDONLY | O_CLOEXEC);
+	if (live->books.library_fd < 0)
+		return -errno;
+	return book_probe_find(live->books.library_fd, &live->books.probe);
+}
+
+int live_books_attach(struct live *live)
+{
+	const struct programs *programs = live->programs;
+	const struct uprobe_site site = { .offset = live->books.probe.offset,
+					  .semaphore_offset = live->books.probe.semaphore_offset };
+	char path[32];
+	int fd;
+
+	if (live->books.library_fd < 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", live->books.library_fd);
+	fd = programs->entry_type ? link_uprobe_multi(programs->book_fd, programs->entry_type, path,
+						      &site, 1, false, 0) :
+				    link_perf_uprobe(programs->book_fd, path, &site, false, 0);
+	if (fd < 0)
+		return fd;
+	link_home_keep(programs->link_home, fd);
+	live->books.link_fd = fd;
+	return 0;
+}
+
+void live_books_done(struct live *live)
+{
+	if (live->books.link_fd >= 0)
+		link_home_close(live->programs->link_home, live->books.link_fd);
+	if (live->books.library_fd >= 0)
+		close(live->books.library_fd);
+}
+
+/* --- a book ---------------------------------------------------------------------------------- */
+
+static int describe_functions(struct live *live)
+{
+	static const char *const names[ABI_BOOK_FUNCTIONS] = {
+		[ABI_BOOK_MALLOC] = "malloc",
+		[ABI_BOOK_CALLOC] = "calloc",
+		[ABI_BOOK_REALLOC] = "realloc",
+		[ABI_BOOK_MEMALIGN] = "memalign",
+		[ABI_BOOK_ALIGNED_ALLOC] = "aligned_alloc",
+		[ABI_BOOK_POSIX_MEMALIGN] = "posix_memalign",
+		[ABI_BOOK_VALLOC] = "valloc",
+		[ABI_BOOK_PVALLOC] = "pvalloc",
+		[ABI_BOOK_MALLOCX] = "mallocx",
+		[ABI_BOOK_RALLOCX] = "rallocx",
+		[ABI_BOOK_XALLOCX] = "xallocx",
+		[ABI_BOOK_NEW] = "_Znwm",
+		[ABI_BOOK_NEW_ARRAY] = "_Znam",
+	};
+	int r = 0;
+
+	if (live->books.first_fn)
+		return 0;
+	r = objects_number(live->objects, ABI_BOOK_FUNCTIONS, &live->books.first_fn);
+	for (uint16_t i = 1; i < ABI_BOOK_FUNCTIONS && r == 0; i++) {
+		const struct record record = {
+			.type = RECORD_FUNCTION,
+			.function = { .id = live->books.first_fn + i,
+				      .name = names[i],
+				      .object = "" },
+		};
+
+		r = live_emit(live, &record);
+	}
+	return r;
+}
+
+/* It does not wait for the answer: what it has done so far is lost. */
+static int count_by_probes(struct live *live, struct live_process *process)
+{
+	bool late = false;
+	int r = process->links.book ? live_links_without_book(live, process, &late) : 0;
+
+	if (late && r == 0)
+		live_count_loss(live, process, LOSS_ATTACHED_LATE);
+	return r == -ESRCH ? 0 : r; /* ended: an event will tell */
+}
+
+static int begin_book(struct live *live, struct live_process *process, struct book *book)
+{
+	int r = describe_functions(live);
+
+	/* What it does not hear of, it will not keep. */
+	if (r == 0)
+		(void)book_tell(book, live->programs->control->cut_epoch,
+				live->programs->control->tick);
+	process->book.book = book;
+	process->book.told_tick = live->programs->control->tick;
+	live_links_by_book(live, process);
+	if (r == 0 && book_answer(book, ABI_BOOK_READ))
+		live_count_loss(live, process, LOSS_BOOK);
+	return r;
+}
+
+int live_on_book(struct live *live, const struct abi_ev_book *ev)
+{
+	struct live_process *process = live_process_at(live, event_slot(&ev->head));
+	_cleanup_(book_close_p) struct book *book = NULL;
+	int r;
+
+	if (!process || process->ended)
+		return 0;
+	r = ev->fd < 0 ? -EINVAL : book_open((pid_t)ev->pid, ev->fd, &book);
+	if (r == -ENOMEM)
+		return r;
+	if (r)
+		return count_by_probes(live, process);
+	/* Probes count it, or another book of it is read. */
+	if (process->book.book || process->placeholder ||
+	    (process->links.book != LINKS_BOOK_EXPECTED)) {
+		(void)book_answer(book, ABI_BOOK_UNREAD); /* else it keeps one in vain */
+		return 0;
+	}
+	return begin_book(live, process, TAKE_PTR(book));
+}
+
+void live_book_done(struct live_process *process)
+{
+	book_close(process->book.book);
+	process->book.book = NULL;
+	live_book_stacks_done(process);
+}
+
+/* --- moments --------------------------------------------------------------------------------- */
+
+static bool is_kept(const struct live_process *process)
+{
+	return process && process->book.book && !process->ended;
+}
+
+static int take_totals(struct live *live, struct live_process *process, uint32_t cut,
+		       struct book_totals *ret_totals)
+{
+	struct shared_totals shared = {};
+	int r = process->book.book ? book_read_totals(process->book.book, cut, ret_totals) : 0;
+
+	if (r)
+		return r;
+	if (process->book.book)
+		shared = (struct shared_totals){
+			.live_bytes = ret_totals->live_bytes,
+			.peak_bytes = ret_totals->peak_bytes,
+			.peak_epoch = ret_totals->peak_epoch,
+			.race_bytes = ret_totals->race_bytes,
+			.failed = ret_totals->failed,
+			.unknown_frees = ret_totals->unknown_frees,
+		};
+	shared_set_totals(live->programs, process->slot, live->programs->control->cut_epoch,
+			  &shared);
+	return 0;
+}
+
+void live_books_tick(struct live *live)
+{
+	const struct abi_control *control = live->programs->control;
+
+	vec_foreach(&live->slots.all, p) {
+		struct live_process *process = *p;
+		struct book_totals totals;
+
+		if (!is_kept(process) || process->book.told_tick == control->tick)
+			continue;
+		/* What cannot be told or read now is counted at the cut. */
+		(void)book_tell(process->book.book, control->cut_epoch, control->tick);
+		(void)take_totals(live, process, NOW, &totals);
+		process->book.told_tick = control->tick;
+	}
+}
+
+void live_books_raise_epoch(struct live *live)
+{
+	const struct abi_control *control = live->programs->control;
+
+	live_raise_epoch(live);
+	vec_foreach(&live->slots.all, p)
+		if (is_kept(*p) && book_tell((*p)->book.book, control->cut_epoch, control->tick))
+			live_count_loss(live, *p, LOSS_BOOK);
+}
+
+bool live_books_await(struct live *live)
+{
+	bool all = live_await_programs(live);
+	uint64_t deadline_ns = clock_monotonic_ns() + AWAIT_NS;
+
+	vec_foreach(&live->slots.all, p)
+		if (is_kept(*p) && book_await((*p)->book.book, deadline_ns))
+			all = false;
+	return all;
+}
+
+static void count_losses(struct live *live, struct live_process *process,
+			 const struct book_totals *totals)
+{
+	for (size_t i = 0; i < ABI_BOOK_LOSSES; i++) {
+		uint64_t told = process->book.told_lost[i];
+
+		/* What gets less is not to be believed. */
+		if (totals->lost[i] <= told)
+			continue;
+		live_count_losses(live, i == ABI_BOOK_LOST_NODES ? NULL : process,
+				  LOSS_BOOK_FIRST + i, totals->lost[i] - told);
+		process->book.told_lost[i] = totals->lost[i];
+	}
+}
+
+static bool is_replaced(const struct live *live, const struct live_process *process)
+{
+	vec_foreach(&live->slots.all, p)
+		if (*p && (*p)->prev_image.n == process->image.n)
+			return true;
+	return false;
+}
+
+/* A forked child's book begins empty, which is of no interest where an exec follows. */
+static void count_inherited(struct live *live, struct live_process *process)
+{
+	const struct abi_proc *proc = shared_proc(live->programs, process->slot);
+
+	if (process->book.told_inherited || proc->parent == ABI_NO_SLOT ||
+	    (process->ended && is_replaced(live, process)))
+		return;
+	process->book.told_inherited = true;
+	live_count_loss(live, process, LOSS_BOOK_FIRST + ABI_BOOK_LOST_FORK);
+}
+
+void live_books_take_totals(struct live *live, bool ended_only)
+{
+	const uint32_t cut = live->programs->control->cut_epoch;
+
+	vec_foreach(&live->slots.all, p) {
+		struct live_process *process = *p;
+		struct book_totals totals = {};
+
+		if (!process || process->settled || process->placeholder || !process->links.book ||
+		    (ended_only && !process->ended))
+			continue;
+		if (take_totals(live, process, cut, &totals))
+			live_count_loss(live, process, LOSS_BOOK);
+		count_losses(live, process, &totals);
+		count_inherited(live, process);
+	}
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Processes that keep books of their own calls (bpf/abi_book.h), in place of probes: the library
+ * that does it tells of each book by a probe of its own, and waits until it is answered. What is in
+ * a book is read at cuts, as are the programs' maps.
+ */
+#ifndef MEMTRACED_TRACE_LIVE_LIVE_BOOKS_H
+#define MEMTRACED_TRACE_LIVE_LIVE_BOOKS_H
+
+#include "trace/live/live_state.h"
+
+/* --- live_books.c ----------------------------------------------------------------------------- */
+
+/* With opts.book_library: the file and its probe. Before the programs are loaded. */
+int live_books_find(struct live *live);
+/* The probe is there, in all processes: after that. */
+int live_books_attach(struct live *live);
+void live_books_done(struct live *live);
+
+int live_on_book(struct live *live, const struct abi_ev_book *ev);
+
+/* Processes know the time, and what they hold is known. */
+void live_books_tick(struct live *live);
+/* Begins a new epoch of cuts, of programs and books. */
+void live_books_raise_epoch(struct live *live);
+/* As live_await_programs(), of both. */
+bool live_books_await(struct live *live);
+/* The totals at the cut of processes that are not settled: into what the programs keep of them. */
+void live_books_take_totals(struct live *live, bool ended_only);
+
+/* Closes it. */
+void live_book_done(struct live_process *process);
+
+/* --- book_stacks.c ---------------------------------------------------------------------------- */
+
+/* As in maps of the programs: stack and function have their ids of records. */
+struct live_book_site {
+	uint64_t stack;
+	uint16_t fn;
+	const struct abi_site_counts *counts; /* at the cut */
+	int64_t peak_bytes;
+};
+typedef int (*live_book_site_fn)(const struct live_book_site *site, void *userdata);
+
+/* A site may come several times, by parts. Stacks that are new are handed over before. */
+int live_book_sites(struct live *live, struct live_process *process, live_book_site_fn fn,
+		    void *userdata);
+
+struct live_book_block {
+	uint64_t address, size, stack;
+	uint32_t tick;
+	uint16_t fn;
+};
+typedef int (*live_book_block_fn)(const struct live_book_block *block, void *userdata);
+
+/*
+ * As book_read_blocks(): -EAGAIN is to be tried again, from the first. Stacks that no reading of
+ * sites has shown so far are ABI_STACK_OTHER.
+ */
+int live_book_blocks(const struct live *live, const struct live_process *process,
+		     uint64_t deadline_ns, live_book_block_fn fn, void *userdata);
+
+void live_book_stacks_done(struct live_process *process);
+
+#endif

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 
+from cgroups import cgroup, move
 from lib import (ALL_CALLS, Lines, exact, load_report, memtraced, need_program, need_root,
                  run_memtraced, scratch, send_line, started, target, test)
 from test_tui import PROMPT, start, terminal
@@ -163,6 +164,28 @@ def of_a_host_it_is_a_share_of_one_cpu():
             assert tracer.wait(60) == 0
         cost = load_report(path)["coverage"]["cost"]
         assert cost["own_cpu_ns"] is None and cost["measured_ns"] > 100000000, cost
+
+
+WARNING_WIDELY = (r"memtraced: \S+( k| M)? calls/s; counting took ~\S+ (%|times) of the time of one "
+                  r"CPU \(.*\); --page-faults and --sample count less, for next to nothing")
+
+
+@test(need_root, each=["-a", "--uid=0", "--comm=waves", "--cgroup"])
+def of_many_processes_it_is_said_at_once(wide):
+    with contextlib.ExitStack() as stack:
+        process = stack.enter_context(waves())
+        options = [wide]
+        if wide == "--cgroup":
+            path, inner = stack.enter_context(cgroup())
+            stack.callback(process.kill)
+            move(process.pid, inner)
+            options.append(path)
+        with started([memtraced(), *options, "-d", "4s"], stdin=subprocess.DEVNULL,
+                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as tracer:
+            do(process, "busy 5000")
+            said = tracer.stderr.read().decode().splitlines()
+            assert tracer.wait(60) == 0
+        assert any(re.fullmatch(WARNING_WIDELY, line) for line in said), said
 
 
 @test(need_root)

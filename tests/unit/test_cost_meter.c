@@ -19,10 +19,56 @@ static const struct cost_look start = { 100 * SECOND, 500, 40 * SECOND };
 static void add_window(struct cost_meter *meter, uint64_t until, uint64_t calls, uint64_t call_ns)
 {
 	/* As three hits of two calls. */
-	const struct run_stats runs = { .runs = calls * 3 / 2,
-					.ns = calls * call_ns - calls * 3 / 2 * HIT_NS };
+	const struct cost_window window = {
+		.calls = calls,
+		.until = until,
+		.runs = { .runs = calls * 3 / 2, .ns = calls * call_ns - calls * 3 / 2 * HIT_NS },
+	};
 
-	cost_meter_add_window(meter, until, calls, &runs);
+	cost_meter_add_window(meter, &window);
+}
+
+/* One of 20 ms, in which programs ran so often, 400 ns each time: with its hits so many us. */
+static void add_timed_window(struct cost_meter *meter, uint64_t from_ns, uint64_t runs)
+{
+	const struct cost_window window = {
+		.from_ns = from_ns,
+		.to_ns = from_ns + SECOND / 50,
+		.runs = { .runs = runs, .ns = runs * 400 },
+	};
+
+	cost_meter_add_window(meter, &window);
+}
+
+/* Of a host, where others pay as well: calls that are counted tell nothing of that. */
+static void what_all_processes_pay_is_measured_by_time(void **state)
+{
+	struct cost_look now = { 104 * SECOND, 500, UINT64_MAX };
+	struct cost_meter meter;
+	struct record_cost cost;
+
+	(void)state;
+	cost_meter_init(&meter, HIT_NS, &start);
+	cost_meter_measure_by_time(&meter);
+	cost = cost_meter_read(&meter, &now);
+	assert_int_equal(cost.predicted_ns, NOT_KNOWN);
+	assert_int_equal(cost.measured_ns, NOT_KNOWN);
+	/* A tenth of the first second, half of the next one and of what follows. */
+	add_timed_window(&meter, 101 * SECOND - SECOND / 50, 2000);
+	add_timed_window(&meter, 102 * SECOND - SECOND / 50, 10000);
+	cost = cost_meter_read(&meter, &now);
+	assert_int_equal(cost.calls, 0);
+	assert_int_equal(cost.measured_ns, SECOND / 10 + SECOND / 2 + SECOND);
+	assert_int_equal(cost.own_cpu_ns, NOT_KNOWN);
+	assert_true(cost_is_known(&cost));
+	/* Where nothing is counted there are no probes, and a window across that tells nothing. */
+	cost_meter_set_counting(&meter, false, 104 * SECOND);
+	add_timed_window(&meter, 105 * SECOND, 10000);
+	now.now_ns = 110 * SECOND;
+	assert_int_equal(cost_meter_read(&meter, &now).measured_ns, cost.measured_ns);
+	cost_meter_set_counting(&meter, true, 106 * SECOND);
+	add_timed_window(&meter, 106 * SECOND - SECOND / 100, 50000);
+	assert_int_equal(cost_meter_read(&meter, &now).measured_ns, cost.measured_ns + 2 * SECOND);
 }
 
 static void what_a_window_tells_stands_for_the_calls_since_the_one_before(void **state)
@@ -139,6 +185,9 @@ static void words_have_rate_share_and_prediction(void **state)
 		{ { 4000000, 4 * SECOND, 3 * SECOND, 2 * SECOND, NOT_KNOWN, 0 },
 		  "1.0 M calls/s; counting took ~50 % of the time of one CPU (predicted: ~75 %)",
 		  true },
+		{ { 0, 4 * SECOND, NOT_KNOWN, 2 * SECOND, NOT_KNOWN, 0 },
+		  "0 calls/s; counting took ~50 % of the time of one CPU",
+		  true },
 		/* A rate is of the time in which calls were counted, a share of the whole. */
 		{ { 400000, 4 * SECOND, 600 * MS, 500 * MS, 2 * SECOND, 3 * SECOND },
 		  "400.0 k calls/s (counted for 1.0 s of 4.0 s); counting took ~25 % of the "
@@ -180,6 +229,7 @@ int main(void)
 		cmocka_unit_test(what_a_window_tells_stands_for_the_calls_since_the_one_before),
 		cmocka_unit_test(a_window_of_few_calls_waits_for_more),
 		cmocka_unit_test(more_than_the_processes_used_is_not_claimed),
+		cmocka_unit_test(what_all_processes_pay_is_measured_by_time),
 		cmocka_unit_test(time_in_which_nothing_is_counted_is_known),
 		cmocka_unit_test(nothing_is_said_of_what_is_not_known),
 		cmocka_unit_test(words_have_rate_share_and_prediction),

@@ -64,6 +64,8 @@ static void add_rate(struct strbuf *out, const struct record_cost *cost)
 
 static void add_prediction(struct strbuf *out, const struct record_cost *cost)
 {
+	if (cost->predicted_ns == UINT64_MAX)
+		return;
 	if (cost->measured_ns == UINT64_MAX) {
 		strbuf_adds(out, " (predicted, not measured)");
 		return;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/session/cost_meter.h"
 
+#include "base/clock.h"
+
 /* Fewer tell nothing of what one takes. */
 #define LEAST_WINDOW_CALLS 200
 
@@ -16,34 +18,72 @@ static uint64_t difference(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-void cost_meter_add_window(struct cost_meter *meter, uint64_t until, uint64_t calls,
-			   const struct run_stats *runs)
+void cost_meter_measure_by_time(struct cost_meter *meter)
 {
-	meter->window_calls += calls;
-	meter->window_ns += runs->ns + runs->runs * meter->hit_ns;
+	meter->by_time = true;
+	meter->measured_until = meter->start.now_ns;
+}
+
+static uint64_t by_the_second(const struct cost_meter *meter, uint64_t until_ns)
+{
+	uint64_t ns = difference(until_ns, meter->measured_until);
+
+	return (uint64_t)((double)ns * (double)meter->second_ns / SECOND_NS);
+}
+
+/* It stands for the time since the one before, or since counting began. */
+static void add_timed_window(struct cost_meter *meter, const struct cost_window *window)
+{
+	uint64_t ns = window->runs.ns + window->runs.runs * meter->hit_ns;
+
+	if (meter->is_paused || window->from_ns < meter->resumed_at ||
+	    window->to_ns <= window->from_ns)
+		return;
+	meter->second_ns =
+		(uint64_t)((double)ns * SECOND_NS / (double)(window->to_ns - window->from_ns));
+	meter->measured_ns += by_the_second(meter, window->to_ns);
+	meter->measured_until = window->to_ns;
+	meter->is_measured = true;
+}
+
+void cost_meter_add_window(struct cost_meter *meter, const struct cost_window *window)
+{
+	if (meter->by_time) {
+		add_timed_window(meter, window);
+		return;
+	}
+	meter->window_calls += window->calls;
+	meter->window_ns += window->runs.ns + window->runs.runs * meter->hit_ns;
 	if (meter->window_calls < LEAST_WINDOW_CALLS)
 		return;
 	meter->call_ns = meter->window_ns / meter->window_calls;
-	meter->measured_ns += difference(until, meter->measured_calls) * meter->call_ns;
-	meter->measured_calls = until;
+	meter->measured_ns += difference(window->until, meter->measured_calls) * meter->call_ns;
+	meter->measured_calls = window->until;
 	meter->window_calls = meter->window_ns = 0;
 }
 
-uint64_t cost_meter_measured_ns(const struct cost_meter *meter, uint64_t calls)
+uint64_t cost_meter_measured_ns(const struct cost_meter *meter, const struct cost_look *now)
 {
-	if (!meter->hit_ns || !meter->call_ns)
+	if (!meter->hit_ns || !(meter->by_time ? meter->is_measured : meter->call_ns > 0))
 		return UINT64_MAX;
-	return meter->measured_ns + difference(calls, meter->measured_calls) * meter->call_ns;
+	if (!meter->by_time)
+		return meter->measured_ns +
+		       difference(now->calls, meter->measured_calls) * meter->call_ns;
+	return meter->measured_ns + (meter->is_paused ? 0 : by_the_second(meter, now->now_ns));
 }
 
 void cost_meter_set_counting(struct cost_meter *meter, bool counts, uint64_t now_ns)
 {
 	if (counts != meter->is_paused)
 		return;
-	if (counts)
+	if (counts) {
 		meter->uncounted_ns += difference(now_ns, meter->paused_at);
+		meter->resumed_at = meter->measured_until = now_ns;
+	} else {
+		meter->measured_ns += by_the_second(meter, now_ns);
+		meter->paused_at = now_ns;
+	}
 	meter->is_paused = !counts;
-	meter->paused_at = now_ns;
 }
 
 struct record_cost cost_meter_read(const struct cost_meter *meter, const struct cost_look *now)
@@ -52,9 +92,10 @@ struct record_cost cost_meter_read(const struct cost_meter *meter, const struct 
 	struct record_cost cost = {
 		.calls = calls,
 		.span_ns = difference(now->now_ns, meter->start.now_ns),
-		.predicted_ns =
-			meter->hit_ns ? calls * COST_HITS_OF_A_CALL * meter->hit_ns : UINT64_MAX,
-		.measured_ns = cost_meter_measured_ns(meter, now->calls),
+		.predicted_ns = meter->hit_ns && !meter->by_time ?
+					calls * COST_HITS_OF_A_CALL * meter->hit_ns :
+					UINT64_MAX,
+		.measured_ns = cost_meter_measured_ns(meter, now),
 		.own_cpu_ns = UINT64_MAX,
 		.uncounted_ns = meter->uncounted_ns,
 	};

@@ -29,9 +29,20 @@ struct cost_look {
  */
 #define COST_HITS_OF_A_CALL 2
 
+/* From when to when the kernel counted the programs' time. */
+struct cost_window {
+	uint64_t from_ns, to_ns;
+	uint64_t calls; /* that were counted in it; and the number of the last one: */
+	uint64_t until;
+	struct run_stats runs;
+};
+
 struct cost_meter {
 	uint64_t hit_ns; /* of a probe; 0: not known */
 	struct cost_look start;
+	bool by_time, is_measured;	  /* the latter: by time, there was a window */
+	uint64_t measured_until;	  /* what measured_ns is of, by time */
+	uint64_t second_ns;		  /* what a second took in the latest window */
 	uint64_t window_calls, window_ns; /* of the latest windows, until they tell something */
 	uint64_t call_ns;		  /* by the windows before; 0: there are none */
 	uint64_t measured_calls;	  /* since the beginning, and what they took: */
@@ -39,19 +50,24 @@ struct cost_meter {
 	bool is_paused;	       /* nothing is counted, */
 	uint64_t paused_at;    /* since then; */
 	uint64_t uncounted_ns; /* and so long before */
+	uint64_t resumed_at;   /* when counting went on; 0: it has from the start */
 };
 
 void cost_meter_init(struct cost_meter *meter, uint64_t hit_ns, const struct cost_look *start);
 
 /*
- * A window, which ends with call number `until`: so many calls were counted in it, and the programs
- * ran so often, so long.
+ * A window stands for the time since the one before and not for calls: probes that processes run
+ * into whose calls are not counted cost these as much. There is no prediction then.
  */
-void cost_meter_add_window(struct cost_meter *meter, uint64_t until, uint64_t calls,
-			   const struct run_stats *runs);
+void cost_meter_measure_by_time(struct cost_meter *meter);
 
-/* What calls until number `calls` have taken by the windows so far; UINT64_MAX: none tells. */
-uint64_t cost_meter_measured_ns(const struct cost_meter *meter, uint64_t calls);
+void cost_meter_add_window(struct cost_meter *meter, const struct cost_window *window);
+
+/*
+ * What calls have taken until then by the windows so far, of which `now` has number and time;
+ * UINT64_MAX: none tells.
+ */
+uint64_t cost_meter_measured_ns(const struct cost_meter *meter, const struct cost_look *now);
 
 /* From now on calls are counted, or not. */
 void cost_meter_set_counting(struct cost_meter *meter, bool counts, uint64_t now_ns);

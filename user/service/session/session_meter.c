@@ -42,20 +42,23 @@ static void open_window(struct session *s)
 		m->stats_fd = -1;
 	}
 	m->window_calls = live_events(s->live);
+	m->window_from_ns = clock_monotonic_ns();
 }
 
 static void close_window(struct session *s)
 {
 	struct session_meter *m = &s->meter;
-	uint64_t until = live_events(s->live);
+	struct cost_window window = { .from_ns = m->window_from_ns, .until = live_events(s->live) };
 	struct run_stats now;
 
 	if (m->stats_fd < 0)
 		return;
 	if (live_run_stats(s->live, &now) == 0) {
-		now.runs -= m->window.runs;
-		now.ns -= m->window.ns;
-		cost_meter_add_window(&m->meter, until, until - m->window_calls, &now);
+		window.to_ns = clock_monotonic_ns();
+		window.calls = window.until - m->window_calls;
+		window.runs.runs = now.runs - m->window.runs;
+		window.runs.ns = now.ns - m->window.ns;
+		cost_meter_add_window(&m->meter, &window);
 	}
 	close(m->stats_fd);
 	m->stats_fd = -1;
@@ -103,6 +106,8 @@ int session_meter_begin(struct session *s)
 	s->meter.used = true;
 	look = look_now(s);
 	cost_meter_init(&s->meter.meter, s->features->emulated_ns, &look);
+	if (options_trace_widely(o))
+		cost_meter_measure_by_time(&s->meter.meter);
 	open_window(s);
 	return loop_add_timer(s->loop, TICK_NS, tick, s, &source);
 }
@@ -122,7 +127,9 @@ void session_meter_set_depth(struct session *s, enum record_depth depth)
 
 uint64_t session_metered_ns(struct session *s)
 {
-	uint64_t ns = cost_meter_measured_ns(&s->meter.meter, live_events(s->live));
+	const struct cost_look look = { .now_ns = clock_monotonic_ns(),
+					.calls = live_events(s->live) };
+	uint64_t ns = cost_meter_measured_ns(&s->meter.meter, &look);
 
 	return ns == UINT64_MAX ? 0 : ns;
 }

@@ -28,6 +28,7 @@ struct session_meter {
 	int stats_fd;		 /* the kernel counts meanwhile; -1: it does not */
 	struct run_stats window; /* when it began to, */
 	uint64_t window_calls;	 /* and the calls until then */
+	uint64_t window_from_ns;
 	uint64_t ticks;
 	struct cost_meter meter;
 };

@@ -42,10 +42,11 @@ struct abi_book_header {
 	/* The daemon's: as of struct abi_control, the same numbers. */
 	__u32 cut_epoch, tick;
 	/*
-	 * Forks so far; a block that is made in era e is in children that are forked in later ones.
-	 * How many of them still look up blocks here: the process adds, the daemon takes off.
+	 * Forks so far: a block that is made in era e is in children that are forked in later ones.
+	 * Of how many the child no longer looks up blocks here, as it has executed a program or has
+	 * ended: the daemon's.
 	 */
-	__u32 era, sharers;
+	__u32 era, ended_forks;
 	/* Of a forked child whose parent has a book: the parent's era from then on; else 0. */
 	__u32 parent_era;
 	__u32 reserved[7];
@@ -165,7 +166,7 @@ struct abi_book_bucket {
 /*
  * A block that was freed while forked children still hold their copy of it: those that were forked
  * in an era above the block's, and not above that of its end. They are put in before the block is
- * taken out, and do not change; all go when `sharers` is 0.
+ * taken out, and do not change; all go when era and ended_forks are the same.
  */
 struct abi_book_tomb {
 	__u64 address;

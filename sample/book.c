@@ -2,6 +2,7 @@
 #include "sample/book.h"
 
 #include "sample/book_blocks.h"
+#include "sample/book_forks.h"
 #include "sample/book_sites.h"
 #include "sample/book_stacks.h"
 #include "sample/probes.h"
@@ -25,7 +26,10 @@ __thread struct book_local book_local;
 
 static struct book_blocks blocks;
 static uint32_t generations, process_lock;
-static bool has_parent; /* whose blocks this process began with */
+
+/* Absent where the C library is not glibc. */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+			     void *object) __attribute__((weak));
 
 /* --- the process ------------------------------------------------------------------------------ */
 
@@ -56,12 +60,23 @@ static void announce(int fd)
 			      0); /* that long, or until it is answered */
 }
 
+static void before_fork(void);
+static void after_fork(void);
+
+/* Once, as children have it from their parents. */
+static void watch_forks(void)
+{
+	static bool watched;
+
+	if (!watched && __register_atfork)
+		watched = __register_atfork(before_fork, after_fork, NULL, NULL) == 0;
+}
+
 static enum book_state begin(void)
 {
 	int fd = -1;
 
-	if (generations++)
-		has_parent = true;
+	generations++;
 	if (walk_rules_begin() && map_process())
 		fd = book_map();
 	if (fd < 0) {
@@ -71,6 +86,8 @@ static enum book_state begin(void)
 	book_threads_begin();
 	book_stacks_begin();
 	book_blocks_use(&blocks, book.buckets, 0);
+	book_forks_begin(fd);
+	watch_forks();
 	book.header->version = ABI_BOOK_VERSION;
 	book.header->pid = (uint32_t)getpid();
 	book.header->magic = ABI_BOOK_MAGIC;
@@ -133,6 +150,29 @@ static inline struct book_thread *enter(void)
 static void leave(struct book_thread *thread)
 {
 	book_thread_leave(thread);
+}
+
+/* --- forks ------------------------------------------------------------------------------------ */
+
+static void before_fork(void)
+{
+	int error = errno;
+
+	if (book_process->state == BOOK_KEPT)
+		book_forks_prepare(enter());
+	errno = error;
+}
+
+/* In the parent, whether there is a child or not. */
+static void after_fork(void)
+{
+	struct book_thread *mine;
+
+	if (book_process->state != BOOK_KEPT)
+		return;
+	mine = book_forks_done();
+	if (mine)
+		leave(mine);
 }
 
 /* --- growing ---------------------------------------------------------------------------------- */
@@ -252,20 +292,40 @@ static void count_end(struct book_thread *thread, const struct book_block *block
 	add_total(book.header, -bytes, epoch);
 }
 
-static bool add_block(struct book_thread *thread, const struct book_block *block)
+/* Puts one in, in a larger table if there is need; *ret_stale as book_blocks_add(). */
+static bool put_in(struct book_thread *thread, const struct book_block *block,
+		   struct book_block *ret_stale)
 {
-	struct book_block stale;
 	uint64_t n = blocks.n;
 
-	while (book_blocks_add(&blocks, block, book_is_alone(), &stale) == BOOK_FULL) {
+	while (book_blocks_add(&blocks, block, book_is_alone(), ret_stale) == BOOK_FULL) {
 		if (!grow_blocks(thread, n)) {
 			book_lose(ABI_BOOK_LOST_BLOCKS);
 			return false;
 		}
 		n = blocks.n;
 	}
+	return true;
+}
+
+/* One that had this address has ended without having been seen. */
+static BOOK_SELDOM void count_stale(struct book_thread *thread, const struct book_block *stale)
+{
+	if (book_is_shared(stale)) {
+		book_add_tomb(stale);
+		book_lose(ABI_BOOK_LOST_FORK); /* a child may have looked in between */
+	}
+	count_end(thread, stale, BOOK_FREE_MISSED);
+}
+
+static bool add_block(struct book_thread *thread, const struct book_block *block)
+{
+	struct book_block stale;
+
+	if (!put_in(thread, block, &stale))
+		return false;
 	if (BOOK_RARELY(stale.address))
-		count_end(thread, &stale, BOOK_FREE_MISSED);
+		count_stale(thread, &stale);
 	return true;
 }
 
@@ -304,14 +364,43 @@ void book_enter(void *block, size_t size, uint32_t function, const struct walk_r
 	leave(thread);
 }
 
+/* Before a block is taken out that children may look for. */
+static BOOK_SELDOM void bury(uint64_t address)
+{
+	struct book_block block;
+
+	if (book_blocks_find(&blocks, address, &block) && book_is_shared(&block))
+		book_add_tomb(&block);
+}
+
+/* A block of before the fork: only one thread can shed it. */
+static BOOK_SELDOM bool take_inherited(struct book_thread *thread, uint64_t address,
+				       struct book_taken *ret)
+{
+	struct book_block shed = { .address = address | ABI_BOOK_SHED }, other;
+
+	if (!book.header->parent_era || book_blocks_find(&blocks, shed.address, &other) ||
+	    book_find_inherited(thread, address, &ret->block) != BOOK_INHERITED)
+		return false;
+	shed.is.size_fn = ABI_BOOK_SIZE_FN(0ULL, book.header->era, ABI_FORM_OWN, 0);
+	ret->inherited = true;
+	return put_in(thread, &shed, &other) && !other.address;
+}
+
 static inline bool take(struct book_thread *thread, void *block, struct book_taken *ret)
 {
 	uint64_t address = (uintptr_t)block;
 
+	ret->inherited = false;
 	ret->temporary = thread->last_block == address;
 	if (ret->temporary)
 		thread->last_block = 0;
-	return !(address & 7) && book_blocks_take(&blocks, address, book_is_alone(), &ret->block);
+	if (address & 7)
+		return false;
+	if (BOOK_RARELY(book.header->era != book.header->ended_forks))
+		bury(address);
+	return book_blocks_take(&blocks, address, book_is_alone(), &ret->block) ||
+	       take_inherited(thread, address, ret);
 }
 
 static void count_taken(struct book_thread *thread, const struct book_taken *taken)
@@ -345,10 +434,14 @@ void book_freed(const struct book_taken *taken)
 void book_put_back(const struct book_taken *taken)
 {
 	struct book_thread *thread = enter();
+	struct book_block shed;
 
 	if (!thread)
 		return;
-	if (add_block(thread, &taken->block) && taken->temporary)
+	if (taken->inherited)
+		(void)book_blocks_take(&blocks, taken->block.address | ABI_BOOK_SHED,
+				       book_is_alone(), &shed); /* it is there */
+	else if (add_block(thread, &taken->block) && taken->temporary)
 		thread->last_block = taken->block.address;
 	leave(thread);
 }
@@ -376,7 +469,7 @@ void book_failed(void)
 
 BOOK_SELDOM void book_unknown_free(void)
 {
-	if (has_parent)
+	if (book_is_orphan())
 		book_lose(ABI_BOOK_LOST_FORK);
 	else
 		__atomic_fetch_add(&book.header->unknown_frees, 1, __ATOMIC_RELAXED);

@@ -49,6 +49,7 @@ extern __thread struct book_local book_local __attribute__((visibility("hidden")
 struct book_taken {
 	struct book_block block;
 	bool temporary; /* nothing was allocated since */
+	bool inherited; /* it is of before a fork */
 };
 
 /*

@@ -90,6 +90,34 @@ bool book_blocks_take(struct book_blocks *blocks, uint64_t address, bool alone,
 	return false;
 }
 
+/* What is between two readings of the same address was written before. */
+static bool find_in(const struct abi_book_bucket *bucket, uint64_t address,
+		    struct book_block *ret_block)
+{
+	for (int way = 0; way < ABI_BOOK_WAYS; way++) {
+		if (address_in(bucket, way) != address)
+			continue;
+		*ret_block = (struct book_block){ address, bucket->block[way] };
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		return address_in(bucket, way) == address;
+	}
+	return false;
+}
+
+bool book_blocks_find(const struct book_blocks *blocks, uint64_t address,
+		      struct book_block *ret_block)
+{
+	const struct abi_book_bucket *first = first_bucket(blocks, address);
+
+	if (find_in(first, address, ret_block))
+		return true;
+	for (uint64_t i = 0; i < OTHERS && __atomic_load_n(&first->elsewhere, __ATOMIC_ACQUIRE);
+	     i++)
+		if (find_in(other_bucket(blocks, address, i), address, ret_block))
+			return true;
+	return false;
+}
+
 static bool put_into(struct abi_book_bucket *bucket, const struct book_block *block, bool alone)
 {
 	for (int way = 0; way < ABI_BOOK_WAYS; way++) {

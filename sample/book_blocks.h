@@ -23,7 +23,7 @@ struct book_blocks {
 	uint64_t n;			 /* a power of two */
 };
 
-/* Which table it is: its memory begins with segment 0. */
+/* Which table it is: `all` begins with that of segment 0. */
 void book_blocks_use(struct book_blocks *blocks, struct abi_book_bucket *all, uint32_t segment);
 
 enum book_added {
@@ -40,6 +40,10 @@ enum book_added book_blocks_add(struct book_blocks *blocks, const struct book_bl
 
 /* Takes one out; false: it is not there. */
 bool book_blocks_take(struct book_blocks *blocks, uint64_t address, bool alone,
+		      struct book_block *ret_block);
+
+/* The same, and it stays, in a table that others write; false: it is not there. */
+bool book_blocks_find(const struct book_blocks *blocks, uint64_t address,
 		      struct book_block *ret_block);
 
 /* Copies all of one into another, which is empty, while nobody else is at them. */

@@ -127,6 +127,22 @@ uint32_t book_stack(struct book_thread *thread, const struct walk_registers *fro
 	return node;
 }
 
+uint32_t book_stack_of(struct book_thread *thread, const struct abi_book_node *nodes, uint32_t node)
+{
+	uint32_t path[ABI_MAX_FRAMES + 1], n = 0, own = 0;
+
+	for (; node && n < sizeof(path) / sizeof(path[0]); node = nodes[node].parent)
+		path[n++] = node % ABI_BOOK_NODES;
+	while (n-- > 0) {
+		const struct abi_book_node *is = &nodes[path[n]];
+
+		own = get(thread, own, is->address, is->flags);
+		if (!own)
+			break;
+	}
+	return own;
+}
+
 void book_stacks_begin(void)
 {
 	book_pages_free(known.places, known.n_places * sizeof(*known.places));

@@ -7,7 +7,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+/* While others are held: a fork of a large process takes a tenth of a second and more. */
+#define YIELDS 1000
+#define PAUSE_NS 50000
+#define PAUSES 100000
 
 bool book_is_held;
 
@@ -91,11 +97,12 @@ BOOK_SELDOM struct book_thread *book_thread_new(void)
 
 bool book_thread_wait(struct book_thread *thread)
 {
+	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	int error = errno;
 
-	for (int i = 0; i < BOOK_TRIES && __atomic_load_n(&book_is_held, __ATOMIC_ACQUIRE); i++) {
+	for (int i = 0; i < PAUSES && __atomic_load_n(&book_is_held, __ATOMIC_ACQUIRE); i++) {
 		book_thread_leave(thread);
-		(void)sched_yield(); /* it cannot fail */
+		(void)(i < YIELDS ? sched_yield() : nanosleep(&pause, NULL)); /* longer or not */
 		__atomic_store_n(&thread->shared->at, thread->shared->at + 1, __ATOMIC_SEQ_CST);
 	}
 	errno = error;

@@ -50,6 +50,31 @@ void exact_free(void *block)
 		book_unknown_free();
 }
 
+void exact_replace(void *block, struct exact_replaced *ret_old)
+{
+	ret_old->is_known = block && book_take(block, &ret_old->taken);
+	ret_old->is_unknown = block && !ret_old->is_known && !next_first_block_size(block);
+}
+
+void exact_replaced_by_none(const struct exact_replaced *old)
+{
+	book_local.inside = 0;
+	if (old->is_known)
+		book_freed(&old->taken);
+	else if (old->is_unknown)
+		book_unknown_free();
+}
+
+void exact_replaced(const struct exact_replaced *old, void *block, size_t size,
+		    enum abi_book_function function, const struct walk_registers *from)
+{
+	if (block)
+		exact_replaced_by_none(old);
+	else if (old->is_known)
+		book_put_back(&old->taken);
+	exact_end(block, size, function, from);
+}
+
 #ifdef __x86_64__
 
 /*
@@ -131,27 +156,16 @@ static void *first_block_grows(void *block, size_t size)
 /* glibc's realloc(p, 0) frees p and returns NULL. */
 static void *reallocate(void *block, size_t size, const struct walk_registers *caller)
 {
-	struct book_taken taken;
-	bool is_known = block && book_take(block, &taken), is_first = false;
+	struct exact_replaced old;
 	void *other;
 
-	if (block && !is_known)
-		is_first = next_first_block_size(block);
-	other = is_first ? first_block_grows(block, size) : next.realloc(block, size);
-	if (!other && (size || !block)) {
-		book_local.inside = 0;
-		if (is_known)
-			book_put_back(&taken);
-		book_failed();
-		return NULL;
-	}
-	if (is_known)
-		book_freed(&taken);
-	else if (block && !is_first)
-		book_unknown_free();
-	if (other)
-		exact_end(other, size, ABI_BOOK_REALLOC, caller);
-	book_local.inside = 0;
+	exact_replace(block, &old);
+	other = next_first_block_size(block) ? first_block_grows(block, size) :
+					       next.realloc(block, size);
+	if (!other && block && !size)
+		exact_replaced_by_none(&old);
+	else
+		exact_replaced(&old, other, size, ABI_BOOK_REALLOC, caller);
 	return other;
 }
 

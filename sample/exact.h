@@ -71,6 +71,20 @@ static inline void exact_end(void *block, size_t size, enum abi_book_function fu
 		book_failed();
 }
 
+/*
+ * The same around a call that replaces a block, or resizes it: before it, between exact_begin() and
+ * exact_replaced(), which is told what there is now; NULL: it has failed, and the old one stays.
+ */
+struct exact_replaced {
+	struct book_taken taken;
+	bool is_known, is_unknown;
+};
+void exact_replace(void *block, struct exact_replaced *ret_old);
+void exact_replaced(const struct exact_replaced *old, void *block, size_t size,
+		    enum abi_book_function function, const struct walk_registers *from);
+/* It was freed, and nothing took its place. */
+void exact_replaced_by_none(const struct exact_replaced *old);
+
 /* Before a block goes. */
 void exact_free(void *block);
 

@@ -5,6 +5,7 @@
  * is found, as it is here: where there is none, they do what they say by C's functions, ours, which
  * count.
  */
+#include "sample/exact.h"
 #include "sample/next.h"
 #include "sample/process.h"
 
@@ -64,12 +65,17 @@ SAMPLE_EXPORT void *mallocx(size_t size, int flags);
 SAMPLE_EXPORT void *mallocx(size_t size, int flags)
 {
 	void *(*function)(size_t, int) = next_find(NEXT_MALLOCX);
+	const struct walk_registers caller = EXACT_CALLER();
+	bool exact;
 	void *block;
 
 	if (!function)
 		return make(size, flags);
+	exact = exact_is_on() && exact_begin();
 	block = function(size, flags);
-	if (!sample_pass(size))
+	if (exact)
+		exact_end(block, size, ABI_BOOK_MALLOCX, &caller);
+	else if (!sample_pass(size))
 		sample_allocated(block, size);
 	return block;
 }
@@ -78,12 +84,20 @@ SAMPLE_EXPORT void *rallocx(void *block, size_t size, int flags);
 SAMPLE_EXPORT void *rallocx(void *block, size_t size, int flags)
 {
 	void *(*function)(void *, size_t, int) = next_find(NEXT_RALLOCX);
+	const struct walk_registers caller = EXACT_CALLER();
+	struct exact_replaced old;
 	struct sampled_entry was;
 	bool sampled;
 	void *other;
 
 	if (!function)
 		return make_again(block, size, flags);
+	if (exact_is_on() && exact_begin()) {
+		exact_replace(block, &old);
+		other = function(block, size, flags);
+		exact_replaced(&old, other, size, ABI_BOOK_RALLOCX, &caller);
+		return other;
+	}
 	sampled = sample_may_have(block) && sample_find(block, &was);
 	other = function(block, size, flags);
 	if (other && sampled)
@@ -98,10 +112,19 @@ SAMPLE_EXPORT size_t xallocx(void *block, size_t size, size_t extra, int flags);
 SAMPLE_EXPORT size_t xallocx(void *block, size_t size, size_t extra, int flags)
 {
 	size_t (*function)(void *, size_t, size_t, int) = next_find(NEXT_XALLOCX);
+	const struct walk_registers caller = EXACT_CALLER();
+	struct exact_replaced old;
 	size_t real, got;
 
 	if (!function)
 		return usable_size(block); /* nothing is moved, and nothing grows */
+	if (exact_is_on() && exact_begin()) {
+		exact_replace(block, &old);
+		real = function(block, size, extra, flags);
+		got = real - size < extra ? real : size + extra;
+		exact_replaced(&old, real < size ? NULL : block, got, ABI_BOOK_XALLOCX, &caller);
+		return real;
+	}
 	real = function(block, size, extra, flags);
 	if (real < size)
 		return real;
@@ -122,7 +145,9 @@ SAMPLE_EXPORT void dallocx(void *block, int flags)
 		free(block);
 		return;
 	}
-	if (sample_may_have(block))
+	if (exact_is_on())
+		exact_free(block);
+	else if (sample_may_have(block))
 		(void)sample_forget(block); /* told there, if it was sampled */
 	function(block, flags);
 }
@@ -136,7 +161,9 @@ SAMPLE_EXPORT void sdallocx(void *block, size_t size, int flags)
 		free(block);
 		return;
 	}
-	if (sample_may_have(block))
+	if (exact_is_on())
+		exact_free(block);
+	else if (sample_may_have(block))
 		(void)sample_forget(block); /* as above */
 	function(block, size, flags);
 }

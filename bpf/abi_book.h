@@ -50,7 +50,10 @@ struct abi_book_header {
 	/* Of a forked child whose parent has a book: the parent's era from then on; else 0. */
 	__u32 parent_era;
 	__u32 reserved[7];
-	/* What each call may change: a line of its own. As of struct abi_proc. */
+	/*
+	 * What each call may change: a line of its own. As of struct abi_proc, but for live_bytes,
+	 * which is too large by what threads have as credit.
+	 */
 	__s64 live_bytes;
 	__s64 peak_bytes;
 	__s64 cut_peak_bytes;
@@ -71,7 +74,9 @@ struct abi_book_header {
 struct abi_book_thread {
 	__u32 tid; /* 0: nobody has it */
 	__u32 at;  /* odd while it is at the book */
-	__u32 reserved[14];
+	/* Of header.live_bytes, what is not live: the thread has freed it, and may use it again. */
+	__s64 credit;
+	__u32 reserved[12];
 };
 #define ABI_BOOK_THREADS 4096
 

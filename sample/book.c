@@ -5,6 +5,7 @@
 #include "sample/book_forks.h"
 #include "sample/book_sites.h"
 #include "sample/book_stacks.h"
+#include "sample/book_totals.h"
 #include "sample/probes.h"
 #include "sample/walk_rules.h"
 
@@ -216,67 +217,6 @@ static BOOK_SELDOM bool grow_blocks(struct book_thread *mine, uint64_t n)
 	return grown;
 }
 
-/* --- totals ----------------------------------------------------------------------------------- */
-
-/* As proc_enter_cut() of bpf/process.bpf.h. */
-static void enter_cut(struct abi_book_header *h)
-{
-	uint32_t cut = __atomic_load_n(&h->cut_epoch, __ATOMIC_RELAXED);
-	uint32_t seen = __atomic_load_n(&h->cut_epoch_seen, __ATOMIC_RELAXED), epoch;
-	int64_t peak;
-
-	if (__builtin_expect(seen == cut, 1) || seen & ABI_CUT_BUSY || (int32_t)(cut - seen) <= 0)
-		return;
-	peak = __atomic_load_n(&h->peak_bytes, __ATOMIC_ACQUIRE);
-	epoch = __atomic_load_n(&h->peak_epoch, __ATOMIC_ACQUIRE);
-	if (!__atomic_compare_exchange_n(&h->cut_epoch_seen, &seen, cut | ABI_CUT_BUSY, false,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return;
-	h->cut_peak_bytes = peak;
-	h->cut_peak_epoch = epoch;
-	__atomic_store_n(&h->cut_epoch_seen, cut, __ATOMIC_RELEASE);
-}
-
-static void raise_peak(struct abi_book_header *h, int64_t live)
-{
-	int64_t peak = __atomic_load_n(&h->peak_bytes, __ATOMIC_RELAXED);
-
-	while (live > peak)
-		if (__atomic_compare_exchange_n(&h->peak_bytes, &peak, live, false,
-						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-			__atomic_fetch_add(&h->peak_epoch, 1, __ATOMIC_ACQ_REL);
-			return;
-		}
-}
-
-/*
- * As proc_add_bytes() there. epoch: that the site's change was made under; where another thread has
- * begun another meanwhile, these bytes may be on the wrong side of that peak.
- */
-static inline void add_total(struct abi_book_header *h, int64_t bytes, uint32_t epoch)
-{
-	int64_t live;
-
-	if (book_is_alone()) {
-		live = h->live_bytes += bytes;
-		if (live > h->peak_bytes) {
-			h->peak_bytes = live;
-			h->peak_epoch++;
-		}
-		return;
-	}
-	live = __atomic_add_fetch(&h->live_bytes, bytes, __ATOMIC_ACQ_REL);
-	if (BOOK_RARELY(__atomic_load_n(&h->peak_epoch, __ATOMIC_RELAXED) != epoch))
-		__atomic_fetch_add(&h->race_bytes, (uint64_t)(bytes < 0 ? -bytes : bytes),
-				   __ATOMIC_RELAXED);
-	raise_peak(h, live);
-}
-
-static inline uint32_t peak_epoch(void)
-{
-	return __atomic_load_n(&book.header->peak_epoch, __ATOMIC_RELAXED);
-}
-
 /* --- what calls change ------------------------------------------------------------------------ */
 
 static void count_end(struct book_thread *thread, const struct book_block *block, enum book_end how)
@@ -284,12 +224,12 @@ static void count_end(struct book_thread *thread, const struct book_block *block
 	int64_t bytes = (int64_t)ABI_BOOK_SIZE(block->is.size_fn);
 	struct abi_book_site *site =
 		book_site(thread, block->is.node, ABI_BOOK_FN(block->is.size_fn));
-	uint32_t epoch = peak_epoch();
+	uint32_t epoch = book_peak_epoch();
 
 	if (!site)
 		return;
 	book_site_remove(site, bytes, how, epoch);
-	add_total(book.header, -bytes, epoch);
+	book_add_bytes(thread, -bytes, epoch);
 }
 
 /* Puts one in, in a larger table if there is need; *ret_stale as book_blocks_add(). */
@@ -338,9 +278,9 @@ static void count_begin(struct book_thread *thread, const struct book_block *blo
 
 	if (!site || !add_block(thread, block))
 		return;
-	epoch = peak_epoch();
+	epoch = book_peak_epoch();
 	book_site_add(site, bytes, epoch);
-	add_total(book.header, bytes, epoch);
+	book_add_bytes(thread, bytes, epoch);
 	thread->last_block = block->address;
 }
 
@@ -356,7 +296,7 @@ void book_enter(void *block, size_t size, uint32_t function, const struct walk_r
 		leave(thread);
 		return;
 	}
-	enter_cut(book.header);
+	book_enter_cut();
 	added.is.size_fn = ABI_BOOK_SIZE_FN(size, book.header->era, ABI_FORM_OWN, function);
 	added.is.tick = __atomic_load_n(&book.header->tick, __ATOMIC_RELAXED);
 	added.is.node = book_stack(thread, from);
@@ -426,7 +366,7 @@ void book_freed(const struct book_taken *taken)
 
 	if (!thread)
 		return;
-	enter_cut(book.header);
+	book_enter_cut();
 	count_taken(thread, taken);
 	leave(thread);
 }
@@ -454,7 +394,7 @@ bool book_free(void *block)
 
 	if (!thread)
 		return true; /* counted */
-	enter_cut(book.header);
+	book_enter_cut();
 	known = take(thread, block, &taken);
 	if (known)
 		count_taken(thread, &taken);

@@ -9,6 +9,8 @@
  *   book_blocks.c   live blocks
  *   book_sites.c    what each thread has counted
  *   book_stacks.c   stacks as nodes of a tree
+ *   book_totals.c   live bytes of all, and their peak
+ *   book_forks.c    what a child has from its parent
  *   book_threads.c  who is at it
  *   book_memory.c   where it lies
  *

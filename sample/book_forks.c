@@ -2,6 +2,7 @@
 #include "sample/book_forks.h"
 
 #include "sample/book_stacks.h"
+#include "sample/book_totals.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -129,7 +130,7 @@ void book_forks_prepare(struct book_thread *mine)
 		return;
 	if (forking.held && header->era == header->ended_forks)
 		remove_tombs();
-	forking.live_bytes = __atomic_load_n(&header->live_bytes, __ATOMIC_ACQUIRE);
+	forking.live_bytes = book_live_bytes();
 	forking.era = __atomic_add_fetch(&header->era, 1, __ATOMIC_ACQ_REL);
 }
 

@@ -18,7 +18,8 @@ struct book_thread {
 	uint32_t *site_index; /* a hash table of numbers of its sites */
 	uint32_t site_places, n_sites;
 	struct abi_book_site *last_site;
-	uint32_t nodes_near[BOOK_NODES_NEAR]; /* the newest that were asked for */
+	uint32_t credit_misses, without_credit; /* book_totals.c */
+	uint32_t nodes_near[BOOK_NODES_NEAR];	/* the newest that were asked for */
 	struct walker walker;
 };
 

@@ -84,31 +84,49 @@ static void settle_peak(void)
 	raise_peak(live);
 }
 
-/* Without enough credit. */
-static BOOK_SELDOM void add_to_all(struct abi_book_thread *thread, int64_t bytes)
+/* What a thread adds: see book_add_bytes(). */
+struct change {
+	int64_t bytes;
+	uint32_t epoch;
+};
+
+/* The sum has it, and the peak may be raised by it afterwards. */
+static void note_race(const struct change *change)
+{
+	int64_t bytes = change->bytes;
+
+	if (BOOK_RARELY(book_peak_epoch() != change->epoch))
+		__atomic_fetch_add(&book.header->race_bytes, (uint64_t)(bytes < 0 ? -bytes : bytes),
+				   __ATOMIC_RELAXED);
+}
+
+/* Without enough credit, or with more than one thread keeps. */
+static BOOK_SELDOM void add_to_all(struct abi_book_thread *thread, const struct change *change,
+				   int64_t bytes)
 {
 	struct abi_book_header *h = book.header;
-	bool locked = begin_taking(bytes);
+	bool locked = begin_taking(change->bytes);
 	int64_t live;
 
 	bytes -= take_credit(thread);
 	live = __atomic_add_fetch(&h->live_bytes, bytes, __ATOMIC_ACQ_REL);
+	note_race(change);
 	if (live > __atomic_load_n(&h->peak_bytes, __ATOMIC_ACQUIRE))
 		settle_peak();
 	if (locked)
 		book_unlock(&lock);
 }
 
-/* Of so many threads that none has credit. */
-static void add_directly(int64_t bytes)
+static void add_directly(const struct change *change)
 {
 	struct abi_book_header *h = book.header;
-	int64_t live = __atomic_add_fetch(&h->live_bytes, bytes, __ATOMIC_ACQ_REL);
+	int64_t live = __atomic_add_fetch(&h->live_bytes, change->bytes, __ATOMIC_ACQ_REL);
 	bool locked;
 
+	note_race(change);
 	if (live <= __atomic_load_n(&h->peak_bytes, __ATOMIC_ACQUIRE))
 		return;
-	locked = begin_taking(bytes);
+	locked = begin_taking(change->bytes);
 	settle_peak();
 	if (locked)
 		book_unlock(&lock);
@@ -125,12 +143,6 @@ static bool spend(struct abi_book_thread *thread, int64_t bytes)
 	return false;
 }
 
-static void save(struct abi_book_thread *thread, int64_t bytes)
-{
-	if (__atomic_add_fetch(&thread->credit, bytes, __ATOMIC_ACQ_REL) > MOST_CREDIT)
-		add_to_all(thread, 0);
-}
-
 /*
  * Where the peak leaves no room, threads take each other's credits back all the time: then the sum
  * itself is cheaper for a while.
@@ -145,33 +157,41 @@ static bool is_in_vain(struct book_thread *thread)
 		return false;
 	thread->credit_misses = 0;
 	thread->without_credit = WITHOUT_CREDIT;
-	add_to_all(thread->shared, 0);
 	return true;
 }
 
-static void add_by_credit(struct book_thread *thread, int64_t bytes)
+static void save(struct abi_book_thread *thread, const struct change *change)
 {
-	if (bytes < 0) {
-		save(thread->shared, -bytes);
-	} else if (!spend(thread->shared, bytes)) {
-		add_to_all(thread->shared, bytes);
+	int64_t credit = __atomic_add_fetch(&thread->credit, -change->bytes, __ATOMIC_ACQ_REL);
+
+	if (credit > MOST_CREDIT)
+		add_to_all(thread, change, 0);
+	else
+		note_race(change);
+}
+
+static void add_by_credit(struct book_thread *thread, const struct change *change)
+{
+	if (change->bytes < 0) {
+		save(thread->shared, change);
+	} else if (spend(thread->shared, change->bytes)) {
+		note_race(change);
+		thread->credit_misses -= thread->credit_misses > 0;
+	} else {
+		add_to_all(thread->shared, change, change->bytes);
 		thread->credit_misses += MISS;
-	} else if (thread->credit_misses) {
-		thread->credit_misses--;
 	}
 }
 
 void book_add_shared(struct book_thread *thread, int64_t bytes, uint32_t epoch)
 {
-	struct abi_book_header *h = book.header;
+	const struct change change = { bytes, epoch };
+	uint32_t n = __atomic_load_n(&book.header->threads, __ATOMIC_RELAXED);
 
-	if (__atomic_load_n(&h->threads, __ATOMIC_RELAXED) > MOST_WITH_CREDIT || is_in_vain(thread))
-		add_directly(bytes);
+	if (n > MOST_WITH_CREDIT || is_in_vain(thread))
+		add_directly(&change);
 	else
-		add_by_credit(thread, bytes);
-	if (BOOK_RARELY(__atomic_load_n(&h->peak_epoch, __ATOMIC_RELAXED) != epoch))
-		__atomic_fetch_add(&h->race_bytes, (uint64_t)(bytes < 0 ? -bytes : bytes),
-				   __ATOMIC_RELAXED);
+		add_by_credit(thread, &change);
 }
 
 int64_t book_live_bytes(void)

@@ -9,7 +9,8 @@ SAMPLE_SRCS := $(sort $(wildcard sample/*.c))
 SAMPLE_CFI := $(addprefix user/elf/cfi/,cfi_entry.c cfi_program.c cfi_rule.c)
 SAMPLE_OBJS := $(SAMPLE_SRCS:%.c=$(O)/%.o) $(SAMPLE_CFI:user/%.c=$(O)/sample/%.o)
 # What is pure, for unit tests.
-SAMPLE_PURE_OBJS := $(addprefix $(O)/sample/,sampled_set.o sampler.o walk.o walk_rules.o book_blocks.o)
+SAMPLE_PURE_OBJS := $(addprefix $(O)/sample/,sampled_set.o sampler.o walk.o walk_rules.o book_blocks.o \
+	book_totals.o book_memory.o)
 
 # -fno-builtin: a compiler that knows what malloc is makes calls of malloc in malloc. -fexceptions:
 # operators new throw through ours. initial-exec: threads' variables are reached without a call, and

@@ -49,7 +49,8 @@ struct abi_book_header {
 	__u32 era, ended_forks;
 	/* Of a forked child whose parent has a book: the parent's era from then on; else 0. */
 	__u32 parent_era;
-	__u32 reserved[7];
+	__u32 reader; /* the daemon's pid, where it has one in the process's namespace */
+	__u32 reserved[6];
 	/*
 	 * What each call may change: a line of its own. As of struct abi_proc, but for live_bytes,
 	 * which is too large by what threads have as credit.

@@ -101,26 +101,30 @@ static enum book_state begin(void)
  * By the first thread that comes; another one that comes meanwhile waits for it. A child has its
  * parent's lock, as it was at the fork: it is its own from then on.
  */
-BOOK_SELDOM bool book_is_kept(void)
+static BOOK_SELDOM void decide(void)
 {
 	static pid_t holder;
-	enum book_state state = __atomic_load_n(&book_process->state, __ATOMIC_ACQUIRE);
 	pid_t pid = getpid();
+	enum book_state state;
 
-	if (state != BOOK_NONE)
-		return state == BOOK_KEPT;
 	if (holder != pid) {
 		holder = pid;
 		process_lock = 0;
 	}
 	if (!book_lock(&process_lock))
-		return false;
+		return;
 	if (book_process->state == BOOK_NONE) {
 		state = begin();
 		book_process->generation = generations;
 		__atomic_store_n(&book_process->state, state, __ATOMIC_RELEASE);
 	}
 	book_unlock(&process_lock);
+}
+
+bool book_is_kept(void)
+{
+	if (__atomic_load_n(&book_process->state, __ATOMIC_ACQUIRE) == BOOK_NONE)
+		decide();
 	return book_process->state == BOOK_KEPT;
 }
 
@@ -151,6 +155,37 @@ static inline struct book_thread *enter(void)
 static void leave(struct book_thread *thread)
 {
 	book_thread_leave(thread);
+}
+
+/* --- the reader ------------------------------------------------------------------------------- */
+
+/* So often a thread looks whether anybody reads. */
+#define CALLS_UNSEEN 16384
+/* So long the daemon has told of no time before it is looked for: it may be stopped. */
+#define SILENCE_S 2
+
+/* Nothing tells of the end of a daemon that was killed but its pid, and that its clock stands. */
+static BOOK_SELDOM void look_for_reader(void)
+{
+	static struct {
+		uint32_t tick;
+		time_t since;
+	} seen;
+	const struct abi_book_header *header = book.header;
+	int error = errno;
+	struct timespec now;
+
+	if (header->answer == ABI_BOOK_UNANSWERED || clock_gettime(CLOCK_MONOTONIC_COARSE, &now))
+		return;
+	if (seen.tick != header->tick) {
+		seen.tick = header->tick;
+		seen.since = now.tv_sec;
+	} else if (header->answer == ABI_BOOK_UNREAD ||
+		   (now.tv_sec - seen.since > SILENCE_S && syscall(SYS_kill, header->reader, 0) &&
+		    errno == ESRCH)) {
+		__atomic_store_n(&book_process->state, BOOK_REFUSED, __ATOMIC_RELEASE);
+	}
+	errno = error;
 }
 
 /* --- forks ------------------------------------------------------------------------------------ */
@@ -296,6 +331,8 @@ void book_enter(void *block, size_t size, uint32_t function, const struct walk_r
 		leave(thread);
 		return;
 	}
+	if (BOOK_RARELY(thread->shared->at / 2 % CALLS_UNSEEN == 0))
+		look_for_reader();
 	book_enter_cut();
 	added.is.size_fn = ABI_BOOK_SIZE_FN(size, book.header->era, ABI_FORM_OWN, function);
 	added.is.tick = __atomic_load_n(&book.header->tick, __ATOMIC_RELAXED);

@@ -42,6 +42,15 @@ bool exact_decide(void)
 	return exact_mode == EXACT_ON;
 }
 
+SAMPLE_SELDOM bool exact_has_no_book(void)
+{
+	if (book_is_kept())
+		return false;
+	if (book_process->state == BOOK_REFUSED)
+		exact_mode = EXACT_OFF;
+	return true;
+}
+
 void exact_free(void *block)
 {
 	if (!block || book_local.inside || exact_is_not_counted())

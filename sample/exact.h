@@ -41,11 +41,14 @@ static inline bool exact_is_on(void)
 					 .sp = (uintptr_t)(frame_ + 2) };                          \
 	})
 
+/* There is no book yet, or there is none for good: then calls are passed on from now on. */
+bool exact_has_no_book(void);
+
 /* Of this library itself, or made while there is no book. */
 static inline bool exact_is_not_counted(void)
 {
 	return SAMPLE_RARELY(sample_thread.busy) ||
-	       (SAMPLE_RARELY(book_process->state != BOOK_KEPT) && !book_is_kept());
+	       (SAMPLE_RARELY(book_process->state != BOOK_KEPT) && exact_has_no_book());
 }
 
 /*

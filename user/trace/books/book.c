@@ -22,9 +22,11 @@
 int book_answer(const struct book *book, enum abi_book_answer answer)
 {
 	const size_t at = offsetof(struct abi_book_header, answer);
-	uint32_t word = answer;
-	int r = book_put(book, at, &word, sizeof(word));
+	uint32_t word = answer, reader = (uint32_t)getpid();
+	int r = book_put(book, offsetof(struct abi_book_header, reader), &reader, sizeof(reader));
 
+	if (r == 0)
+		r = book_put(book, at, &word, sizeof(word));
 	if (r)
 		return r;
 	if (syscall(SYS_futex, (char *)book->words + at, FUTEX_WAKE, INT_MAX, NULL, NULL, 0) < 0)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Blocks that a forked child has from its parent. Nothing is copied: the child looks into its
- * ancestors' books, of which it has a mapping to read, for a block that is older than its fork; what
- * these free while children may look there leaves a tomb. The rules, and why no block is missed or
- * found twice, are those of bpf/block.bpf.h (docs/hacking/accounting.md, "Shared blocks").
+ * ancestors' books, of which it has a mapping to read, for a block that is older than its fork;
+ * what these free while children may look there leaves a tomb. The rules, and why no block is
+ * missed or found twice, are those of bpf/block.bpf.h (docs/hacking/accounting.md, "Shared
+ * blocks").
  */
 #ifndef MEMTRACED_SAMPLE_BOOK_FORKS_H
 #define MEMTRACED_SAMPLE_BOOK_FORKS_H

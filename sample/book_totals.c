@@ -62,7 +62,8 @@ static int64_t take_credits(void)
 
 /*
  * While a credit is taken back and not yet subtracted, the sum is too large: whoever sees one that
- * is above the peak, or takes one back, has the lock. Without it (counted) the peak may be too high.
+ * is above the peak, or takes one back, has the lock. Without it (counted) the peak may be too
+ * high.
  */
 static uint32_t lock;
 

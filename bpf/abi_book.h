@@ -32,6 +32,8 @@ enum abi_book_loss {
 	ABI_BOOK_LOST_NESTED,  /* a signal's handler allocated while its thread was at the book */
 	ABI_BOOK_LOST_ADDRESS, /* a block where the book cannot name one */
 	ABI_BOOK_LOST_FORK,    /* frees of blocks from before a fork that are not known any more */
+	ABI_BOOK_LOST_UNKNOWN, /* allocations of blocks that are freed: by an entry of an allocator
+				* that is not known */
 	ABI_BOOK_LOSSES
 };
 
@@ -69,6 +71,8 @@ struct abi_book_header {
 	__u64 lost[ABI_BOOK_LOSSES];
 	__u32 threads, nodes, sites, tombs; /* ever begun so far, which are numbered from 1 */
 	__u32 segment;			    /* that has the blocks; others' are out of date */
+	__u32 errors;
+	__u64 further_errors; /* for which there was no room */
 };
 
 /* A thread that keeps a book; after its end another one may go on with it. */
@@ -118,6 +122,7 @@ enum abi_book_function {
 	ABI_BOOK_XALLOCX,
 	ABI_BOOK_NEW, /* any operator new of an allocator that does not call its malloc */
 	ABI_BOOK_NEW_ARRAY,
+	ABI_BOOK_FREE, /* of errors alone */
 	ABI_BOOK_FUNCTIONS
 };
 
@@ -157,6 +162,8 @@ struct abi_book_block {
  * bit it is that of an inherited block which the process has freed; the rest says nothing then.
  */
 #define ABI_BOOK_SHED 1ULL
+/* With the next one it is that of a block that was here and has been freed: the way is free. */
+#define ABI_BOOK_FREED 2ULL
 #define ABI_BOOK_WAYS 5
 struct abi_book_bucket {
 	__u32 elsewhere; /* blocks that found no way here, their first bucket */
@@ -186,13 +193,29 @@ struct abi_book_tomb {
 #define ABI_BOOK_TOMB_HEAD(address)                                                                \
 	((__u32)(((address) >> 3) * 0x9e3779b97f4a7c15ULL >> 32) & (ABI_BOOK_TOMB_HEADS - 1))
 
+/* A wrong use of the heap, as struct abi_heap_error, in the order in which they came first. */
+struct abi_book_error {
+	__u32 node; /* 0, while `kind` is: it is being written */
+	__u16 function;
+	__u16 kind; /* enum abi_heap_error_kind; 0: there is none */
+	__u64 count;
+	/* Of the first time. */
+	__u64 time_ns;		     /* CLOCK_MONOTONIC */
+	__u64 addr;		     /* that was passed */
+	__u64 size;		     /* that was asked for */
+	__u64 block;		     /* the one that addr is in, or was; 0: not known */
+	struct abi_book_block about; /* it */
+};
+#define ABI_BOOK_ERRORS 4096
+
 /* Where what begins in the file. */
 #define ABI_BOOK_AT_THREADS 0x10000ULL
 #define ABI_BOOK_AT_NODES (ABI_BOOK_AT_THREADS + ABI_BOOK_THREADS * sizeof(struct abi_book_thread))
 #define ABI_BOOK_AT_SITES (ABI_BOOK_AT_NODES + ABI_BOOK_NODES * sizeof(struct abi_book_node))
 #define ABI_BOOK_AT_HEADS (ABI_BOOK_AT_SITES + ABI_BOOK_SITES * sizeof(struct abi_book_site))
 #define ABI_BOOK_AT_TOMBS (ABI_BOOK_AT_HEADS + ABI_BOOK_TOMB_HEADS * sizeof(__u32))
-#define ABI_BOOK_AT_BLOCKS (ABI_BOOK_AT_TOMBS + ABI_BOOK_TOMBS * sizeof(struct abi_book_tomb))
+#define ABI_BOOK_AT_ERRORS (ABI_BOOK_AT_TOMBS + ABI_BOOK_TOMBS * sizeof(struct abi_book_tomb))
+#define ABI_BOOK_AT_BLOCKS (ABI_BOOK_AT_ERRORS + ABI_BOOK_ERRORS * sizeof(struct abi_book_error))
 #define ABI_BOOK_BYTES                                                                             \
 	(ABI_BOOK_AT_BLOCKS +                                                                      \
 	 ABI_BOOK_BUCKETS_BEFORE(ABI_BOOK_SEGMENTS) * sizeof(struct abi_book_bucket))
@@ -205,6 +228,7 @@ static_assert(sizeof(struct abi_book_node) == 16, "abi_book_node");
 static_assert(sizeof(struct abi_book_site) == 192, "abi_book_site");
 static_assert(sizeof(struct abi_book_block) == 16, "abi_book_block");
 static_assert(sizeof(struct abi_book_tomb) == 32, "abi_book_tomb");
+static_assert(sizeof(struct abi_book_error) == 64, "abi_book_error");
 static_assert(ABI_BOOK_FUNCTIONS <= 16, "ABI_BOOK_FN");
 static_assert(sizeof(struct abi_book_bucket) == 128, "abi_book_bucket");
 static_assert(ABI_BOOK_AT_BLOCKS % 4096 == 0, "buckets begin with a page");

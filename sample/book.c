@@ -2,10 +2,12 @@
 #include "sample/book.h"
 
 #include "sample/book_blocks.h"
+#include "sample/book_errors.h"
 #include "sample/book_forks.h"
 #include "sample/book_sites.h"
 #include "sample/book_stacks.h"
 #include "sample/book_totals.h"
+#include "sample/next.h"
 #include "sample/probes.h"
 #include "sample/walk_rules.h"
 
@@ -91,6 +93,7 @@ static enum book_state begin(void)
 	}
 	book_threads_begin();
 	book_stacks_begin();
+	book_errors_begin();
 	book_blocks_use(&blocks, book.buckets, 0);
 	book_forks_begin(fd);
 	watch_forks();
@@ -430,31 +433,95 @@ void book_put_back(const struct book_taken *taken)
 	leave(thread);
 }
 
-bool book_free(void *block)
+/* Is the next allocator one all of whose entries are known? Then what none has given is wrong. */
+static bool is_complete(void)
+{
+	static int known;
+
+	if (!known)
+		known = next_is_of_glibc() ? 1 : -1;
+	return known > 0;
+}
+
+static void add_error(struct book_thread *thread, uint32_t kind, uint64_t address, size_t size,
+		      uint32_t function, const struct walk_registers *from)
+{
+	struct book_error error = { .kind = kind,
+				    .function = function,
+				    .node = book_stack(thread, from),
+				    .addr = address,
+				    .size = size };
+
+	if (kind == ABI_DOUBLE_FREE &&
+	    book_blocks_find(&blocks, address | ABI_BOOK_FREED, &error.about))
+		error.about.address = address;
+	else if (kind == ABI_INVALID_FREE)
+		error.about = book_block_around(&blocks, address);
+	else
+		error.about.address = 0;
+	book_error_add(&error);
+}
+
+/* The caller is at the book. */
+static BOOK_SELDOM void count_unknown(struct book_thread *thread, uint64_t address,
+				      uint32_t function, const struct walk_registers *from)
+{
+	uint32_t kind;
+
+	if (book_is_orphan()) {
+		book_lose(ABI_BOOK_LOST_FORK);
+		return;
+	}
+	__atomic_fetch_add(&book.header->unknown_frees, 1, __ATOMIC_RELAXED);
+	if (!is_complete()) {
+		book_lose(ABI_BOOK_LOST_UNKNOWN);
+		return;
+	}
+	kind = book_error_of_unknown(&blocks, address);
+	if (kind)
+		add_error(thread, kind, address, 0, function, from);
+}
+
+void book_free(void *block, uint32_t function, const struct walk_registers *from)
 {
 	struct book_thread *thread = enter();
 	struct book_taken taken;
-	bool known;
 
 	if (!thread)
-		return true; /* counted */
+		return;
 	book_enter_cut();
-	known = take(thread, block, &taken);
-	if (known)
+	if (take(thread, block, &taken))
 		count_taken(thread, &taken);
+	else if (!next_first_block_size(block))
+		count_unknown(thread, (uintptr_t)block, function, from);
 	leave(thread);
-	return known;
 }
 
-void book_failed(void)
+BOOK_SELDOM void book_unknown_free(void *block, uint32_t function,
+				   const struct walk_registers *from)
+{
+	struct book_thread *thread = enter();
+
+	if (!thread)
+		return;
+	count_unknown(thread, (uintptr_t)block, function, from);
+	leave(thread);
+}
+
+BOOK_SELDOM void book_wrong_request(uint32_t kind, void *replaced, size_t size, uint32_t function,
+				    const struct walk_registers *from)
+{
+	struct book_thread *thread = enter();
+
+	if (!thread)
+		return;
+	add_error(thread, kind, (uintptr_t)replaced, size, function, from);
+	leave(thread);
+}
+
+BOOK_SELDOM void book_failed(size_t size, uint32_t function, const struct walk_registers *from)
 {
 	__atomic_fetch_add(&book.header->failed, 1, __ATOMIC_RELAXED);
-}
-
-BOOK_SELDOM void book_unknown_free(void)
-{
-	if (book_is_orphan())
-		book_lose(ABI_BOOK_LOST_FORK);
-	else
-		__atomic_fetch_add(&book.header->unknown_frees, 1, __ATOMIC_RELAXED);
+	if (from)
+		book_wrong_request(ABI_FAILED_ALLOCATION, NULL, size, function, from);
 }

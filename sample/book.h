@@ -10,6 +10,7 @@
  *   book_sites.c    what each thread has counted
  *   book_stacks.c   stacks as nodes of a tree
  *   book_totals.c   live bytes of all, and their peak
+ *   book_errors.c   wrong uses of the heap
  *   book_forks.c    what a child has from its parent
  *   book_threads.c  who is at it
  *   book_memory.c   where it lies
@@ -58,16 +59,26 @@ struct book_taken {
  * All of them keep errno. `function`: enum abi_book_function. from: the registers of the caller.
  */
 void book_enter(void *block, size_t size, uint32_t function, const struct walk_registers *from);
-/* Before the block is freed: it leaves the book. False: it is in none. */
-bool book_free(void *block);
-/* The same where it is not sure that it will be freed: one of the next two follows. */
+/*
+ * Before the block is freed: it leaves the book. A free of what is in none is counted, and an error
+ * where that is sure.
+ */
+void book_free(void *block, uint32_t function, const struct walk_registers *from);
+/*
+ * The same where it is not sure that it will be freed: one of the next two follows. False: it is in
+ * no book.
+ */
 bool book_take(void *block, struct book_taken *ret_taken);
 void book_freed(const struct book_taken *taken);
 /* It was not freed after all. */
 void book_put_back(const struct book_taken *taken);
-void book_failed(void);
 /* A free of what is in no book. */
-void book_unknown_free(void);
+void book_unknown_free(void *block, uint32_t function, const struct walk_registers *from);
+/* An allocation has given nothing. */
+void book_failed(size_t size, uint32_t function, const struct walk_registers *from);
+/* What is wrong about a request: enum abi_heap_error_kind. replaced: NULL is legal. */
+void book_wrong_request(uint32_t kind, void *replaced, size_t size, uint32_t function,
+			const struct walk_registers *from);
 
 /* Is there a book, or can there be one? */
 bool book_is_kept(void);

@@ -66,7 +66,10 @@ static bool take_from(struct abi_book_bucket *bucket, uint64_t address, bool alo
 		if (!claim(bucket, way, address, alone))
 			return false;
 		*ret_block = (struct book_block){ address, bucket->block[way] };
-		__atomic_store_n(&bucket->address[way], 0, __ATOMIC_RELEASE);
+		/* Who frees it once more is told so. A mark that a block sheds leaves none. */
+		__atomic_store_n(&bucket->address[way],
+				 address & ABI_BOOK_SHED ? 0 : address | ABI_BOOK_FREED,
+				 __ATOMIC_RELEASE);
 		return true;
 	}
 	return false;
@@ -118,10 +121,17 @@ bool book_blocks_find(const struct book_blocks *blocks, uint64_t address,
 	return false;
 }
 
+static bool is_free(uint64_t address)
+{
+	return !address || (address & ABI_BOOK_FREED && address != ABI_BLOCK_BUSY);
+}
+
 static bool put_into(struct abi_book_bucket *bucket, const struct book_block *block, bool alone)
 {
 	for (int way = 0; way < ABI_BOOK_WAYS; way++) {
-		if (address_in(bucket, way) || !claim(bucket, way, 0, alone))
+		uint64_t was = address_in(bucket, way);
+
+		if (!is_free(was) || !claim(bucket, way, was, alone))
 			continue;
 		bucket->block[way] = block->is;
 		__atomic_store_n(&bucket->address[way], block->address, __ATOMIC_RELEASE);
@@ -176,7 +186,7 @@ bool book_blocks_move(const struct book_blocks *from, struct book_blocks *to)
 			const struct book_block block = { bucket->address[way],
 							  bucket->block[way] };
 
-			if (block.address && block.address != ABI_BLOCK_BUSY &&
+			if (!is_free(block.address) && block.address != ABI_BLOCK_BUSY &&
 			    book_blocks_add(to, &block, true, &stale) == BOOK_FULL)
 				return false;
 		}

@@ -51,37 +51,55 @@ SAMPLE_SELDOM bool exact_has_no_book(void)
 	return true;
 }
 
-void exact_free(void *block)
+void exact_free(void *block, const struct walk_registers *from)
 {
-	if (!block || book_local.inside || exact_is_not_counted())
-		return;
-	if (SAMPLE_RARELY(!book_free(block)) && !next_first_block_size(block))
-		book_unknown_free();
+	if (block && !book_local.inside && !exact_is_not_counted())
+		book_free(block, ABI_BOOK_FREE, from);
+}
+
+SAMPLE_SELDOM void exact_failed(void *replaced, size_t size, enum abi_book_function function,
+				const struct walk_registers *from)
+{
+	bool is_product = function == ABI_BOOK_CALLOC;
+
+	/* Of what is wrong about such a size the caller of the allocator is told. */
+	if (exact_is_suspicious(size) && !is_product) {
+		book_failed(size, function, NULL);
+		book_wrong_request(ABI_SUSPICIOUS_SIZE, replaced, size, function, from);
+	} else {
+		book_failed(size, function, from);
+	}
 }
 
 void exact_replace(void *block, struct exact_replaced *ret_old)
 {
+	ret_old->block = block;
 	ret_old->is_known = block && book_take(block, &ret_old->taken);
 	ret_old->is_unknown = block && !ret_old->is_known && !next_first_block_size(block);
 }
 
-void exact_replaced_by_none(const struct exact_replaced *old)
+void exact_replaced_by_none(const struct exact_replaced *old, enum abi_book_function function,
+			    const struct walk_registers *from)
 {
 	book_local.inside = 0;
 	if (old->is_known)
 		book_freed(&old->taken);
 	else if (old->is_unknown)
-		book_unknown_free();
+		book_unknown_free(old->block, function, from);
 }
 
 void exact_replaced(const struct exact_replaced *old, void *block, size_t size,
 		    enum abi_book_function function, const struct walk_registers *from)
 {
-	if (block)
-		exact_replaced_by_none(old);
-	else if (old->is_known)
+	if (block) {
+		exact_replaced_by_none(old, function, from);
+		exact_end(block, size, function, from);
+		return;
+	}
+	book_local.inside = 0;
+	if (old->is_known)
 		book_put_back(&old->taken);
-	exact_end(block, size, function, from);
+	exact_failed(old->block, size, function, from);
 }
 
 #ifdef __x86_64__
@@ -142,6 +160,7 @@ ENTERED void *exact_calloc_from(size_t n, size_t size, const uint64_t *from, uin
 				uint64_t bx)
 {
 	const struct walk_registers caller = CALLER(from, bp, bx);
+	size_t total;
 	void *block;
 
 	if (!exact_is_on())
@@ -149,7 +168,8 @@ ENTERED void *exact_calloc_from(size_t n, size_t size, const uint64_t *from, uin
 	if (!exact_begin())
 		return next.calloc(n, size);
 	block = next.calloc(n, size);
-	exact_end(block, n * size, ABI_BOOK_CALLOC, &caller);
+	exact_end(block, __builtin_mul_overflow(n, size, &total) ? SIZE_MAX : total,
+		  ABI_BOOK_CALLOC, &caller);
 	return block;
 }
 
@@ -171,8 +191,10 @@ static void *reallocate(void *block, size_t size, const struct walk_registers *c
 	exact_replace(block, &old);
 	other = next_first_block_size(block) ? first_block_grows(block, size) :
 					       next.realloc(block, size);
+	if (block && !size)
+		book_wrong_request(ABI_REALLOC_ZERO, block, 0, ABI_BOOK_REALLOC, caller);
 	if (!other && block && !size)
-		exact_replaced_by_none(&old);
+		exact_replaced_by_none(&old, ABI_BOOK_REALLOC, caller);
 	else
 		exact_replaced(&old, other, size, ABI_BOOK_REALLOC, caller);
 	return other;
@@ -193,14 +215,16 @@ ENTERED void *exact_realloc_from(void *block, size_t size, const uint64_t *from,
 	return reallocate(block, size, &caller);
 }
 
-ENTERED void exact_free_from(void *block, const uint64_t *from);
-ENTERED void exact_free_from(void *block, const uint64_t *from)
+ENTERED void exact_free_from(void *block, const uint64_t *from, uint64_t bp, uint64_t bx);
+ENTERED void exact_free_from(void *block, const uint64_t *from, uint64_t bp, uint64_t bx)
 {
+	const struct walk_registers caller = CALLER(from, bp, bx);
+
 	if (!exact_is_on()) {
 		sample_free(block);
 		return;
 	}
-	exact_free(block);
+	exact_free(block, &caller);
 	/* What the dynamic linker frees may be what it knew of an object. */
 	if (SAMPLE_RARELY(walk_is_linker(*from)))
 		walk_rules_check();

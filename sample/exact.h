@@ -8,6 +8,7 @@
 #define MEMTRACED_SAMPLE_EXACT_H
 
 #include "bpf/abi_book.h"
+#include "bpf/abi_heap_error.h"
 #include "sample/book.h"
 #include "sample/process.h"
 
@@ -63,6 +64,16 @@ static inline bool exact_begin(void)
 	return true;
 }
 
+/* It has given nothing: what is wrong about that. */
+void exact_failed(void *replaced, size_t size, enum abi_book_function function,
+		  const struct walk_registers *from);
+
+/* A request for more than half of all addresses, which no allocator has. */
+static inline bool exact_is_suspicious(size_t size)
+{
+	return (ptrdiff_t)size < 0;
+}
+
 /* block: what it gave; NULL: it has failed. */
 static inline void exact_end(void *block, size_t size, enum abi_book_function function,
 			     const struct walk_registers *from)
@@ -71,7 +82,7 @@ static inline void exact_end(void *block, size_t size, enum abi_book_function fu
 	if (block)
 		book_enter(block, size, function, from);
 	else
-		book_failed();
+		exact_failed(NULL, size, function, from);
 }
 
 /*
@@ -79,6 +90,7 @@ static inline void exact_end(void *block, size_t size, enum abi_book_function fu
  * exact_replaced(), which is told what there is now; NULL: it has failed, and the old one stays.
  */
 struct exact_replaced {
+	void *block;
 	struct book_taken taken;
 	bool is_known, is_unknown;
 };
@@ -86,9 +98,10 @@ void exact_replace(void *block, struct exact_replaced *ret_old);
 void exact_replaced(const struct exact_replaced *old, void *block, size_t size,
 		    enum abi_book_function function, const struct walk_registers *from);
 /* It was freed, and nothing took its place. */
-void exact_replaced_by_none(const struct exact_replaced *old);
+void exact_replaced_by_none(const struct exact_replaced *old, enum abi_book_function function,
+			    const struct walk_registers *from);
 
 /* Before a block goes. */
-void exact_free(void *block);
+void exact_free(void *block, const struct walk_registers *from);
 
 #endif

@@ -140,13 +140,14 @@ SAMPLE_EXPORT void dallocx(void *block, int flags);
 SAMPLE_EXPORT void dallocx(void *block, int flags)
 {
 	void (*function)(void *, int) = next_find(NEXT_DALLOCX);
+	const struct walk_registers caller = EXACT_CALLER();
 
 	if (!function) {
 		free(block);
 		return;
 	}
 	if (exact_is_on())
-		exact_free(block);
+		exact_free(block, &caller);
 	else if (sample_may_have(block))
 		(void)sample_forget(block); /* told there, if it was sampled */
 	function(block, flags);
@@ -156,13 +157,14 @@ SAMPLE_EXPORT void sdallocx(void *block, size_t size, int flags);
 SAMPLE_EXPORT void sdallocx(void *block, size_t size, int flags)
 {
 	void (*function)(void *, size_t, int) = next_find(NEXT_SDALLOCX);
+	const struct walk_registers caller = EXACT_CALLER();
 
 	if (!function) {
 		free(block);
 		return;
 	}
 	if (exact_is_on())
-		exact_free(block);
+		exact_free(block, &caller);
 	else if (sample_may_have(block))
 		(void)sample_forget(block); /* as above */
 	function(block, size, flags);

@@ -238,3 +238,10 @@ bool next_is_of_malloc(const void *function)
 	return next_object_of(function, &its) &&
 	       next_object_of((const void *)next.malloc, &mallocs) && its.id == mallocs.id;
 }
+
+bool next_is_of_glibc(void)
+{
+	const void *version = next_look_up(RTLD_DEFAULT, "gnu_get_libc_version");
+
+	return version && next_is_of_malloc(version);
+}

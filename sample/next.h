@@ -68,6 +68,9 @@ uint64_t next_objects_loaded(void);
 /* Whether the code at `function` is of the object that has the next malloc. */
 bool next_is_of_malloc(const void *function);
 
+/* Whether the next malloc is glibc's. */
+bool next_is_of_glibc(void);
+
 /* The size of a first block, or 0 if it is none. sampled_set_may_have() says true of these. */
 size_t next_first_block_size(const void *block);
 

@@ -199,7 +199,7 @@ static void exact_was_left(bool *begun)
 	if (!*begun)
 		return;
 	book_local.inside = 0;
-	book_failed();
+	book_failed(0, ABI_BOOK_NEW, NULL); /* the stack is not known any more */
 }
 
 /*
@@ -318,10 +318,13 @@ static void exact_was_left(bool *begun)
 			function args;                                                             \
 			return;                                                                    \
 		}                                                                                  \
-		if (exact_is_on())                                                                 \
-			exact_free(block);                                                         \
-		else if (sample_may_have(block))                                                   \
+		if (exact_is_on()) {                                                               \
+			const struct walk_registers from = EXACT_CALLER();                         \
+                                                                                                   \
+			exact_free(block, &from);                                                  \
+		} else if (sample_may_have(block)) {                                               \
 			(void)sample_forget(block);                                                \
+		}                                                                                  \
 		function args;                                                                     \
 	}
 

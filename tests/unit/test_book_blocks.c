@@ -97,9 +97,35 @@ static void what_is_added_is_found_however_large_the_table_grows(void **state)
 		for (uint64_t i = 0; i < blocks.n; i++) {
 			assert_int_equal(blocks.buckets[i].elsewhere, 0);
 			for (int way = 0; way < ABI_BOOK_WAYS; way++)
-				assert_int_equal(blocks.buckets[i].address[way], 0);
+				assert_int_equal(blocks.buckets[i].address[way] & ~7ULL &&
+							 !(blocks.buckets[i].address[way] &
+							   ABI_BOOK_FREED),
+						 0);
 		}
 	}
+}
+
+static void the_newest_frees_are_known(void **state)
+{
+	const uint64_t address = 0x555500000010;
+	struct book_block block = block_at(address), found;
+	struct book_blocks blocks;
+
+	(void)state;
+	book_blocks_use(&blocks, all, 0);
+	assert_false(book_blocks_find(&blocks, address | ABI_BOOK_FREED, &found));
+	assert_int_equal(book_blocks_add(&blocks, &block, true, &found), BOOK_ADDED);
+	assert_true(book_blocks_find(&blocks, address, &found));
+	assert_false(book_blocks_find(&blocks, address | ABI_BOOK_FREED, &found));
+	assert_true(book_blocks_take(&blocks, address, true, &found));
+	assert_false(book_blocks_find(&blocks, address, &found));
+	assert_true(book_blocks_find(&blocks, address | ABI_BOOK_FREED, &found));
+	found.address = address;
+	assert_block(&found, address);
+	/* Its way is free for another one. */
+	block = block_at(address + 16);
+	assert_int_equal(book_blocks_add(&blocks, &block, true, &found), BOOK_ADDED);
+	assert_true(book_blocks_find(&blocks, address + 16, &found));
 }
 
 static void one_of_the_same_address_is_told(void **state)
@@ -183,6 +209,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			what_is_added_is_found_however_large_the_table_grows, begin, done),
+		cmocka_unit_test_setup_teardown(the_newest_frees_are_known, begin, done),
 		cmocka_unit_test_setup_teardown(one_of_the_same_address_is_told, begin, done),
 		cmocka_unit_test_setup_teardown(threads_do_not_lose_each_others, begin, done),
 	};

@@ -133,7 +133,7 @@ static bool is_block(const struct abi_book_bucket *bucket, size_t way)
 {
 	uint64_t address = bucket->address[way];
 
-	return address && address != ABI_BLOCK_BUSY && !(address & ABI_BOOK_SHED);
+	return address && !(address & (ABI_BOOK_SHED | ABI_BOOK_FREED)); /* busy has both */
 }
 
 static bool is_same(const struct abi_book_bucket *a, const struct abi_book_bucket *b, size_t way)

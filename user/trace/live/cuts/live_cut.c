@@ -85,6 +85,7 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_NESTED] = "book-busy",
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_ADDRESS] = "book-address-out-of-range",
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_FORK] = "book-inheritance-unknown",
+	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_UNKNOWN] = "allocation-unknown",
 };
 
 static uint64_t age_ns(const struct live *live, const struct live_process *process, uint32_t tick)

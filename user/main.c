@@ -146,7 +146,7 @@ static int trace(const struct options *options, const struct launch_inherited *i
 	if (!names_features())
 		return EXIT_USAGE;
 	r = start_worker(&worker);
-	if (r == 0 && options->max_overhead && !options->overhead_default)
+	if (r == 0 && options->max_overhead && !options->overhead_exact_first)
 		stats_fd = measure_cost(worker, &cost);
 	if (r == 0)
 		r = session_new(options, inherited, worker, &cost, &session);

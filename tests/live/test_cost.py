@@ -167,7 +167,7 @@ def of_a_host_it_is_a_share_of_one_cpu():
 
 
 WARNING_WIDELY = (r"memtraced: \S+( k| M)? calls/s; counting took ~\S+ (%|times) of the time of "
-                  r"one CPU; --page-faults and --sample count less, for next to nothing")
+                  r"one CPU; --max-overhead=5% bounds that")
 
 
 @test(need_root, each=["-a", "--uid=0", "--comm=waves", "--cgroup"])
@@ -204,6 +204,41 @@ def what_processes_pay_that_are_not_counted_is_said():
         assert cost["measured_ns"] > 1000000000 and cost["predicted_ns"] is None, cost
         assert any(re.fullmatch(WARNING_WIDELY, line) for line in said), said
         assert " of the time of one CPU" in table, table[-1000:]
+
+
+LIMITED_WIDELY = (r"memtraced: from now on only page faults are counted, not calls: that takes "
+                  r"\d+ % of the CPU time that the host uses itself, and the limit is 20 %; "
+                  r"--max-overhead=none counts all calls")
+
+
+@test(need_root, each=["-a", "--comm=waves", "--comm=sleep"])
+def of_a_host_it_can_be_limited(wide):
+    """Of processes that match, or of those that only pay for being asked."""
+    with scratch() as folder, waves() as process, started(["sleep", "60"]):
+        path = os.path.join(folder, "json")
+        with started([memtraced(), wide, "--max-overhead=20%", "-o", f"json:{path}", "-f",
+                      "table"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as tracer:
+            said = Lines(tracer.stderr)
+            assert said.until("memtraced: ").endswith("processes are traced that run already")
+            send_line(process, "busy 4000")
+            line = said.next()
+            assert re.fullmatch(LIMITED_WIDELY, line), line
+            process.lines.until("done ", timeout=90)
+            do(process, "keep 2000 65536")
+            tracer.terminate()
+            table = " ".join(tracer.stdout.read().decode().split())
+            assert tracer.wait(60) == 0
+        report = load_report(path)
+        coverage = report["coverage"]
+        assert coverage["overhead"]["max_ppm"] == 200000, coverage
+        assert coverage["depths"][0]["depth"] == "growth", coverage["depths"]
+        assert coverage["cost"]["counted_ns"] < coverage["cost"]["span_ns"] / 2, coverage["cost"]
+        assert [event["name"] for event in report["events"]] == ["page-faults"], report["events"]
+        assert "the limit was 20 %: --max-overhead=none counts all calls" in table, table[-2000:]
+        if wide != "--comm=sleep":
+            first = images_of(report, process.pid_said)[0]
+            assert first["depth"] == "exact" and first["end"]["depth_changed"], first["end"]
+            assert first["alloc"]["allocs"] > 1000, first["alloc"]
 
 
 @test(need_root)

@@ -443,7 +443,8 @@ def a_recording_has_the_changes():
 @test(every_kernel=True)
 def what_it_cannot_go_with_is_refused():
     refused(run_memtraced("--max-overhead=0%", "--", "true"), 1, "invalid --max-overhead", "0.01%")
-    refused(run_memtraced("--max-overhead=5%", "-a"), 1, "'--max-overhead'", "name some")
+    refused(run_memtraced("--max-overhead=5%", "--sample", "-a"), 1, "'--max-overhead'",
+            "leave out '--sample'")
     refused(run_memtraced("--max-overhead=5%", "--leak-check=full", "--", "true"), 1,
             "'--leak-check'", "'--max-overhead'")
 

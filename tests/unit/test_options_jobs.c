@@ -209,6 +209,9 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		  "'-a' and a command exclude each other: give one of them" },
 		{ "--cgroup x -p1 --syscalls",
 		  "'--cgroup' and '-p' exclude each other: give one of them" },
+		{ "-a --max-overhead=5% --sample",
+		  "'--max-overhead' has no samples but of -p and of a command: leave out "
+		  "'--sample'" },
 		{ "--cgroup x --syscalls -- ls",
 		  "'--cgroup' and a command exclude each other: give one of them" },
 		{ "--cgroup x --cgroup y", "'--cgroup' is given twice: give it once" },
@@ -292,6 +295,26 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 	}
 }
 
+/* It begins with all calls there, and page faults are not counted until they are left. */
+static void a_limit_of_a_host_has_no_samples(void **state)
+{
+	static const char *const lines[] = { "-a --max-overhead=20%",
+					     "--cgroup x --max-overhead=20%",
+					     "--uid 0 --max-overhead=20%",
+					     "--comm x --max-overhead=20%" };
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(lines); i++) {
+		_cleanup_(options_free_p) struct options *o = parse_ok(lines[i]);
+
+		assert_int_equal(o->max_overhead, 2000);
+		assert_true(o->overhead_exact_first);
+		assert_true(options_trace_allocations(o));
+		assert_int_equal(o->sample_bytes, 0);
+		assert_int_equal(o->n_events, 0);
+	}
+}
+
 static void what_running_processes_pay_is_limited_unless_something_needs_all_calls(void **state)
 {
 	static const struct {
@@ -325,7 +348,8 @@ static void what_running_processes_pay_is_limited_unless_something_needs_all_cal
 		_cleanup_(options_free_p) struct options *o = parse_ok(cases[i].line);
 
 		options_limit_overhead(o);
-		if (o->max_overhead != cases[i].most || o->overhead_default != cases[i].is_default)
+		if (o->max_overhead != cases[i].most ||
+		    o->overhead_exact_first != cases[i].is_default)
 			fail_msg("%s: %d", cases[i].line, (int)o->max_overhead);
 	}
 }
@@ -335,6 +359,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			what_running_processes_pay_is_limited_unless_something_needs_all_calls),
+		cmocka_unit_test(a_limit_of_a_host_has_no_samples),
 		cmocka_unit_test(jobs_and_what_belongs_to_them_set_their_fields),
 		cmocka_unit_test(the_clock_of_a_cpu_is_an_event),
 		cmocka_unit_test(waits_are_an_event),

@@ -200,8 +200,8 @@ struct options {
 	uint64_t sample_bytes; /* --sample: mean gap that a preload is asked for; 0: not sampled */
 	uint64_t max_overhead; /* hundredths of a percent; 0: what tracing costs changes nothing */
 	bool overhead_given;   /* also "none" */
-	bool overhead_default; /* max_overhead is that of options_limit_overhead() */
-	bool floor;	       /* --floor: probes with empty programs */
+	bool overhead_exact_first; /* it begins with all calls, measures them, and has no samples */
+	bool floor;		   /* --floor: probes with empty programs */
 	struct leak_options leak;
 	char *report_file;
 	char *diff_files[2]; /* before and after */

@@ -309,7 +309,7 @@ void options_limit_overhead(struct options *options)
 	    needs_all_calls(options) || any_hist_of_allocators(options))
 		return;
 	options->max_overhead = OPTIONS_OVERHEAD;
-	options->overhead_default = true;
+	options->overhead_exact_first = true;
 }
 
 /* Samples are of some blocks, of which no other is told apart. */
@@ -329,11 +329,11 @@ static int check_sample(const struct option_parser *p)
 				    "a histogram of an allocator's function applies to all its "
 				    "calls, of which '%s' sees some: leave one out",
 				    of);
-	/* What it costs is compared with what those processes use. */
-	if (o->max_overhead && options_trace_widely(o))
+	/* No process there is given the library, and few have probes. */
+	if (o->max_overhead && o->sample_bytes && options_trace_widely(o))
 		return config_error(p->error,
-				    "'--max-overhead' applies to the processes of -p or of "
-				    "a command: name some");
+				    "'--max-overhead' has no samples but of -p and of a command: "
+				    "leave out '--sample'");
 	return 0;
 }
 
@@ -398,7 +398,8 @@ static int add_depths(const struct option_parser *p)
 {
 	struct options *o = p->options;
 
-	if (!o->max_overhead)
+	o->overhead_exact_first = o->max_overhead && options_trace_widely(o);
+	if (!o->max_overhead || o->overhead_exact_first)
 		return 0;
 	if (!o->sample_bytes)
 		o->sample_bytes = OPTIONS_SAMPLE_BYTES;

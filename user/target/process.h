@@ -77,10 +77,4 @@ int process_parse_status(const char *text, struct process_info *info, pid_t *ret
  */
 int statm_rss(pid_t pid, uint64_t *ret_bytes);
 
-/*
- * The CPU time of all threads of the process, to the nanosecond, and of the children that it has
- * waited for and theirs, to the clock tick. 0, or -ESRCH: it has ended and is waited for.
- */
-int cpu_time_of(pid_t pid, uint64_t *ret_ns);
-
 #endif

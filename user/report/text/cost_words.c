@@ -138,10 +138,3 @@ bool cost_is_high(const struct record_cost *cost)
 	return cost_is_known(cost) &&
 	       (double)taken_ns(cost) > HIGH_SHARE * (base > least_ns ? base : least_ns);
 }
-
-const char *cost_advice(const struct record_cost *cost)
-{
-	return cost->own_cpu_ns != UINT64_MAX ?
-		       "--max-overhead=5% bounds that" :
-		       "--page-faults and --sample count less, for next to nothing";
-}

@@ -25,6 +25,6 @@ bool cost_is_known(const struct record_cost *cost);
 /* So much that a production process should not bear it. */
 bool cost_is_high(const struct record_cost *cost);
 /* What bounds it. */
-const char *cost_advice(const struct record_cost *cost);
+#define COST_ADVICE "--max-overhead=5% bounds that"
 
 #endif

@@ -137,7 +137,7 @@ static void put_cost(struct table *t, const struct record_cost *cost,
 			    "; the limit was %" PRIu64 " %%: --max-overhead=none counts all calls",
 			    overhead->max_ppm / 10000);
 	else if (cost_is_high(cost))
-		strbuf_addf(&line, "; %s", cost_advice(cost));
+		strbuf_addf(&line, "; %s", COST_ADVICE);
 	wrap_line(t, 6, &line);
 }
 

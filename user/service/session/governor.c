@@ -188,7 +188,8 @@ static bool knows_calls(const struct governor *g)
 static bool change(struct governor *g, const struct governor_stretch *s, enum record_depth depth,
 		   uint32_t doublings, struct record_depth_change *ret_change)
 {
-	double exact_ns = s->calls * call_ns(g);
+	/* Of a host what it takes is not of the calls alone that are counted. */
+	double exact_ns = g->depth == RECORD_DEPTH_EXACT ? s->spent_ns : s->calls * call_ns(g);
 	bool is_known = knows_calls(g);
 
 	*ret_change = (struct record_depth_change){

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "config/units.h"
 #include "service/session/session_state.h"
-#include "target/process.h"
+#include "target/cpu_time.h"
 #include "trace/bpf/run_stats.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static struct governor_look look_now(struct session *s)
 	};
 	struct run_stats stats;
 
-	if (s->options->overhead_default) {
+	if (s->options->overhead_exact_first) {
 		look.runs_ns = session_metered_ns(s);
 	} else if (live_run_stats(s->live, &stats) == 0) {
 		look.runs = stats.runs;
@@ -41,7 +41,7 @@ enum record_depth session_first_depth(struct session *s)
 	uint64_t sum = 0, one;
 
 	session_cpu_begin(s);
-	if (s->options->overhead_default)
+	if (s->options->overhead_exact_first)
 		return RECORD_DEPTH_EXACT;
 	for (size_t i = 0; i < s->options->n_pids; i++)
 		if (cpu_time_of(s->options->pids[i], &one) == 0) /* else that it is gone is said */
@@ -65,7 +65,7 @@ int session_begin_costs(struct session *s)
 {
 	int r = session_meter_begin(s);
 
-	if (s->options->overhead_default)
+	if (s->options->overhead_exact_first)
 		begin_exact(s);
 	if (s->options->max_overhead)
 		s->governor.last = look_now(s);
@@ -78,20 +78,26 @@ static const char *const depth_names[] = {
 	[RECORD_DEPTH_GROWTH] = "only page faults are counted",
 };
 
-/* Of a limit that nobody gave: said in its own words, once for each depth. */
-static void log_default_limit(const struct record_depth_change *change)
+/* Of a limit without samples: said in its own words, once for each depth. */
+static void log_limit(const struct options *options, const struct record_depth_change *change)
 {
 	char rate[FORMAT_UNIT_LEN];
+	double most = (double)options->max_overhead / 100;
 
 	if (change->depth == RECORD_DEPTH_EXACT)
 		log_info("from now on all calls are counted, to see what that costs");
+	else if (options_trace_widely(options))
+		log_info("from now on only page faults are counted, not calls: that takes %.0f %% "
+			 "of the CPU time that the host uses itself, and the limit is %g %%; "
+			 "--max-overhead=none counts all calls",
+			 (double)change->predicted_ppm / 10000, most);
 	else
 		log_info(
 			"from now on only page faults are counted, not calls: all %s calls/s would "
 			"take %.0f %% of the CPU time that the processes use themselves, and the "
-			"limit is %d %%; --max-overhead=none counts them all",
+			"limit is %g %%; --max-overhead=none counts them all",
 			format_count((int64_t)change->calls_per_s, rate),
-			(double)change->predicted_ppm / 10000, OPTIONS_OVERHEAD / 100);
+			(double)change->predicted_ppm / 10000, most);
 }
 
 static void log_change(const struct record_depth_change *change, bool is_interval)
@@ -148,14 +154,14 @@ static int change_depth(struct session *s, const struct record_depth_change *cha
 	r = live_set_depth(s->live, change, session_take_record, s);
 	if (change->depth == RECORD_DEPTH_EXACT)
 		session_meter_set_depth(s, change->depth);
-	if (r == 0 && s->options->overhead_default)
+	if (r == 0 && s->options->overhead_exact_first)
 		r = begin_faults(s);
 	if (r < 0) {
 		log_error("--max-overhead: changing what is counted: %s", strerror(-r));
 		return r;
 	}
-	if (s->options->overhead_default)
-		log_default_limit(change);
+	if (s->options->overhead_exact_first)
+		log_limit(s->options, change);
 	else
 		log_change(change, is_interval);
 	return 0;
@@ -189,7 +195,7 @@ int session_say_cost(struct session *s)
 	look = look_now(s);
 	governor_count(&s->governor, &look);
 	/* All was counted as if there were no limit. */
-	if (s->options->overhead_default && !s->counts_faults)
+	if (s->options->overhead_exact_first && !s->counts_faults)
 		return 0;
 	overhead->max_ppm = s->options->max_overhead * 100;
 	overhead->predicted_ppm = governor_predicted_ppm(&s->governor);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The CPU time of the processes of a session, which shares of cost are of.
+ * The CPU time of the processes of a session, which shares of cost are of. Where all processes of
+ * the host run into the probes, it is the host's: what ends takes its own with it, and what is not
+ * counted pays as well.
  */
 #include "base/clock.h"
 #include "service/session/session_state.h"
-#include "target/process.h"
+#include "target/cpu_time.h"
 
 #include <sys/resource.h>
 
@@ -30,6 +32,8 @@ uint64_t session_used_cpu_ns(struct session *s)
 	size_t index = 0;
 	pid_t pid;
 
+	if (options_trace_widely(s->options))
+		return cpu_time_of_host(&sum) < 0 ? 0 : sum;
 	while ((pid = live_next_pid(s->live, &index)) != 0)
 		if (cpu_time_of(pid, &one) == 0) /* else it has just ended */
 			sum += one;

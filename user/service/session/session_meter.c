@@ -75,7 +75,7 @@ static void warn_of_high_cost(struct session *s)
 		return;
 	s->meter.warned = true;
 	cost_words(&cost, &words);
-	log_warning("%s; %s", strbuf_str(&words), cost_advice(&cost));
+	log_warning("%s; %s", strbuf_str(&words), COST_ADVICE);
 }
 
 static int tick(void *userdata)
@@ -100,7 +100,7 @@ int session_meter_begin(struct session *s)
 	struct cost_look look;
 
 	s->meter.stats_fd = -1;
-	if (s->is_served || (o->max_overhead && !o->overhead_default) || o->sample_bytes ||
+	if (s->is_served || (o->max_overhead && !o->overhead_exact_first) || o->sample_bytes ||
 	    o->floor || !options_trace_allocations(o))
 		return 0;
 	s->meter.used = true;

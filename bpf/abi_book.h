@@ -166,8 +166,7 @@ struct abi_book_block {
 #define ABI_BOOK_FREED 2ULL
 #define ABI_BOOK_WAYS 5
 struct abi_book_bucket {
-	__u32 elsewhere; /* blocks that found no way here, their first bucket */
-	__u32 pad;
+	__u64 elsewhere; /* the library's own: blocks that found no way here, their first bucket */
 	__u64 address[ABI_BOOK_WAYS];
 	struct abi_book_block block[ABI_BOOK_WAYS];
 };

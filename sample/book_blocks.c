@@ -2,7 +2,7 @@
 #include "sample/book_blocks.h"
 
 /* Buckets that a block may be in beside its first one. */
-#define OTHERS 8
+#define OTHERS 16
 /* A bucket for so many bytes of the heap, a page of the table for 32 of them. */
 #define BYTES_SHIFT 7
 #define PAGE_BUCKETS 32
@@ -49,12 +49,37 @@ static bool claim(struct abi_book_bucket *bucket, int way, uint64_t from, bool a
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-static void add_elsewhere(struct abi_book_bucket *first, uint32_t by, bool alone)
+/*
+ * Of blocks that are elsewhere: how many, and in the upper half a bit for each address by its hash,
+ * so that most that are nowhere need not be looked for.
+ */
+static uint64_t bit_of(uint64_t address)
 {
-	if (alone)
-		first->elsewhere += by;
-	else
-		__atomic_fetch_add(&first->elsewhere, by, __ATOMIC_ACQ_REL);
+	return UINT64_C(1) << (32 + (mix(address) >> 59));
+}
+
+static bool may_be_elsewhere(const struct abi_book_bucket *first, uint64_t address)
+{
+	return __atomic_load_n(&first->elsewhere, __ATOMIC_ACQUIRE) & bit_of(address);
+}
+
+static void add_elsewhere(struct abi_book_bucket *first, uint64_t address)
+{
+	uint64_t was = __atomic_load_n(&first->elsewhere, __ATOMIC_RELAXED);
+
+	while (!__atomic_compare_exchange_n(&first->elsewhere, &was, (was + 1) | bit_of(address),
+					    false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		;
+}
+
+static void remove_elsewhere(struct abi_book_bucket *first)
+{
+	uint64_t was = __atomic_load_n(&first->elsewhere, __ATOMIC_RELAXED), is;
+
+	do
+		is = (uint32_t)was == 1 ? 0 : was - 1;
+	while (!__atomic_compare_exchange_n(&first->elsewhere, &was, is, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED));
 }
 
 static bool take_from(struct abi_book_bucket *bucket, uint64_t address, bool alone,
@@ -82,12 +107,12 @@ bool book_blocks_take(struct book_blocks *blocks, uint64_t address, bool alone,
 
 	if (take_from(first, address, alone, ret_block))
 		return true;
-	if (!__atomic_load_n(&first->elsewhere, __ATOMIC_ACQUIRE))
+	if (!may_be_elsewhere(first, address))
 		return false;
 	for (uint64_t i = 0; i < OTHERS; i++) {
 		if (!take_from(other_bucket(blocks, address, i), address, alone, ret_block))
 			continue;
-		add_elsewhere(first, UINT32_MAX, alone);
+		remove_elsewhere(first);
 		return true;
 	}
 	return false;
@@ -114,8 +139,7 @@ bool book_blocks_find(const struct book_blocks *blocks, uint64_t address,
 
 	if (find_in(first, address, ret_block))
 		return true;
-	for (uint64_t i = 0; i < OTHERS && __atomic_load_n(&first->elsewhere, __ATOMIC_ACQUIRE);
-	     i++)
+	for (uint64_t i = 0; i < OTHERS && may_be_elsewhere(first, address); i++)
 		if (find_in(other_bucket(blocks, address, i), address, ret_block))
 			return true;
 	return false;
@@ -150,7 +174,7 @@ static __attribute__((noinline)) void take_stale(struct book_blocks *blocks, uin
 
 static bool may_have(const struct abi_book_bucket *first, uint64_t address)
 {
-	bool found = __atomic_load_n(&first->elsewhere, __ATOMIC_ACQUIRE);
+	bool found = may_be_elsewhere(first, address);
 
 	for (int way = 0; way < ABI_BOOK_WAYS; way++)
 		found |= address_in(first, way) == address;
@@ -168,11 +192,11 @@ enum book_added book_blocks_add(struct book_blocks *blocks, const struct book_bl
 	if (put_into(first, block, alone))
 		return BOOK_ADDED;
 	/* First, so that who does not find it there looks on. */
-	add_elsewhere(first, 1, alone);
+	add_elsewhere(first, block->address);
 	for (uint64_t i = 0; i < OTHERS; i++)
 		if (put_into(other_bucket(blocks, block->address, i), block, alone))
 			return BOOK_ADDED;
-	add_elsewhere(first, UINT32_MAX, alone);
+	remove_elsewhere(first);
 	return BOOK_FULL;
 }
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+import schema
 from cgroups import cgroup, move
 from lib import (attached, eventually, need_program, need_root, process_state, run, run_memtraced,
                  scaled, scratch, send_line, started, target, test, trace)
@@ -150,6 +151,55 @@ def what_is_killed_while_it_is_being_loaded_had_no_allocator_yet():
             report = wide.finish()
     assert CAUSE not in report["coverage"]["lost"], report["coverage"]
     assert not unseen(report), report["coverage"]
+
+
+SLOW_LINKER = r"""
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+struct link_map { uintptr_t addr; const char *name; };
+unsigned int la_version(unsigned int version) { return version; }
+unsigned int la_objopen(struct link_map *map, long lmid, uintptr_t *cookie)
+{
+	static const struct timespec second = { 1, 0 };
+	const char *at = map->name, *want = "libfirst.so";
+	(void)lmid, (void)cookie;
+	for (; *at; at++) {
+		int i = 0;
+		while (want[i] && at[i] == want[i])
+			i++;
+		if (!want[i])
+			(void)RAW_SYSCALL3(SYS_nanosleep, (long)&second, 0, 0);
+	}
+	return 0;
+}
+"""
+
+
+@test(need_root, need_program("gcc"))
+def a_program_that_is_being_loaded_is_not_taken_for_one_without_an_allocator():
+    """Its first library is mapped, and the C library is not yet, while several reports are made."""
+    raw = os.path.join(os.path.dirname(os.path.dirname(__file__)), "targets", "raw_syscall.h")
+    with scratch() as folder:
+        def build(name, source, *options):
+            with open(os.path.join(folder, f"{name}.c"), "w", encoding="ascii") as file:
+                file.write(source)
+            done = run(["gcc", "-o", os.path.join(folder, name), file.name, *options])
+            assert done.returncode == 0, done.stderr
+            return os.path.join(folder, name)
+        build("libfirst.so", "int first(void) { return 0; }", "-shared", "-fPIC", "-nostdlib")
+        audit = build("libslow.so", f'#include "{raw}"\n{SLOW_LINKER}', "-shared", "-fPIC",
+                      "-nostdlib", "-O1", "-fno-stack-protector")
+        program = build("slow", "#include <stdlib.h>\nint first(void);\n"
+                                "int main(void) { free(malloc(1000)); return first(); }",
+                        f"-L{folder}", "-lfirst", f"-Wl,-rpath,{folder}")
+        done = run_memtraced("-q", "-i", "0.1", "-f", "json", f"--env=LD_AUDIT={audit}", "--",
+                             program)
+        assert done.returncode == 0, done.stderr
+        reports = [schema.loads(line) for line in done.stdout.splitlines() if line.strip()]
+    assert len(reports) > 5, len(reports)
+    assert CAUSE not in reports[-1]["coverage"]["lost"], reports[-1]["coverage"]
+    assert reports[-1]["processes"][0]["alloc"]["allocs"] >= 1, reports[-1]["processes"][0]
 
 
 @test(need_root, each=["--existing", "--cpu"], in_turn=1)

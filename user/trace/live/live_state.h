@@ -159,11 +159,12 @@ struct live_process {
 	image_t prev_image; /* the one that it replaced; RECORD_NO_SLOT: none */
 	pid_t pid;
 	bool root;
-	bool placeholder;  /* not reported: the child of -c before its exec, or not wanted */
-	bool older_blocks; /* it may hold blocks from before it was traced */
-	bool exe_known;	   /* the executable was probed, if need be, when it began */
-	bool unwanted;	   /* only followed, as what it forks is */
-	bool alone;	   /* its executable has no allocator, and has none loaded */
+	bool placeholder;   /* not reported: the child of -c before its exec, or not wanted */
+	bool older_blocks;  /* it may hold blocks from before it was traced */
+	bool exe_known;	    /* the executable was probed, if need be, when it began */
+	bool unwanted;	    /* only followed, as what it forks is */
+	bool alone;	    /* its executable has no allocator, and has none loaded */
+	uint64_t execed_ns; /* 0: before the attach, or it is a fork's */
 	/* Children that run in its memory, which may go on when it has ended: live_follow.c. */
 	uint32_t n_in_memory;
 	enum record_depth depth;

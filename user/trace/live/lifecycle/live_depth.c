@@ -50,6 +50,7 @@ static int change_image(struct live *live, struct live_process *old, uint64_t ti
 					     .replaced = old,
 					     .older_blocks = true,
 					     .exe_known = true,
+					     .execed_ns = old->execed_ns,
 					     .comm = old->comm };
 	struct live_process *process;
 	uint32_t key = (uint32_t)old->pid, slot;

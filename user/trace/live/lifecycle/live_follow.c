@@ -311,7 +311,8 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 {
 	struct live_process *told = live_process_at(live, (slot_t){ ev->old_slot });
 	struct live_process *old = live_process_latest(live, told), *process;
-	struct image_origin origin = { .alone = ev->flags & ABI_PROCESS_ALONE,
+	struct image_origin origin = { .execed_ns = ev->head.time_ns,
+				       .alone = ev->flags & ABI_PROCESS_ALONE,
 				       .unwanted = ev->flags & ABI_PROCESS_UNWANTED,
 				       .comm = ev->comm };
 	bool replaced = old && !(ev->flags & ABI_PROCESS_SHARES_MM);

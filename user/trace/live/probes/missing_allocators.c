@@ -3,12 +3,16 @@
  * What was looked for and is not there: functions that --allocator names, and any allocator at all
  * in what a process maps, whose memory nobody then sees.
  */
+#include "base/clock.h"
 #include "config/near_name.h"
 #include "probe/custom_allocators.h"
 #include "probe/object_reader.h"
 #include "trace/live/live.h"
 #include "trace/live/probes/live_probes.h"
 #include "trace/live/slots/live_slots.h"
+
+/* What has been executed is taken to load its libraries for so long. */
+#define LOADING_NS (5 * SECOND_NS)
 
 static int say_missing(const struct live *live, const struct custom_function *f,
 		       struct strbuf *text)
@@ -123,12 +127,24 @@ int live_judge_allocator(struct live *live, struct live_process *process)
 	return say_unseen(live, process);
 }
 
+/* Libraries may come before the one with the allocator. At its end it is judged in any case. */
+static bool is_loading(const struct live_process *process, uint64_t now_ns)
+{
+	if (process->alone || now_ns > process->execed_ns + LOADING_NS)
+		return false;
+	vec_foreach(&process->code.ranges, range)
+		if (range->object && object_is_alone(range->object))
+			return false;
+	return true;
+}
+
 int live_judge_running(struct live *live)
 {
+	uint64_t now_ns = clock_monotonic_ns();
 	int r = 0;
 
 	vec_foreach(&live->slots.all, p)
-		if (r == 0 && *p && !(*p)->ended)
+		if (r == 0 && *p && !(*p)->ended && !is_loading(*p, now_ns))
 			r = live_judge_allocator(live, *p);
 	return r;
 }

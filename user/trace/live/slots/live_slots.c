@@ -116,6 +116,7 @@ int live_process_new(struct live *live, slot_t slot, pid_t pid, const struct ima
 	process->older_blocks = origin->older_blocks;
 	process->exe_known = origin->exe_known;
 	process->alone = origin->alone;
+	process->execed_ns = origin->execed_ns;
 	if (origin->comm)
 		live_process_set_comm(process, origin->comm);
 	live_process_set_depth(live, process, live->depth);

@@ -9,6 +9,7 @@
 struct image_origin {
 	const struct live_process *replaced; /* by it, which goes on as another one; NULL: none */
 	bool root, placeholder, older_blocks, unwanted, exe_known, alone; /* struct live_process */
+	uint64_t execed_ns;
 	const char *comm; /* 16 bytes; NULL: not known yet */
 };
 

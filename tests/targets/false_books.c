@@ -32,12 +32,13 @@ static uint64_t *find_book(size_t *ret_words)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
 	unsigned long start, end;
-	char line[500];
+	char line[500], write;
 
 	CHECK(maps);
 	while (fgets(line, sizeof(line), maps))
 		if (strstr(line, "/memfd:memtraced-book") &&
-		    sscanf(line, "%lx-%lx", &start, &end) == 2 && end - start > 1UL << 30) {
+		    sscanf(line, "%lx-%lx r%c", &start, &end, &write) == 3 && write == 'w' &&
+		    end - start > 1UL << 30) {
 			fclose(maps);
 			*ret_words = (end - start) / sizeof(uint64_t);
 			return (uint64_t *)start;

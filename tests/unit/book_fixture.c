@@ -52,6 +52,11 @@ struct abi_book_site *hand_site(const struct hand_book *hand, uint32_t number)
 	return (struct abi_book_site *)(hand->bytes + ABI_BOOK_AT_SITES) + number;
 }
 
+struct abi_book_tomb *hand_tomb(const struct hand_book *hand, uint32_t number)
+{
+	return (struct abi_book_tomb *)(hand->bytes + ABI_BOOK_AT_TOMBS) + number;
+}
+
 struct abi_book_bucket *hand_bucket(const struct hand_book *hand, uint64_t number)
 {
 	return (struct abi_book_bucket *)(hand->bytes + ABI_BOOK_AT_BLOCKS) + number;

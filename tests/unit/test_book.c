@@ -318,6 +318,25 @@ static void a_site_is_what_it_was_at_the_cut(void **state)
 	}
 }
 
+static int ignore_site(const struct book_site *site, void *userdata)
+{
+	(void)site, (void)userdata;
+	return 0;
+}
+
+static void sites_that_add_up_to_too_much_are_refused(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+
+	hand_header(hand)->sites = 1000;
+	put_site(hand, 1, 1, INT64_MIN);
+	assert_int_equal(book_read_sites(book, CUT, ignore_site, NULL), -EBADMSG);
+	for (uint32_t i = 1; i <= 1000; i++)
+		put_site(hand, i, 1, 1LL << 46);
+	assert_int_equal(book_read_sites(book, CUT, ignore_site, NULL), -EBADMSG);
+}
+
 /* A writer by the rules: it saves for the cut before it changes. */
 static void *changes_sites(void *arg)
 {
@@ -409,7 +428,7 @@ static void blocks_of_the_segment_that_has_them_are_read(void **state)
 	put_block(hand, first - 1, 0, 0x5000);
 	put_block(hand, last + 1, 0, 0x5000);
 	put_block(hand, first + 7, 0, ABI_BLOCK_BUSY);
-	put_block(hand, first + 7, 1, 0x1001);
+	put_block(hand, first + 7, 1, 0x1004);
 	put_block(hand, first + 7, 2, ABI_ADDR_LIMIT);
 	put_block(hand, first + 7, 3, 0x4000);
 	hand_bucket(hand, first + 7)->block[3].node = ABI_BOOK_NODES;
@@ -428,6 +447,69 @@ static void blocks_of_the_segment_that_has_them_are_read(void **state)
 	hand_header(hand)->segment = ABI_BOOK_SEGMENTS;
 	assert_int_equal(book_read_blocks(book, 0, add_block, &blocks), 0);
 	assert_int_equal(blocks.n, 3);
+}
+
+static void put_tomb(const struct hand_book *hand, uint32_t number, uint64_t address,
+		     uint32_t freed_era)
+{
+	*hand_tomb(hand, number) = (struct abi_book_tomb){
+		.address = address,
+		.block = { .size_fn = ABI_BOOK_SIZE_FN(77ULL, 3, ABI_FORM_OWN, ABI_BOOK_MALLOC),
+			   .node = 4 },
+		.freed_era = freed_era,
+	};
+}
+
+static void what_children_may_hold_is_told(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct book_totals totals;
+	struct blocks blocks = {};
+
+	put_tomb(hand, 0, 0x1000, 5); /* none has this number */
+	put_tomb(hand, 1, 0x2000, 5);
+	put_tomb(hand, ABI_BOOK_TOMBS - 1, 0x3000, 6);
+	put_tomb(hand, 2, 0x4001, 5);
+	put_tomb(hand, 3, 0, 5);
+	hand_header(hand)->tombs = UINT32_MAX;
+	assert_int_equal(book_read_tombs(book, 0, add_block, &blocks), 0);
+	assert_int_equal(blocks.n, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(blocks.block[i].address, 0x1000 * (i + 2));
+		assert_int_equal(blocks.block[i].era, 3);
+		assert_int_equal(blocks.block[i].freed_era, 5 + i);
+		assert_int_equal(blocks.block[i].size, 77);
+		assert_int_equal(blocks.block[i].node, 4);
+	}
+	put_block(hand, 9, 1, 0x5000 | ABI_BOOK_SHED);
+	hand_header(hand)->segment = 0;
+	assert_int_equal(book_read_blocks(book, 0, add_block, &blocks), 0);
+	assert_int_equal(blocks.n, 3);
+	assert_true(blocks.block[2].is_shed);
+	assert_int_equal(blocks.block[2].address, 0x5000);
+	hand_header(hand)->era = 8;
+	hand_header(hand)->parent_era = 7;
+	assert_int_equal(book_read_totals(book, CUT, &totals), 0);
+	assert_int_equal(totals.era, 8);
+	assert_int_equal(totals.parent_era, 7);
+	assert_int_equal(book_end_forks(book, 8), 0);
+	assert_int_equal(hand_header(hand)->ended_forks, 8);
+}
+
+static void what_threads_may_use_again_is_not_live(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct book_totals totals;
+
+	hand_header(hand)->live_bytes = 1000;
+	hand_header(hand)->threads = 70;
+	hand_thread(hand, 1)->credit = 100;
+	hand_thread(hand, 70)->credit = 20;
+	hand_thread(hand, 71)->credit = 3;
+	assert_int_equal(book_read_totals(book, CUT, &totals), 0);
+	assert_int_equal(totals.live_bytes, 880);
 }
 
 static int move_table(const struct book_block *block, void *userdata)
@@ -553,8 +635,11 @@ int main(void)
 		BOOK_TEST(sites_far_apart_are_read),
 		BOOK_TEST(a_site_is_what_it_was_at_the_cut),
 		BOOK_TEST(a_site_that_changes_is_read_whole),
+		BOOK_TEST(sites_that_add_up_to_too_much_are_refused),
 		BOOK_TEST(blocks_of_the_segment_that_has_them_are_read),
 		BOOK_TEST(a_table_that_moves_is_told),
+		BOOK_TEST(what_children_may_hold_is_told),
+		BOOK_TEST(what_threads_may_use_again_is_not_live),
 		BOOK_TEST(a_stack_is_its_nodes_to_the_beginning),
 		BOOK_TEST(nodes_that_came_later_are_read),
 		BOOK_TEST(what_is_no_stack_is_refused),

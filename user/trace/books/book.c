@@ -123,8 +123,10 @@ int book_await(const struct book *book, uint64_t deadline_ns)
 
 static void set_totals(const struct abi_book_header *header, struct book_totals *ret)
 {
-	*ret = (struct book_totals){ .live_bytes = header->live_bytes,
-				     .peak_bytes = header->peak_bytes,
+	*ret = (struct book_totals){ .live_bytes = book_clamp(header->live_bytes),
+				     .era = header->era,
+				     .parent_era = header->parent_era,
+				     .peak_bytes = book_clamp(header->peak_bytes),
 				     .peak_epoch = header->peak_epoch,
 				     .race_bytes = header->race_bytes,
 				     .failed = header->failed,
@@ -136,27 +138,66 @@ static void set_totals(const struct abi_book_header *header, struct book_totals 
  * The order of shared_peak_at_cut(): what nobody has saved after the peak was read, nobody had
  * raised by then; what was saved before a reading is whole in it.
  */
-int book_read_totals(const struct book *book, uint32_t cut_epoch, struct book_totals *ret_totals)
+static int read_header_totals(const struct book *book, uint32_t cut_epoch,
+			      struct abi_book_header *header, struct book_totals *ret_totals)
 {
-	struct abi_book_header header, later;
-	int r = book_get_header(book, &header);
+	struct abi_book_header later;
+	int r = 0;
 
 	for (unsigned int i = 0; r == 0; i++) {
 		r = book_get_header(book, &later);
 		if (r)
 			return r;
-		if (header.cut_epoch_seen == cut_epoch) {
+		if (header->cut_epoch_seen == cut_epoch) {
 			set_totals(&later, ret_totals);
-			ret_totals->peak_bytes = later.cut_peak_bytes;
+			ret_totals->peak_bytes = book_clamp(later.cut_peak_bytes);
 			ret_totals->peak_epoch = later.cut_peak_epoch;
 			return 0;
 		}
 		if ((later.cut_epoch_seen & ~ABI_CUT_BUSY) != cut_epoch || i == SAVED_TRIES) {
-			set_totals(&header, ret_totals);
+			set_totals(header, ret_totals);
 			return 0;
 		}
 		sched_yield();
-		header = later;
+		*header = later;
 	}
 	return r;
+}
+
+/* What threads have freed, and the total still has. */
+static int read_credit(const struct book *book, uint32_t last, int64_t *ret_credit)
+{
+	struct abi_book_thread threads[THREADS_AT_ONCE];
+	uint64_t sum = 0;
+	int r = 0;
+
+	for (uint32_t first = 1; first <= last && r == 0; first += THREADS_AT_ONCE) {
+		uint32_t count = at_most(last - first + 1, THREADS_AT_ONCE);
+
+		r = book_get(book, thread_place(first), threads, count * sizeof(threads[0]));
+		for (uint32_t i = 0; i < count && r == 0; i++)
+			sum += (uint64_t)threads[i].credit;
+	}
+	*ret_credit = (int64_t)sum;
+	return r;
+}
+
+int book_read_totals(const struct book *book, uint32_t cut_epoch, struct book_totals *ret_totals)
+{
+	struct abi_book_header header;
+	int64_t credit = 0;
+	int r = book_get_header(book, &header);
+
+	if (r == 0)
+		r = read_credit(book, at_most(header.threads, ABI_BOOK_THREADS - 1), &credit);
+	if (r == 0)
+		r = read_header_totals(book, cut_epoch, &header, ret_totals);
+	if (r == 0)
+		ret_totals->live_bytes -= book_clamp(credit);
+	return r;
+}
+
+int book_end_forks(const struct book *book, uint32_t n)
+{
+	return book_put(book, offsetof(struct abi_book_header, ended_forks), &n, sizeof(n));
 }

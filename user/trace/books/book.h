@@ -23,7 +23,10 @@ int book_tell(const struct book *book, uint32_t cut_epoch, uint32_t tick);
 int book_await(const struct book *book, uint64_t deadline_ns);
 
 struct book_totals {
-	int64_t live_bytes; /* now; the peak is the latest before the cut: */
+	int64_t live_bytes;  /* now, as are: */
+	uint32_t era;	     /* forks so far, */
+	uint32_t parent_era; /* and of its parent; 0: it knows nothing that it inherits; */
+	/* the peak is the latest before the cut: */
 	int64_t peak_bytes;
 	uint32_t peak_epoch;
 	uint64_t race_bytes, failed, unknown_frees;
@@ -32,5 +35,8 @@ struct book_totals {
 
 /* At the cut of this epoch, which is the latest. 0 or negative errno. */
 int book_read_totals(const struct book *book, uint32_t cut_epoch, struct book_totals *ret_totals);
+
+/* Of so many forks the child does not look up blocks here any more. 0 or negative errno. */
+int book_end_forks(const struct book *book, uint32_t n);
 
 #endif

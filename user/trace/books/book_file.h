@@ -39,6 +39,17 @@ int book_get(const struct book *book, uint64_t at, void *to, size_t len);
 int book_put(const struct book *book, uint64_t at, const void *from, size_t len);
 int book_get_header(const struct book *book, struct abi_book_header *ret_header);
 
+/*
+ * More than any process moves, in bytes: what all numbers of a book add up to, so that sums of them
+ * do not overflow.
+ */
+#define BOOK_MOST (1LL << 54)
+
+static inline int64_t book_clamp(int64_t n)
+{
+	return n > BOOK_MOST ? BOOK_MOST : n < -BOOK_MOST ? -BOOK_MOST : n;
+}
+
 /* Entries of a table from first to end. */
 struct book_range {
 	uint64_t first, end;

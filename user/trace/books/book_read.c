@@ -19,6 +19,7 @@ struct book_node_page {
 
 #define SITES_AT_ONCE 256U
 #define BUCKETS_AT_ONCE 256U
+#define TOMBS_AT_ONCE 1024U
 /* A block that changes hands so often while it is read is left out. */
 #define BLOCK_TRIES 4
 
@@ -26,6 +27,7 @@ struct site_reading {
 	const struct book *book;
 	uint32_t cut_epoch, peak_epoch;
 	struct abi_book_site *first, *second;
+	int64_t sum; /* of what was told */
 };
 
 /* Has it changed since the cut, or is it about to? */
@@ -56,7 +58,16 @@ static int settle_copy(const struct site_reading *reading, uint64_t number, size
 	return book_get(reading->book, site_place(number), second, sizeof(*second));
 }
 
-static int tell_site(const struct site_reading *reading, const struct abi_book_site *copy,
+/* Is there room for it in sums? */
+static bool add_up(int64_t *sum, int64_t n)
+{
+	if (n > BOOK_MOST || n < -BOOK_MOST)
+		return false;
+	*sum += n < 0 ? -n : n;
+	return *sum <= BOOK_MOST;
+}
+
+static int tell_site(struct site_reading *reading, const struct abi_book_site *copy,
 		     book_site_fn fn, void *userdata)
 {
 	const struct abi_site *site = &copy->site;
@@ -74,11 +85,15 @@ static int tell_site(const struct site_reading *reading, const struct abi_book_s
 		told.peak_bytes = site->peak_epoch == reading->peak_epoch ? site->peak_bytes :
 									    site->now.live_bytes;
 	}
+	if (!add_up(&reading->sum, told.counts.live_bytes) ||
+	    !add_up(&reading->sum, told.counts.live_blocks) ||
+	    !add_up(&reading->sum, told.peak_bytes))
+		return -EBADMSG;
 	return fn(&told, userdata);
 }
 
-static int read_range(const struct site_reading *reading, const struct book_range *range,
-		      book_site_fn fn, void *userdata)
+static int read_range(struct site_reading *reading, const struct book_range *range, book_site_fn fn,
+		      void *userdata)
 {
 	size_t n = range->end - range->first, len = n * sizeof(struct abi_book_site);
 	int r = book_get(reading->book, site_place(range->first), reading->first, len);
@@ -133,7 +148,7 @@ static bool is_block(const struct abi_book_bucket *bucket, size_t way)
 {
 	uint64_t address = bucket->address[way];
 
-	return address && !(address & (ABI_BOOK_SHED | ABI_BOOK_FREED)); /* busy has both */
+	return address && !(address & ABI_BOOK_FREED); /* a busy one has that bit, too */
 }
 
 static bool is_same(const struct abi_book_bucket *a, const struct abi_book_bucket *b, size_t way)
@@ -160,25 +175,30 @@ static bool is_settled(const struct book *book, uint64_t number, size_t way,
 	return false;
 }
 
-static int tell_block(const struct abi_book_bucket *bucket, size_t way, book_block_fn fn,
-		      void *userdata)
+/* sum: of those that were told. */
+static int tell_block(uint64_t address, const struct abi_book_block *block, uint32_t freed_era,
+		      int64_t *sum, book_block_fn fn, void *userdata)
 {
-	const struct abi_book_block *block = &bucket->block[way];
-	const struct book_block told = { .address = bucket->address[way],
+	const struct book_block told = { .address = address & ~ABI_BOOK_SHED,
 					 .size = ABI_BOOK_SIZE(block->size_fn),
 					 .node = block->node,
 					 .tick = block->tick,
+					 .era = ABI_BOOK_ERA(block->size_fn),
+					 .freed_era = freed_era,
+					 .is_shed = address & ABI_BOOK_SHED,
 					 .function = (uint16_t)ABI_BOOK_FN(block->size_fn),
 					 .form = (uint8_t)ABI_BOOK_FORM(block->size_fn) };
 
-	if (told.address >= ABI_ADDR_LIMIT || told.address & 7 || told.node >= ABI_BOOK_NODES ||
-	    !told.function || told.function >= ABI_BOOK_FUNCTIONS)
+	if (!told.address || told.address >= ABI_ADDR_LIMIT || told.address & 7 ||
+	    told.node >= ABI_BOOK_NODES)
 		return 0;
-	return fn(&told, userdata);
+	if (!told.is_shed && (!told.function || told.function >= ABI_BOOK_FUNCTIONS))
+		return 0;
+	return add_up(sum, (int64_t)told.size) ? fn(&told, userdata) : -EBADMSG;
 }
 
 static int read_buckets(const struct book *book, const struct book_range *range,
-			struct abi_book_bucket *first, struct abi_book_bucket *second,
+			struct abi_book_bucket *first, struct abi_book_bucket *second, int64_t *sum,
 			book_block_fn fn, void *userdata)
 {
 	size_t n = range->end - range->first, len = n * sizeof(*first);
@@ -192,7 +212,8 @@ static int read_buckets(const struct book *book, const struct book_range *range,
 			struct abi_book_bucket bucket = second[i];
 
 			if (is_settled(book, range->first + i, way, first[i], &bucket))
-				r = tell_block(&bucket, way, fn, userdata);
+				r = tell_block(bucket.address[way], &bucket.block[way], BOOK_LIVE,
+					       sum, fn, userdata);
 		}
 	return r;
 }
@@ -205,6 +226,7 @@ int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_f
 	struct abi_book_header header, later;
 	struct book_range range;
 	uint64_t end, at;
+	int64_t sum = 0;
 	int r;
 
 	if (!copies)
@@ -218,11 +240,59 @@ int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_f
 					 BUCKETS_AT_ONCE, &at, &range)) {
 		if (deadline_ns && clock_monotonic_ns() >= deadline_ns)
 			return -ETIME;
-		r = read_buckets(book, &range, copies, copies + BUCKETS_AT_ONCE, fn, userdata);
+		r = read_buckets(book, &range, copies, copies + BUCKETS_AT_ONCE, &sum, fn,
+				 userdata);
 	}
 	if (r == 0)
 		r = book_get_header(book, &later);
 	return r == 0 && later.segment != header.segment ? -EAGAIN : r;
+}
+
+/* What two readings find the same is whole; a block whose tomb is being written is in the table. */
+static int read_tombs(const struct book *book, const struct book_range *range,
+		      struct abi_book_tomb *first, struct abi_book_tomb *second, int64_t *sum,
+		      book_block_fn fn, void *userdata)
+{
+	size_t n = range->end - range->first, len = n * sizeof(*first);
+	uint64_t place = ABI_BOOK_AT_TOMBS + range->first * sizeof(*first);
+	int r = book_get(book, place, first, len);
+
+	if (r == 0)
+		r = book_get(book, place, second, len);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const struct abi_book_tomb *tomb = &second[i];
+
+		if (!tomb->address || tomb->address & ABI_BOOK_SHED ||
+		    tomb->freed_era == BOOK_LIVE || memcmp(&first[i], tomb, sizeof(*tomb)) != 0)
+			continue;
+		r = tell_block(tomb->address, &tomb->block, tomb->freed_era, sum, fn, userdata);
+	}
+	return r;
+}
+
+int book_read_tombs(const struct book *book, uint64_t deadline_ns, book_block_fn fn, void *userdata)
+{
+	_cleanup_free_ struct abi_book_tomb *copies =
+		calloc(2 * (size_t)TOMBS_AT_ONCE, sizeof(*copies));
+	struct abi_book_header header;
+	struct book_range range;
+	uint64_t end, at = 1;
+	int64_t sum = 0;
+	int r;
+
+	if (!copies)
+		return -ENOMEM;
+	r = book_get_header(book, &header);
+	if (r)
+		return r;
+	end = least_of(header.tombs, ABI_BOOK_TOMBS - 1) + 1;
+	while (r == 0 && book_next_range(book, ABI_BOOK_AT_TOMBS, sizeof(*copies), end,
+					 TOMBS_AT_ONCE, &at, &range)) {
+		if (deadline_ns && clock_monotonic_ns() >= deadline_ns)
+			return -ETIME;
+		r = read_tombs(book, &range, copies, copies + TOMBS_AT_ONCE, &sum, fn, userdata);
+	}
+	return r;
 }
 
 /* --- stacks ---------------------------------------------------------------------------------- */

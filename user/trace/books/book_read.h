@@ -17,14 +17,20 @@ struct book_site {
 typedef int (*book_site_fn)(const struct book_site *site, void *userdata);
 
 /*
- * All sites at the cut of this epoch, which is the latest. 0, a negative errno, or what the
- * function gave that was not 0.
+ * All sites at the cut of this epoch, which is the latest. 0; -EBADMSG: they add up to more than
+ * can be; another negative errno; or what the function gave that was not 0.
  */
 int book_read_sites(const struct book *book, uint32_t cut_epoch, book_site_fn fn, void *userdata);
+
+/* Of freed_era: it is live. */
+#define BOOK_LIVE UINT32_MAX
 
 struct book_block {
 	uint64_t address, size;
 	uint32_t node, tick;
+	uint32_t era;	    /* forks of the process before it, or before it was shed */
+	uint32_t freed_era; /* before its end, if children may hold it; or BOOK_LIVE */
+	bool is_shed;	   /* the process has freed what it had from its parent: an address alone */
 	uint16_t function; /* enum abi_book_function */
 	uint8_t form;	   /* enum abi_form */
 };
@@ -37,6 +43,9 @@ typedef int (*book_block_fn)(const struct book_block *block, void *userdata);
  */
 int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_fn fn,
 		     void *userdata);
+/* Blocks that were freed while children may hold them: after the former. */
+int book_read_tombs(const struct book *book, uint64_t deadline_ns, book_block_fn fn,
+		    void *userdata);
 
 struct book_stack {
 	uint64_t frame[ABI_MAX_FRAMES]; /* as in abi_ev_stack */

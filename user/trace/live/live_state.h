@@ -100,6 +100,10 @@ struct process_book {
 	uint64_t told_lost[ABI_BOOK_LOSSES];
 	bool told_inherited;
 	uint32_t told_tick;
+	uint32_t forks;	     /* children that were told of, */
+	uint32_t era;	     /* and those that its book knows; */
+	uint32_t agreed;     /* so many have the same numbers there and in the programs */
+	uint32_t told_ended; /* of which so many are over, as it was told */
 };
 
 /* What it held before it was traced: lifecycle/live_existing.c. */

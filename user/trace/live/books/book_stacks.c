@@ -27,12 +27,30 @@ static bool node_equal(const void *a, const void *b)
 static const struct hashmap_ops node_ops = { node_hash, node_equal, free };
 
 /* An image's number is in it, as in ids that the programs make: no other image has the same. */
-static uint64_t id_of(const struct live_process *process, const struct book_stack *stack)
+static uint64_t id_by(const struct live_process *process, const struct book_stack *stack)
 {
 	uint64_t seed = hash_u64((uint64_t)process->image.n << 32 | stack->epoch) + stack->cut;
 
 	seed = hash_bytes(stack->exact, sizeof(stack->exact), seed);
 	return ABI_STACK_ID(hash_bytes(stack->frame, stack->n * sizeof(stack->frame[0]), seed));
+}
+
+/*
+ * What the process allocates and frees of a stack that it has from an ancestor is at one site with
+ * the blocks that it has from there: such a stack has the ancestor's id.
+ */
+static uint64_t id_of(const struct live *live, const struct live_process *process,
+		      const struct book_stack *stack)
+{
+	const struct live_process *ancestor = process;
+
+	while ((ancestor = live_book_parent(live, ancestor))) {
+		uint64_t id = id_by(ancestor, stack);
+
+		if (stack_index_find(live->stacks, id))
+			return id;
+	}
+	return id_by(process, stack);
 }
 
 /* As the programs would have told of it. */
@@ -87,7 +105,7 @@ static int read_stack(struct live *live, struct live_process *process, uint32_t 
 		live_count_loss(live, process, LOSS_BOOK);
 		return keep_id(process, node, *ret_id);
 	}
-	*ret_id = id_of(process, &stack);
+	*ret_id = id_of(live, process, &stack);
 	r = keep_id(process, node, *ret_id);
 	/* Another node may be the same. */
 	if (r == 0 && !stack_index_find(live->stacks, *ret_id))
@@ -162,30 +180,46 @@ static int on_block(const struct book_block *block, void *userdata)
 {
 	const struct block_reading *reading = userdata;
 	const struct node_stack key = { .node = block->node }, *known = NULL;
-	struct live_book_block told = { .address = block->address,
-					.size = block->size,
-					.stack = ABI_STACK_OTHER,
-					.tick = block->tick,
-					.fn = reading->live->books.first_fn + block->function };
+	uint16_t fn = reading->live->books.first_fn + block->function;
+	struct live_book_block told = {
+		.address = block->address,
+		.is_shed = block->is_shed,
+		.block = { .stack = ABI_STACK_OTHER,
+			   .size_fn = ABI_SIZE_FN(block->size, (uint64_t)block->form, fn),
+			   .tick = block->tick,
+			   .era = block->era },
+		.freed_era = block->freed_era,
+	};
 
 	if (reading->process->book_stacks)
 		known = hashmap_find(reading->process->book_stacks, &key);
 	if (known)
-		told.stack = known->id;
+		told.block.stack = known->id;
 	return reading->fn(&told, reading->userdata);
+}
+
+/* Whoever reads its sites is told that it cannot be read. */
+static int only_known_errors(int error)
+{
+	return error == -ENOMEM || error == -EAGAIN || error == -ETIME ? error : 0;
 }
 
 int live_book_blocks(const struct live *live, const struct live_process *process,
 		     uint64_t deadline_ns, live_book_block_fn fn, void *userdata)
 {
 	struct block_reading reading = { live, process, fn, userdata };
-	int r;
 
-	if (!process->book.book)
-		return 0;
-	r = book_read_blocks(process->book.book, deadline_ns, on_block, &reading);
-	/* Whoever reads its sites is told that it cannot be read. */
-	return r == -ENOMEM || r == -EAGAIN || r == -ETIME ? r : 0;
+	return only_known_errors(
+		book_read_blocks(process->book.book, deadline_ns, on_block, &reading));
+}
+
+int live_book_tombs(const struct live *live, const struct live_process *process,
+		    uint64_t deadline_ns, live_book_block_fn fn, void *userdata)
+{
+	struct block_reading reading = { live, process, fn, userdata };
+
+	return only_known_errors(
+		book_read_tombs(process->book.book, deadline_ns, on_block, &reading));
 }
 
 void live_book_stacks_done(struct live_process *process)

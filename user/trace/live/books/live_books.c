@@ -12,10 +12,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 /* For threads in the middle of a change, of all books together. */
 #define AWAIT_NS (5 * MS_NS)
+/* How often, and for how long at a time, a fork that is under way is waited for. */
+#define AGREE_TRIES 20
+#define LOOK_NS 50000
 /* In place of a cut's epoch, which is even: as it is now. */
 #define NOW 1U
 
@@ -147,19 +151,82 @@ int live_on_book(struct live *live, const struct abi_ev_book *ev)
 	return begin_book(live, process, TAKE_PTR(book));
 }
 
-void live_book_done(struct live_process *process)
-{
-	book_close(process->book.book);
-	process->book.book = NULL;
-	live_book_stacks_done(process);
-}
-
-/* --- moments --------------------------------------------------------------------------------- */
-
 static bool is_kept(const struct live_process *process)
 {
 	return process && process->book.book && !process->ended;
 }
+
+/* --- forks ----------------------------------------------------------------------------------- */
+
+struct live_process *live_book_parent(const struct live *live, const struct live_process *process)
+{
+	uint32_t parent = shared_proc(live->programs, process->slot)->parent;
+	struct live_process *found =
+		parent == ABI_NO_SLOT ? NULL : live_process_at(live, (slot_t){ parent });
+
+	return found && found->book.book ? found : NULL;
+}
+
+void live_book_fork(struct live_process *parent)
+{
+	parent->book.forks++;
+}
+
+uint32_t live_book_era(const struct live_process *process)
+{
+	struct book_totals totals;
+
+	if (book_read_totals(process->book.book, NOW, &totals))
+		return process->book.era;
+	return totals.era;
+}
+
+static void mark_ancestors(const struct live *live, const struct live_process *process,
+			   bool *shared)
+{
+	const struct live_process *ancestor = process;
+
+	/* Each is an older process: the chain ends. */
+	while ((ancestor = live_book_parent(live, ancestor)))
+		shared[ancestor->slot.n] = true;
+}
+
+/*
+ * When no child is left whose values are not read, and it is certain that none is on its way: all
+ * forks that the book knows have been told of.
+ */
+static void end_forks(struct live_process *process)
+{
+	uint32_t era = live_book_era(process);
+
+	process->book.era = era;
+	if (era == process->book.told_ended || era != process->book.forks)
+		return;
+	if (book_end_forks(process->book.book, era) == 0)
+		process->book.told_ended = era;
+}
+
+void live_books_end_forks(struct live *live)
+{
+	_cleanup_free_ bool *shared = calloc(live->slots.all.len + 1, sizeof(*shared));
+
+	if (!shared)
+		return; /* the next time, then: it keeps its memory so long */
+	vec_foreach(&live->slots.all, p)
+		if (*p)
+			mark_ancestors(live, *p, shared);
+	vec_foreach(&live->slots.all, p)
+		if (is_kept(*p) && !shared[(*p)->slot.n])
+			end_forks(*p);
+}
+
+void live_book_done(struct live_process *process)
+{
+	book_close(process->book.book);
+	process->book.book = NULL;
+}
+
+/* --- moments --------------------------------------------------------------------------------- */
 
 static int take_totals(struct live *live, struct live_process *process, uint32_t cut,
 		       struct book_totals *ret_totals)
@@ -244,16 +311,62 @@ static bool is_replaced(const struct live *live, const struct live_process *proc
 	return false;
 }
 
-/* A forked child's book begins empty, which is of no interest where an exec follows. */
-static void count_inherited(struct live *live, struct live_process *process)
+/*
+ * Its book counts a fork before it is made, the programs when it is made: where both counts are the
+ * same, so are all numbers so far. One that has failed, or that was made past the library, makes
+ * them differ for good.
+ */
+static bool agree_on_fork(const struct live *live, struct live_process *parent, uint32_t era)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
+
+	for (unsigned int i = 0; i < AGREE_TRIES && parent->book.agreed < era; i++) {
+		uint32_t counted = shared_proc(live->programs, parent->slot)->era;
+
+		if (live_book_era(parent) == counted)
+			parent->book.agreed = counted;
+		else if (!parent->ended)
+			(void)nanosleep(&pause, NULL); /* a signal: it looks sooner */
+		else
+			break;
+	}
+	return parent->book.agreed >= era;
+}
+
+/*
+ * The blocks that a forked child inherits are known by the era of its fork, as its book has it, and
+ * else as the programs count forks, if its parent's book counts the same ones.
+ */
+static bool knows_inherited(const struct live *live, const struct live_process *process,
+			    const struct book_totals *totals)
+{
+	struct live_process *parent = live_book_parent(live, process);
+
+	if (!parent)
+		return false;
+	if (process->book.book)
+		return totals->parent_era != 0;
+	return agree_on_fork(live, parent, shared_proc(live->programs, process->slot)->parent_era);
+}
+
+/* It is of no interest where an exec has followed. */
+static void note_inherited(struct live *live, struct live_process *process,
+			   const struct book_totals *totals)
 {
 	const struct abi_proc *proc = shared_proc(live->programs, process->slot);
 
-	if (process->book.told_inherited || proc->parent == ABI_NO_SLOT ||
-	    (process->ended && is_replaced(live, process)))
+	process->book.era = totals->era;
+	if (proc->parent == ABI_NO_SLOT || process->book.told_inherited)
 		return;
+	if (knows_inherited(live, process, totals)) {
+		if (process->book.book)
+			shared_set_parent_era(live->programs, process->slot, totals->parent_era);
+		return;
+	}
 	process->book.told_inherited = true;
-	live_count_loss(live, process, LOSS_BOOK_FIRST + ABI_BOOK_LOST_FORK);
+	shared_forget_parent(live->programs, process->slot);
+	if (!process->ended || !is_replaced(live, process))
+		live_count_loss(live, process, LOSS_BOOK_FIRST + ABI_BOOK_LOST_FORK);
 }
 
 void live_books_take_totals(struct live *live, bool ended_only)
@@ -270,6 +383,6 @@ void live_books_take_totals(struct live *live, bool ended_only)
 		if (take_totals(live, process, cut, &totals))
 			live_count_loss(live, process, LOSS_BOOK);
 		count_losses(live, process, &totals);
-		count_inherited(live, process);
+		note_inherited(live, process, &totals);
 	}
 }

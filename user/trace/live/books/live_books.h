@@ -28,6 +28,14 @@ bool live_books_await(struct live *live);
 /* The totals at the cut of processes that are not settled: into what the programs keep of them. */
 void live_books_take_totals(struct live *live, bool ended_only);
 
+/* A child was forked: of a process that keeps a book, it will look up blocks there. */
+void live_book_fork(struct live_process *parent);
+/* After ended images were given back: which forks' children look up nothing any more. */
+void live_books_end_forks(struct live *live);
+
+/* The process that it was forked from, if both keep books and it inherits; or NULL. */
+struct live_process *live_book_parent(const struct live *live, const struct live_process *process);
+
 /* Closes it. */
 void live_book_done(struct live_process *process);
 
@@ -47,9 +55,10 @@ int live_book_sites(struct live *live, struct live_process *process, live_book_s
 		    void *userdata);
 
 struct live_book_block {
-	uint64_t address, size, stack;
-	uint32_t tick;
-	uint16_t fn;
+	uint64_t address;
+	bool is_shed; /* book_block.is_shed */
+	struct abi_block block;
+	uint32_t freed_era; /* or BLOCK_LIVE, of block_walk.h */
 };
 typedef int (*live_book_block_fn)(const struct live_book_block *block, void *userdata);
 
@@ -59,6 +68,11 @@ typedef int (*live_book_block_fn)(const struct live_book_block *block, void *use
  */
 int live_book_blocks(const struct live *live, const struct live_process *process,
 		     uint64_t deadline_ns, live_book_block_fn fn, void *userdata);
+/* Those that were freed while children may hold them: after the former. */
+int live_book_tombs(const struct live *live, const struct live_process *process,
+		    uint64_t deadline_ns, live_book_block_fn fn, void *userdata);
+/* How often the process has forked, as its book has it. */
+uint32_t live_book_era(const struct live_process *process);
 
 void live_book_stacks_done(struct live_process *process);
 

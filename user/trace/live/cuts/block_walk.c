@@ -8,6 +8,7 @@
 #include "trace/bpf/bpf_batch.h"
 #include "trace/bpf/bucket_table.h"
 #include "trace/bpf/programs.h"
+#include "trace/live/books/live_books.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,6 +36,9 @@ struct walk {
 	size_t buckets;		      /* visited */
 	bool spilled;		      /* by one of them at least */
 	const struct abi_proc *procs; /* NULL: blocks that were freed are not wanted */
+	const struct live *live;
+	uint32_t slot, era;		      /* of the process whose book is read, */
+	VEC(struct shared_block) book_blocks; /* and what is in it */
 	VEC(struct shared_block) shared;
 	VEC(struct tomb) tombs;
 };
@@ -43,6 +47,7 @@ static void walk_done(struct walk *walk)
 {
 	vec_done(&walk->shared);
 	vec_done(&walk->tombs);
+	vec_done(&walk->book_blocks);
 }
 
 static int check_time(const struct walk *walk)
@@ -50,12 +55,18 @@ static int check_time(const struct walk *walk)
 	return walk->deadline_ns && clock_monotonic_ns() > walk->deadline_ns ? -ETIME : 0;
 }
 
-static int add_live(struct walk *walk, uint64_t key, const struct abi_block *block)
+/* era: forks of its process so far. */
+static int add_live(struct walk *walk, uint64_t key, const struct abi_block *block, uint32_t era)
 {
 	/* A child that is forked from now on is in no list of the caller's. */
-	if (walk->procs && block->era < walk->procs[ABI_BLOCK_SLOT(key)].era)
+	if (walk->procs && block->era < era)
 		return vec_push(&walk->shared, (struct shared_block){ key, *block });
 	return walk->fn(&(struct walked_block){ key, block, BLOCK_LIVE }, walk->userdata);
+}
+
+static int add_counted(struct walk *walk, uint64_t key, const struct abi_block *block)
+{
+	return add_live(walk, key, block, walk->procs ? walk->procs[ABI_BLOCK_SLOT(key)].era : 0);
 }
 
 static int on_blocks(const void *keys, const void *values, size_t n, void *userdata)
@@ -66,7 +77,7 @@ static int on_blocks(const void *keys, const void *values, size_t n, void *userd
 	int r = check_time(walk);
 
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = add_live(walk, key[i], &block[i]);
+		r = add_counted(walk, key[i], &block[i]);
 	return r;
 }
 
@@ -94,7 +105,7 @@ static int on_bucket(struct abi_block_bucket *bucket, void *userdata)
 		uint64_t key = read_way(bucket, way, &block);
 
 		if (key)
-			r = add_live(walk, key, &block);
+			r = add_counted(walk, key, &block);
 	}
 	return r;
 }
@@ -179,12 +190,70 @@ static int tell_shared(struct walk *walk)
 	return r;
 }
 
-int block_walk(const struct programs *programs, bool with_freed, uint64_t deadline_ns,
-	       block_walk_fn fn, void *userdata)
+/* --- books ----------------------------------------------------------------------------------- */
+
+/* A table that grows is read again; after so many times it is taken as it was read. */
+#define BOOK_TRIES 4
+
+static int on_book_block(const struct live_book_block *told, void *userdata)
 {
+	struct walk *walk = userdata;
+
+	if (told->is_shed)
+		return 0;
+	return vec_push(&walk->book_blocks,
+			(struct shared_block){ ABI_BLOCK_KEY(walk->slot, told->address),
+					       told->block });
+}
+
+static int on_book_tomb(const struct live_book_block *told, void *userdata)
+{
+	struct walk *walk = userdata;
+
+	return vec_push(&walk->tombs,
+			(struct tomb){ .key = ABI_BLOCK_KEY(walk->slot, told->address),
+				       .block = told->block,
+				       .freed_era = told->freed_era });
+}
+
+static int walk_book(struct walk *walk, const struct live_process *process)
+{
+	int r = -EAGAIN;
+
+	walk->slot = process->slot.n;
+	walk->era = walk->procs ? live_book_era(process) : 0;
+	for (unsigned int i = 0; i < BOOK_TRIES && r == -EAGAIN; i++) {
+		walk->book_blocks.len = 0;
+		r = live_book_blocks(walk->live, process, walk->deadline_ns, on_book_block, walk);
+	}
+	if (r == -EAGAIN)
+		r = 0;
+	vec_foreach(&walk->book_blocks, block)
+		if (r == 0)
+			r = add_live(walk, block->key, &block->block, walk->era);
+	if (r == 0 && walk->procs)
+		r = live_book_tombs(walk->live, process, walk->deadline_ns, on_book_tomb, walk);
+	return r;
+}
+
+static int walk_books(struct walk *walk)
+{
+	int r = 0;
+
+	vec_foreach(&walk->live->slots.all, p)
+		if (r == 0 && *p && (*p)->book.book && !(*p)->placeholder)
+			r = walk_book(walk, *p);
+	return r;
+}
+
+int block_walk(const struct live *live, bool with_freed, uint64_t deadline_ns, block_walk_fn fn,
+	       void *userdata)
+{
+	const struct programs *programs = live->programs;
 	const struct memtraced_bpf *skel = programs->skel;
 	_cleanup_(walk_done) struct walk walk = { .fn = fn,
 						  .userdata = userdata,
+						  .live = live,
 						  .deadline_ns = deadline_ns,
 						  .procs = with_freed ? programs->procs : NULL };
 	int r = bucket_table_visit(programs, on_bucket, &walk);
@@ -193,6 +262,8 @@ int block_walk(const struct programs *programs, bool with_freed, uint64_t deadli
 	if (r == 0 && (walk.spilled || programs->stubs.cookies_fd > 0))
 		r = bpf_batch_read(bpf_map__fd(skel->maps.blocks), sizeof(uint64_t),
 				   sizeof(struct abi_block), on_blocks, &walk);
+	if (r == 0)
+		r = walk_books(&walk);
 	/* After the blocks. */
 	if (r == 0 && with_freed)
 		r = bpf_batch_read(bpf_map__fd(skel->maps.tombs), sizeof(struct abi_tomb_key),

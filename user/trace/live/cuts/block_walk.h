@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The blocks in the kernel's tables and maps, one by one, in no order.
+ * The blocks in the kernel's tables and maps and in processes' books, one by one, in no order.
  */
 #ifndef MEMTRACED_TRACE_LIVE_BLOCK_WALK_H
 #define MEMTRACED_TRACE_LIVE_BLOCK_WALK_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct programs;
+struct live;
 
 #define BLOCK_LIVE UINT32_MAX
 
@@ -30,7 +30,7 @@ typedef int (*block_walk_fn)(const struct walked_block *walked, void *userdata);
  * for each live block that is older than a fork of its process. 0; -ETIME: not done by the deadline
  * (CLOCK_MONOTONIC; 0: there is none); another negative errno; or what fn returned.
  */
-int block_walk(const struct programs *programs, bool with_freed, uint64_t deadline_ns,
-	       block_walk_fn fn, void *userdata);
+int block_walk(const struct live *live, bool with_freed, uint64_t deadline_ns, block_walk_fn fn,
+	       void *userdata);
 
 #endif

@@ -6,6 +6,7 @@
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/bpf/programs.h"
+#include "trace/live/books/live_books.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,30 +34,72 @@ static bool shed_equal(const void *a, const void *b)
 
 static const struct hashmap_ops shed_ops = { shed_hash, shed_equal, free };
 
+static int add_shed(struct inheritance *inheritance, uint64_t key, uint32_t era)
+{
+	struct shed_block *shed = malloc(sizeof(*shed));
+	int r;
+
+	if (!shed)
+		return -ENOMEM;
+	*shed = (struct shed_block){ key, era };
+	r = hashmap_insert(inheritance->shed, shed);
+	if (r)
+		free(shed);
+	return r == -EEXIST ? 0 : r;
+}
+
 static int on_shed(const void *keys, const void *values, size_t n, void *userdata)
 {
 	const uint64_t *key = keys;
 	const uint32_t *era = values;
-	struct inheritance *inheritance = userdata;
+	int r = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		struct shed_block *shed = malloc(sizeof(*shed));
-		int r;
-
-		if (!shed)
-			return -ENOMEM;
-		*shed = (struct shed_block){ key[i], era[i] };
-		r = hashmap_insert(inheritance->shed, shed);
-		if (r)
-			free(shed);
-		if (r && r != -EEXIST)
-			return r;
-	}
-	return 0;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = add_shed(userdata, key[i], era[i]);
+	return r;
 }
 
-int inheritance_new(const struct programs *programs, struct inheritance **ret_inheritance)
+struct book_reading {
+	struct inheritance *inheritance;
+	uint32_t slot;
+};
+
+static int on_book_block(const struct live_book_block *told, void *userdata)
 {
+	const struct book_reading *reading = userdata;
+
+	return told->is_shed ?
+		       add_shed(reading->inheritance, ABI_BLOCK_KEY(reading->slot, told->address),
+				told->block.era) :
+		       0;
+}
+
+/* A table that grows is read again: what is there stays. */
+#define BOOK_TRIES 4
+
+static int read_books(struct inheritance *inheritance, const struct live *live)
+{
+	int r = 0;
+
+	vec_foreach(&live->slots.all, p) {
+		const struct live_process *process = *p;
+		struct book_reading reading = { .inheritance = inheritance };
+
+		if (r || !process || !process->book.book || !live_book_parent(live, process))
+			continue;
+		reading.slot = process->slot.n;
+		r = -EAGAIN;
+		for (unsigned int i = 0; i < BOOK_TRIES && r == -EAGAIN; i++)
+			r = live_book_blocks(live, process, 0, on_book_block, &reading);
+		if (r == -EAGAIN)
+			r = 0;
+	}
+	return r;
+}
+
+int inheritance_new(const struct live *live, struct inheritance **ret_inheritance)
+{
+	const struct programs *programs = live->programs;
 	_cleanup_(inheritance_free_p) struct inheritance *inheritance =
 		calloc(1, sizeof(*inheritance));
 	int r;
@@ -68,6 +111,8 @@ int inheritance_new(const struct programs *programs, struct inheritance **ret_in
 	if (r == 0)
 		r = bpf_batch_read(bpf_map__fd(programs->skel->maps.shed), sizeof(uint64_t),
 				   sizeof(uint32_t), on_shed, inheritance);
+	if (r == 0)
+		r = read_books(inheritance, live);
 	if (r)
 		return r;
 	*ret_inheritance = TAKE_PTR(inheritance);

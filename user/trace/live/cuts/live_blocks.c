@@ -4,7 +4,6 @@
 #include "bpf/abi_sample.h"
 #include "probe/allocators.h"
 #include "trace/bpf/programs.h"
-#include "trace/live/books/live_books.h"
 #include "trace/live/cuts/inheritance.h"
 #include "trace/live/slots/live_slots.h"
 #include "trace/live/slots/shared_state.h"
@@ -97,26 +96,6 @@ static int on_block(const struct walked_block *walked, void *userdata)
 								ABI_BLOCK_FN(walked->block) });
 }
 
-static int on_book_block(const struct live_book_block *block, void *userdata)
-{
-	struct collection *c = userdata;
-
-	return vec_push(&c->blocks, (struct live_block){ .addr = block->address,
-							 .size = block->size,
-							 .stack = block->stack,
-							 .fn = block->fn });
-}
-
-/* Of a table that has moved meanwhile what was read stands: without_repeats(). */
-static int add_book(const struct live *live, uint32_t slot, uint64_t deadline_ns,
-		    struct collection *c)
-{
-	const struct live_process *process = live_process_at(live, (slot_t){ slot });
-	int r = process ? live_book_blocks(live, process, deadline_ns, on_book_block, c) : 0;
-
-	return r == -EAGAIN ? live_book_blocks(live, process, deadline_ns, on_book_block, c) : r;
-}
-
 static int by_address(const void *item_a, const void *item_b)
 {
 	const struct live_block *a = item_a, *b = item_b;
@@ -143,13 +122,11 @@ int live_blocks(const struct live *live, uint32_t slot, uint64_t deadline_ns,
 	int r = 0;
 
 	if (shared_proc(live->programs, (slot_t){ slot })->parent != ABI_NO_SLOT)
-		r = inheritance_new(live->programs, &c.inheritance);
+		r = inheritance_new(live, &c.inheritance);
 	if (r == 0)
-		r = block_walk(live->programs, c.inheritance != NULL, deadline_ns, on_block, &c);
+		r = block_walk(live, c.inheritance != NULL, deadline_ns, on_block, &c);
 	inheritance_free(c.inheritance);
-	if (r == 0)
-		r = add_book(live, slot, deadline_ns, &c);
-	if (r < 0 && r != -EAGAIN) {
+	if (r < 0) {
 		vec_done(&c.blocks);
 		return r;
 	}

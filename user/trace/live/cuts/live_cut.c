@@ -171,7 +171,7 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		.before_unread = process->before.unread_bytes,
 		.peak_rss_bytes = process->rss_peak.bytes,
 		.peak_rss_is_least = process->rss_peak.is_least,
-		.by_library = process->links.book == LINKS_BY_BOOK,
+		.by_library = process->links.book != LINKS_NO_BOOK,
 	};
 
 	if (process->depth == RECORD_DEPTH_SAMPLED)

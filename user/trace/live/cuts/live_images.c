@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/live/cuts/live_images.h"
 
-#include "trace/live/books/live_books.h"
 #include "trace/live/cuts/block_walk.h"
 #include "trace/live/cuts/inheritance.h"
 #include "trace/live/live_state.h"
@@ -94,25 +93,6 @@ static int list_images(const struct live *live, pid_t pid, struct collection *c)
 	return r;
 }
 
-static int on_book_block(const struct live_book_block *block, void *userdata)
-{
-	struct live_image *image = userdata;
-
-	return vec_push(&image->blocks,
-			(struct range){ block->address, block->address + block->size });
-}
-
-/* Of a table that has moved meanwhile what was read stands: sort_blocks(). */
-static int add_book(const struct live *live, struct live_image *image)
-{
-	const struct live_process *process = live->slots.all.data[image->slot];
-	int r = live_book_blocks(live, process, 0, on_book_block, image);
-
-	if (r == -EAGAIN)
-		r = live_book_blocks(live, process, 0, on_book_block, image);
-	return r == -EAGAIN ? 0 : r;
-}
-
 static int collect(const struct live *live, pid_t pid, struct collection *c)
 {
 	int r = list_images(live, pid, c);
@@ -120,11 +100,9 @@ static int collect(const struct live *live, pid_t pid, struct collection *c)
 	if (r < 0 || c->n == 0)
 		return r;
 	if (c->forked.len)
-		r = inheritance_new(live->programs, &c->inheritance);
+		r = inheritance_new(live, &c->inheritance);
 	if (r == 0)
-		r = block_walk(live->programs, c->inheritance != NULL, 0, on_block, c);
-	for (size_t i = 0; i < c->n && r == 0; i++)
-		r = add_book(live, &c->images[i]);
+		r = block_walk(live, c->inheritance != NULL, 0, on_block, c);
 	for (size_t i = 0; i < c->n; i++)
 		sort_blocks(&c->images[i]);
 	return r;

@@ -15,7 +15,6 @@
 #include "trace/record/record.h"
 
 #include <errno.h>
-#include <string.h>
 
 struct snapshot {
 	struct live *live;
@@ -320,62 +319,43 @@ static int on_book_site(const struct live_book_site *told, void *userdata)
 	return 0;
 }
 
-static int on_book_block(const struct live_book_block *told, void *userdata)
+/* Its stacks alone are wanted. */
+static int no_site(const struct live_book_site *told, void *userdata)
 {
-	const struct book_reading *reading = userdata;
-	const struct abi_block block = { .size_fn = ABI_SIZE_FN(told->size, 0ULL, told->fn),
-					 .tick = told->tick };
-	struct snapshot_site *site =
-		site_find(reading->snapshot, reading->slot, told->fn, told->stack);
-
-	if (site) /* else it is of after the cut */
-		add_age(reading->snapshot, site, &block);
+	(void)told, (void)userdata;
 	return 0;
 }
 
-static void forget_ages(struct snapshot *s, uint32_t slot)
+static int read_book(struct snapshot *s, struct live_process *process, bool wanted)
 {
-	vec_foreach(&s->order, at) {
-		struct snapshot_site *site = *at;
+	struct book_reading reading = { s, process->slot.n };
 
-		if (site->slot != slot)
-			continue;
-		site->oldest_tick = UINT32_MAX;
-		site->newest_tick = 0;
-		site->young_bytes = site->young_blocks = 0;
-		memset(site->born_bytes, 0, sizeof(site->born_bytes));
-	}
+	return live_book_sites(s->live, process, wanted ? on_book_site : no_site, &reading);
 }
 
-/* A table that grows is read again; after so many times it is taken as it was read. */
-#define BOOK_TRIES 4
-
-static int read_book_blocks(struct snapshot *s, struct live_process *process, uint32_t slot)
+/* Ancestors first, from which stacks are inherited; they are not in order of their slots. */
+static int read_book_family(struct snapshot *s, struct live_process *process, bool *done)
 {
-	struct book_reading reading = { s, slot };
-	int r = -EAGAIN;
-
-	for (unsigned int i = 0; i < BOOK_TRIES && r == -EAGAIN; i++) {
-		forget_ages(s, slot);
-		r = live_book_blocks(s->live, process, 0, on_book_block, &reading);
-	}
-	return r == -EAGAIN ? 0 : r;
-}
-
-static int read_books(struct snapshot *s, bool blocks)
-{
+	struct live_process *parent;
 	int r = 0;
 
-	for (size_t i = 0; i < s->n_processes && r == 0; i++) {
-		const struct snapshot_process *process = &s->processes[i];
-		struct book_reading reading = { s, process->slot };
+	if (done[process->slot.n])
+		return 0;
+	done[process->slot.n] = true;
+	parent = live_book_parent(s->live, process);
+	if (parent)
+		r = read_book_family(s, parent, done);
+	return r ? r : read_book(s, process, wanted(s, process->slot.n));
+}
 
-		if (!process->wanted || !process->by_book)
-			continue;
-		r = live_book_sites(s->live, process->by_book, on_book_site, &reading);
-		if (r == 0 && blocks)
-			r = read_book_blocks(s, process->by_book, process->slot);
-	}
+static int read_books(struct snapshot *s)
+{
+	_cleanup_free_ bool *done = calloc(s->live->slots.all.len + 1, sizeof(*done));
+	int r = done ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < s->n_processes && r == 0; i++)
+		if (s->processes[i].wanted && s->processes[i].by_book)
+			r = read_book_family(s, s->processes[i].by_book, done);
 	return r;
 }
 
@@ -442,15 +422,15 @@ static int read_maps(struct snapshot *s, bool blocks)
 
 	if (r == 0)
 		r = read_site_table(s);
+	if (r == 0)
+		r = read_books(s);
 	if (r == 0 && blocks && s->forked.len)
-		r = inheritance_new(s->programs, &s->inheritance);
+		r = inheritance_new(s->live, &s->inheritance);
 	if (r == 0 && blocks && s->forked.len)
 		r = descendants_new(s->programs, s->forked.data, s->forked.len, s->n_processes,
 				    &s->descendants);
 	if (r == 0 && blocks)
-		r = block_walk(s->programs, s->forked.len > 0, 0, on_block, s);
-	if (r == 0)
-		r = read_books(s, blocks);
+		r = block_walk(s->live, s->forked.len > 0, 0, on_block, s);
 	return r ? r : sort_sites(s);
 }
 

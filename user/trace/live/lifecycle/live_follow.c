@@ -4,6 +4,7 @@
 #include "memtraced.skel.h"
 #include "target/process.h"
 #include "trace/kernel/urgent.h"
+#include "trace/live/books/live_books.h"
 #include "trace/live/code/live_code.h"
 #include "trace/live/lifecycle/live_lifecycle.h"
 #include "trace/live/probes/live_probes.h"
@@ -198,6 +199,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 	live_rss_peak_begin(&child->rss_peak, 0);
 	live_existing_fork(parent, child);
 	live_links_fork(parent, child);
+	live_book_fork(parent);
 	if (child->unwanted)
 		return 0;
 	r = live_code_fork(live, parent, child);

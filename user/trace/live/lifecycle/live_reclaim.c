@@ -32,6 +32,7 @@ void live_process_free(struct live_process *process)
 	live_stacks_done(process);
 	live_regions_done(process);
 	live_death_done(process);
+	live_book_stacks_done(process);
 	live_book_done(process);
 	free(process);
 }
@@ -132,7 +133,11 @@ int live_reclaim(struct live *live)
 		r = live_errors_purge(live, gone);
 	if (r == 0)
 		r = live_frees_purge(live, gone);
-	return r ? r : forget(live, gone);
+	if (r == 0)
+		r = forget(live, gone);
+	if (r == 0)
+		live_books_end_forks(live);
+	return r;
 }
 
 /* Without cuts of allocations or system calls nobody else would ask for it. */

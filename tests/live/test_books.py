@@ -184,6 +184,18 @@ def a_program_whose_children_lose_the_library_has_them_probed():
 
 
 @test(need_root)
+def a_program_that_is_not_to_keep_a_book_is_probed():
+    """It has the library, which then waits for samples to be asked for."""
+    run = trace(["/usr/bin/env", "MEMTRACED_EXACT=0", target("aligned"), "20"], LIBRARY,
+                library=None)
+    exact(run.report)
+    ways = {process["comm"]: process["alloc"]["by_library"] for process in run.report["processes"]}
+    assert ways == {"aligned": False, "env": True}, ways
+    (aligned,) = [p for p in run.report["processes"] if p["comm"] == "aligned"]
+    assert aligned["alloc"]["allocs"] >= 100
+
+
+@test(need_root)
 def reports_while_it_runs_have_what_it_holds():
     with started([memtraced(), LIBRARY, "-q", "-f", "json", "-i", "0.1", "--",
                   target("generations")], stderr=subprocess.PIPE) as process:

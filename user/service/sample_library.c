@@ -26,7 +26,6 @@
  */
 #define SANITIZER_VARIABLE "ASAN_OPTIONS="
 #define SANITIZER_OPTION "verify_asan_link_order=0"
-#define EXACT_WORD "MEMTRACED_EXACT=1"
 #define OFF_VARIABLE "MEMTRACED_SAMPLE_PRELOAD"
 
 typedef VEC(char *) word_list;
@@ -140,7 +139,7 @@ static int let_keep_books(const struct options *options, word_list *words,
 	}
 	r = add_library(options, words, library);
 	if (r == 0)
-		r = add_word(words, EXACT_WORD);
+		r = add_word(words, PRELOAD_KEEPS_BOOKS);
 	if (r == 0)
 		ret_books->library = strdup(library);
 	return r || ret_books->library ? r : -ENOMEM;

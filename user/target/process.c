@@ -34,6 +34,7 @@
 #define MOST_AUX 64
 
 /* Bytes of a command line that are kept; it may be as long as ARG_MAX, 2 MiB and more. */
+#define ENVIRONMENT_MAX ((size_t)1 << 20)
 #define COMMAND_MAX 4096
 
 static const char DELETED[] = " (deleted)";
@@ -283,6 +284,21 @@ int process_command(pid_t pid, char **ret_command)
 	if (r == 0)
 		*ret_command = TAKE_PTR(command.data);
 	return r;
+}
+
+bool process_was_given(pid_t pid, const char *variable)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	int r = file_helper_read(pid, "environ", ENVIRONMENT_MAX, &text);
+	const char *word = strbuf_str(&text), *end = word + text.len;
+
+	if (r < 0 && r != -EFBIG)
+		return false;
+	for (; word < end; word += strnlen(word, (size_t)(end - word)) + 1)
+		if (strncmp(word, variable, (size_t)(end - word)) == 0 &&
+		    strlen(variable) <= (size_t)(end - word))
+			return true;
+	return false;
 }
 
 int process_threads(pid_t pid, pid_t **ret_tids, size_t *ret_n)

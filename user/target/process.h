@@ -57,6 +57,9 @@ int process_exe(pid_t pid, char **ret_exe);
  */
 int process_command(pid_t pid, char **ret_command);
 
+/* Has it been given this variable, "NAME=VALUE", when its program began? False if not known. */
+bool process_was_given(pid_t pid, const char *variable);
+
 /*
  * Thread ids; malloc'ed array. Threads that are born while it is read may be missing: read again
  * until nothing is new.

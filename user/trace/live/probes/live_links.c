@@ -336,7 +336,8 @@ void live_links_expect_book(const struct live *live, struct live_process *proces
 			continue;
 		last = range->object;
 		if (live_is_book_library(live, last)) {
-			process->links.book = LINKS_BOOK_EXPECTED;
+			if (process_was_given(process->pid, PRELOAD_KEEPS_BOOKS))
+				process->links.book = LINKS_BOOK_EXPECTED;
 			return;
 		}
 		if (object_is_alone(last) || object_has_own_allocator(last))
@@ -363,7 +364,8 @@ int live_links_new_code(struct live *live, struct live_process *process,
 {
 	if (process->links.book != LINKS_BOOK_POSSIBLE || !object)
 		return 0;
-	if (!live_is_book_library(live, object))
+	if (!live_is_book_library(live, object) ||
+	    !process_was_given(process->pid, PRELOAD_KEEPS_BOOKS))
 		return live_links_without_book(live, process, ret_late);
 	process->links.book = LINKS_BOOK_EXPECTED;
 	return 0;

@@ -2,17 +2,13 @@
 #include "sandbox/keeper.h"
 
 #include "base/clock.h"
-#include "base/log.h"
-#include "sandbox/helper_start.h"
+#include "sandbox/forker.h"
 #include "sandbox/keeper_process.h"
 #include "sandbox/message.h"
-#include "sandbox/start_budget.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 /* It only forks, and waits 0.1 s at most for what it killed. */
@@ -22,39 +18,27 @@
 struct keeper {
 	const struct worker_ops *ops;
 	pthread_mutex_t lock; /* of all below: one request at a time */
-	pid_t pid;	      /* read without the lock, as is the generation */
-	int fd;
-	unsigned int n_late;	 /* answers for which nobody waits any more */
-	unsigned int generation; /* one more with each restart */
-	struct start_budget restarts;
+	struct forker forker; /* its number of restarts is the generation */
+	unsigned int n_late;  /* answers for which nothing waits any more */
 };
+
+static void run_keeper(int fd, const void *userdata)
+{
+	keeper_process(userdata, fd);
+}
 
 int keeper_new(const struct worker_ops *ops, struct keeper **ret_keeper)
 {
-	_cleanup_(keeper_free_p) struct keeper *keeper = calloc(1, sizeof(*keeper));
-	int ends[2], r;
+	_cleanup_free_ struct keeper *keeper = calloc(1, sizeof(*keeper));
+	int r;
 
 	if (!keeper)
 		return -ENOMEM;
 	keeper->ops = ops;
-	start_budget_init(&keeper->restarts, clock_monotonic_ns());
-	keeper->pid = -1;
-	keeper->fd = -1;
-	(void)pthread_mutex_init(&keeper->lock, NULL); /* cannot fail with default attributes */
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		return -errno;
-	keeper->fd = ends[0];
-	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0) {
-		close(ends[1]);
-		return -errno;
-	}
-	keeper->pid = fork();
-	if (keeper->pid == 0)
-		keeper_process(ops, ends[1]);
-	r = keeper->pid < 0 ? -errno : 0;
-	close(ends[1]);
+	r = forker_begin(&keeper->forker, ops->role, run_keeper, ops);
 	if (r < 0)
 		return r;
+	(void)pthread_mutex_init(&keeper->lock, NULL); /* cannot fail with default attributes */
 	*ret_keeper = TAKE_PTR(keeper);
 	return 0;
 }
@@ -63,9 +47,8 @@ void keeper_free(struct keeper *keeper)
 {
 	if (!keeper)
 		return;
-	if (keeper->fd >= 0)
-		close(keeper->fd);
-	while (keeper->pid > 0 && waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
+	close(keeper->forker.fd);
+	while (waitpid(keeper->forker.pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	(void)pthread_mutex_destroy(&keeper->lock); /* nobody holds it */
 	free(keeper);
@@ -76,7 +59,7 @@ static int receive_late(struct keeper *keeper, uint64_t deadline_ns)
 {
 	_cleanup_strbuf_ struct strbuf answer = {};
 	struct message_fds fds = {};
-	int r = message_receive(keeper->fd, MAX_ANSWER_BYTES, deadline_ns, &answer, &fds);
+	int r = message_receive(keeper->forker.fd, MAX_ANSWER_BYTES, deadline_ns, &answer, &fds);
 
 	message_fds_close(&fds);
 	if (r == 0)
@@ -93,11 +76,11 @@ static int ask_locked(struct keeper *keeper, const struct strbuf *message, struc
 	while (r == 0 && keeper->n_late > 0)
 		r = receive_late(keeper, deadline_ns);
 	if (r == 0)
-		r = message_send(keeper->fd, message, NULL, 0, deadline_ns);
+		r = message_send(keeper->forker.fd, message, NULL, 0, deadline_ns);
 	if (r < 0)
 		return r;
 	/* Both are so short that they are sent in one piece or not at all. */
-	r = message_receive(keeper->fd, MAX_ANSWER_BYTES, deadline_ns, answer, fds);
+	r = message_receive(keeper->forker.fd, MAX_ANSWER_BYTES, deadline_ns, answer, fds);
 	keeper->n_late += r == -ETIMEDOUT;
 	return r;
 }
@@ -112,28 +95,13 @@ static void unlock(struct keeper *keeper)
 	(void)pthread_mutex_unlock(&keeper->lock); /* cannot fail: this thread holds it */
 }
 
-/* An end of the stream is the keeper's end; it says nothing without being asked. */
-static bool is_gone_locked(const struct keeper *keeper)
-{
-	struct pollfd poll_fd = { .fd = keeper->fd };
-
-	return poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & (POLLHUP | POLLERR);
-}
-
 static int restart_locked(struct keeper *keeper)
 {
-	pid_t pid = keeper->pid;
-	int r = -EAGAIN;
+	int r = forker_restart(&keeper->forker);
 
-	if (keeper->ops->role && start_budget_take(&keeper->restarts, clock_monotonic_ns()))
-		r = helper_restart(keeper->ops->role, &pid, &keeper->fd);
-	if (r < 0)
-		return r;
-	keeper->n_late = 0;
-	__atomic_store_n(&keeper->pid, pid, __ATOMIC_RELAXED);
-	__atomic_store_n(&keeper->generation, keeper->generation + 1, __ATOMIC_RELAXED);
-	log_debug("%s was killed, and started again", keeper->ops->role);
-	return 0;
+	if (r == 0)
+		keeper->n_late = 0;
+	return r;
 }
 
 static int make_message(enum keeper_request request, pid_t pid, struct strbuf *message)
@@ -155,11 +123,11 @@ int keeper_start(struct keeper *keeper, int *ret_fd, struct kept_process *ret_pr
 	if (r < 0)
 		return r;
 	lock(keeper);
-	if (is_gone_locked(keeper))
+	if (forker_has_ended(&keeper->forker))
 		r = restart_locked(keeper);
 	if (r == 0)
 		r = ask_locked(keeper, &message, &answer, &fds);
-	generation = keeper->generation;
+	generation = forker_restarts(&keeper->forker);
 	unlock(keeper);
 	if (r < 0)
 		return r;
@@ -178,7 +146,8 @@ bool keeper_has(struct keeper *keeper, struct kept_process process)
 	bool has;
 
 	lock(keeper);
-	has = process.generation == keeper->generation && !is_gone_locked(keeper);
+	has = process.generation == forker_restarts(&keeper->forker) &&
+	      !forker_has_ended(&keeper->forker);
 	unlock(keeper);
 	return has;
 }
@@ -192,8 +161,9 @@ int keeper_stop(struct keeper *keeper, struct kept_process process, int *ret_sta
 	if (r < 0)
 		return r;
 	lock(keeper);
-	r = process.generation == keeper->generation ? ask_locked(keeper, &message, &answer, NULL) :
-						       -EPIPE;
+	r = process.generation == forker_restarts(&keeper->forker) ?
+		    ask_locked(keeper, &message, &answer, NULL) :
+		    -EPIPE;
 	unlock(keeper);
 	if (r < 0)
 		return r;
@@ -206,10 +176,10 @@ int keeper_stop(struct keeper *keeper, struct kept_process process, int *ret_sta
 
 pid_t keeper_pid(const struct keeper *keeper)
 {
-	return __atomic_load_n(&keeper->pid, __ATOMIC_RELAXED);
+	return forker_pid(&keeper->forker);
 }
 
 unsigned int keeper_restarts(const struct keeper *keeper)
 {
-	return __atomic_load_n(&keeper->generation, __ATOMIC_RELAXED);
+	return forker_restarts(&keeper->forker);
 }

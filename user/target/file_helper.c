@@ -3,10 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/log.h"
-#include "sandbox/helper_start.h"
+#include "sandbox/forker.h"
 #include "sandbox/message.h"
-#include "sandbox/start_budget.h"
 #include "target/file_helper_process.h"
 #include "target/proc_file.h"
 
@@ -17,7 +15,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 /* The one that forks does nothing that waits. */
 #define FORK_NS SECOND_NS
@@ -41,12 +38,8 @@ struct helper {
 };
 
 struct pool {
-	const char *role;     /* as of file_helper_begin() */
 	pthread_mutex_t lock; /* of all below */
-	pid_t pid;	      /* that forks them; read without the lock, as is n_restarts */
-	int fd;
-	unsigned int n_restarts;
-	struct start_budget restarts;
+	struct forker forker;
 	struct helper idle[MOST_IDLE];
 	size_t n_idle;
 	struct refusal {
@@ -60,34 +53,23 @@ struct pool {
 /* Set before there are threads, and constant while there are any. */
 static struct pool *the_pool;
 
+static void run_file_helper(int fd, const void *userdata)
+{
+	file_helper_process(fd, *(const file_helper_open_fn *)userdata);
+}
+
 int file_helper_begin(const char *role, file_helper_open_fn open_fn)
 {
-	struct pool *pool = calloc(1, sizeof(*pool));
-	int ends[2], r = 0;
+	_cleanup_free_ struct pool *pool = calloc(1, sizeof(*pool));
+	int r;
 
 	if (!pool)
 		return -ENOMEM;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
-		free(pool);
-		return -errno;
-	}
-	pool->role = role;
-	start_budget_init(&pool->restarts, clock_monotonic_ns());
-	pool->fd = ends[0];
-	pool->pid = fork();
-	if (pool->pid == 0)
-		file_helper_process(ends[1], open_fn);
-	if (pool->pid < 0 || fcntl(pool->fd, F_SETFL, O_NONBLOCK) < 0)
-		r = -errno;
-	close(ends[1]);
-	if (r == 0)
-		r = -pthread_mutex_init(&pool->lock, NULL);
-	if (r < 0) {
-		close(pool->fd);
-		free(pool);
+	r = forker_begin(&pool->forker, role, run_file_helper, &open_fn);
+	if (r < 0)
 		return r;
-	}
-	the_pool = pool;
+	(void)pthread_mutex_init(&pool->lock, NULL); /* cannot fail with default attributes */
+	the_pool = TAKE_PTR(pool);
 	return 0;
 }
 
@@ -100,45 +82,22 @@ void file_helper_end(void)
 		return;
 	for (size_t i = 0; i < pool->n_idle; i++)
 		close(pool->idle[i].fd);
-	close(pool->fd);
+	close(pool->forker.fd);
 	(void)pthread_mutex_destroy(&pool->lock); /* nobody has it */
 	free(pool);
 }
 
 pid_t file_helper_pid(void)
 {
-	return the_pool ? __atomic_load_n(&the_pool->pid, __ATOMIC_RELAXED) : 0;
+	return the_pool ? forker_pid(&the_pool->forker) : 0;
 }
 
 unsigned int file_helper_restarts(void)
 {
-	return the_pool ? __atomic_load_n(&the_pool->n_restarts, __ATOMIC_RELAXED) : 0;
+	return the_pool ? forker_restarts(&the_pool->forker) : 0;
 }
 
 /* --- the pool, with its lock held ------------------------------------------------------------ */
-
-static bool has_ended(int fd)
-{
-	struct pollfd poll_fd = { .fd = fd };
-
-	return poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & (POLLHUP | POLLERR);
-}
-
-/* The one that forks them was killed, and they with it. */
-static int restart(struct pool *pool)
-{
-	pid_t pid = pool->pid;
-	int r = -EAGAIN;
-
-	if (pool->role && start_budget_take(&pool->restarts, clock_monotonic_ns()))
-		r = helper_restart(pool->role, &pid, &pool->fd);
-	if (r < 0)
-		return r;
-	__atomic_store_n(&pool->pid, pid, __ATOMIC_RELAXED);
-	__atomic_store_n(&pool->n_restarts, pool->n_restarts + 1, __ATOMIC_RELAXED);
-	log_debug("%s was killed, and started again", pool->role);
-	return 0;
-}
 
 static void put_order(struct strbuf *message, enum file_helper_what what, pid_t pid)
 {
@@ -156,12 +115,13 @@ static int fork_helper(struct pool *pool, struct helper *ret_helper)
 
 	put_order(&order, FILE_HELPER_FORK, 0);
 	r = strbuf_error(&order);
-	if (r == 0 && has_ended(pool->fd))
-		r = restart(pool);
+	/* Where it was killed, they were with it. */
+	if (r == 0 && forker_has_ended(&pool->forker))
+		r = forker_restart(&pool->forker);
 	if (r == 0)
-		r = message_send(pool->fd, &order, NULL, 0, deadline_ns);
+		r = message_send(pool->forker.fd, &order, NULL, 0, deadline_ns);
 	if (r == 0)
-		r = message_receive(pool->fd, sizeof(uint32_t), deadline_ns, &answer, &fds);
+		r = message_receive(pool->forker.fd, sizeof(uint32_t), deadline_ns, &answer, &fds);
 	if (r < 0)
 		return r;
 	if (codec_read_all(&answer, &codec_u32, &ret_helper->pid) < 0 || fds.n != 1 ||
@@ -180,7 +140,8 @@ static void kill_helper(struct pool *pool, pid_t pid)
 	put_order(&order, FILE_HELPER_KILL, pid);
 	/* If not, it ends when its socket does. */
 	if (strbuf_error(&order) == 0)
-		(void)message_send(pool->fd, &order, NULL, 0, clock_monotonic_ns() + FORK_NS);
+		(void)message_send(pool->forker.fd, &order, NULL, 0,
+				   clock_monotonic_ns() + FORK_NS);
 }
 
 static bool is_refused(const struct pool *pool, uint64_t what)
@@ -219,7 +180,7 @@ static int acquire_helper(struct pool *pool, uint64_t what, bool opens, struct h
 
 	(void)pthread_mutex_lock(&pool->lock); /* cannot fail: it is a plain mutex */
 	/* Killed, as with the one that has forked them. */
-	while (pool->n_idle > 0 && has_ended(pool->idle[pool->n_idle - 1].fd))
+	while (pool->n_idle > 0 && forked_has_ended(pool->idle[pool->n_idle - 1].fd))
 		close(pool->idle[--pool->n_idle].fd);
 	if (is_refused(pool, what) || (opens && is_exhausted(pool)))
 		r = -ETIMEDOUT;

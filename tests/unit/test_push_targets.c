@@ -42,7 +42,7 @@ static void all_keys_are_taken(void **state)
 	assert_int_equal(config->pushes.n, 2);
 	a = &config->pushes.list[0];
 	b = &config->pushes.list[1];
-	assert_string_equal(a->name, "a");
+	assert_string_equal(a->section.name, "a");
 	assert_int_equal(a->to, PUSH_PARCA);
 	assert_string_equal(a->url, "https://box.example:7070/some/where");
 	assert_int_equal(a->every_ns, 120000000000);

@@ -282,7 +282,7 @@ static void a_snapshot_lives_as_long_as_its_last_user(void **state)
 	service_config_unref(config);
 	assert_string_equal(target->url, "http://a"); /* ASAN would see that it was freed */
 	service_config_set(&user, user);
-	assert_string_equal(user->rules.list[0].name, "b");
+	assert_string_equal(user->rules.list[0].section.name, "b");
 	service_config_set(&user, other);
 	assert_ptr_equal(user, other);
 	service_config_unref(service_config_ref(other));

@@ -82,7 +82,7 @@ static void rules_have_their_own_keys_and_defaults(void **state)
 	assert_int_equal(parse(text, &config, &error), 0);
 	assert_int_equal(config->rules.n, 2);
 	rule = &config->rules.list[0];
-	assert_string_equal(rule->name, "leak");
+	assert_string_equal(rule->section.name, "leak");
 	assert_string_equal(rule->format, "html");
 	assert_null(rule->comm);
 	assert_null(rule->cgroup);
@@ -92,7 +92,7 @@ static void rules_have_their_own_keys_and_defaults(void **state)
 	assert_int_equal(rule->max_at_once, 1);
 	assert_int_equal(rule->depth, HEAP_EXACT);
 	rule = &config->rules.list[1];
-	assert_string_equal(rule->name, "redis.oom");
+	assert_string_equal(rule->section.name, "redis.oom");
 	assert_string_equal(rule->comm, "redis*");
 	assert_string_equal(rule->cgroup, "/system.slice/*");
 	assert_string_equal(rule->user, "redis");

@@ -213,7 +213,7 @@ static const struct key keys[] = {
 };
 /* clang-format on */
 const struct key_table push_keys = KEY_TABLE(keys);
-_Static_assert(sizeof(keys) / sizeof(keys[0]) <= KEY_LINES, "push_target.lines");
+_Static_assert(sizeof(keys) / sizeof(keys[0]) <= KEY_LINES, "key_section.lines");
 
 /* --- all of them ----------------------------------------------------------------------------- */
 
@@ -222,8 +222,10 @@ bool push_targets_has(const char *section)
 	return key_section_is(section, SECTION);
 }
 
-static void target_done(struct push_target *target)
+static void target_done(void *object)
 {
+	struct push_target *target = object;
+
 	for (size_t i = 0; i < target->n_labels; i++) {
 		free(target->labels[i].name);
 		free(target->labels[i].value);
@@ -232,44 +234,25 @@ static void target_done(struct push_target *target)
 		free(target->headers[i]);
 	free(target->labels);
 	free(target->headers);
-	free(target->name);
-	key_table_done(&push_keys, target);
 }
 
-static int add_target(struct push_targets *targets, const char *name, unsigned int line)
-{
-	struct push_target target = { .name = strdup(name), .line = line }, *list = NULL;
-
-	if (target.name && key_table_init(&push_keys, &target) == 0)
-		list = reallocarray(targets->list, targets->n + 1, sizeof(*list));
-	if (!list) {
-		target_done(&target);
-		return -ENOMEM;
-	}
-	list[targets->n++] = target;
-	targets->list = list;
-	return 0;
-}
+static const struct key_sections sections = {
+	.kind = SECTION,
+	.table = &push_keys,
+	.size = sizeof(struct push_target),
+	.most = PUSH_TARGETS_MOST,
+	.many = "targets of a push",
+	.done = target_done,
+};
 
 int push_targets_take(struct push_targets *targets, const char *section, unsigned int line,
 		      const char *name, const char *value, struct strbuf *why)
 {
-	const char *of;
-	size_t i = 0;
-	int r = key_section_name(section, SECTION, &of, why);
+	void *list = targets->list;
+	int r = key_sections_take(&sections, &list, &targets->n, section, line, name, value, why);
 
-	if (r < 0)
-		return r;
-	while (i < targets->n && strcmp(targets->list[i].name, of) != 0)
-		i++;
-	if (i == PUSH_TARGETS_MOST)
-		return config_error(why, "there are more than %d targets of a push",
-				    PUSH_TARGETS_MOST);
-	if (i == targets->n)
-		r = add_target(targets, of, line);
-	return r ? r :
-		   key_table_take(&push_keys, &targets->list[i], targets->list[i].lines, line,
-				  SECTION, name, value, why);
+	targets->list = list;
+	return r;
 }
 
 int push_targets_check(const struct push_targets *targets, unsigned int *ret_line,
@@ -278,25 +261,23 @@ int push_targets_check(const struct push_targets *targets, unsigned int *ret_lin
 	for (size_t i = 0; i < targets->n; i++) {
 		const struct push_target *target = &targets->list[i];
 
-		*ret_line = target->line;
-		if (!target->lines[KEY_TO])
+		*ret_line = target->section.line;
+		if (!target->section.lines[KEY_TO])
 			return config_error(why, "[push %s] has no 'to': pyroscope, parca or otlp",
-					    target->name);
+					    target->section.name);
 		if (!target->url)
-			return config_error(why, "[push %s] has no 'url'", target->name);
+			return config_error(why, "[push %s] has no 'url'", target->section.name);
 		if (target->user && !target->token_file)
 			return config_error(why,
 					    "[push %s] has a 'user', but no 'token_file' with its "
 					    "password",
-					    target->name);
+					    target->section.name);
 	}
 	return 0;
 }
 
 void push_targets_done(struct push_targets *targets)
 {
-	for (size_t i = 0; i < targets->n; i++)
-		target_done(&targets->list[i]);
-	free(targets->list);
+	key_sections_done(&sections, targets->list, targets->n);
 	*targets = (struct push_targets){};
 }

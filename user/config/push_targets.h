@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_CONFIG_PUSH_TARGETS_H
 #define MEMTRACED_CONFIG_PUSH_TARGETS_H
 
-#include "config/key.h"
+#include "config/key_sections.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ struct push_label {
 };
 
 struct push_target {
-	char *name;
+	struct key_section section;
 	enum push_to to;
 	char *url; /* what the kind's path is added to: without a slash at its end */
 	uint64_t every_ns;
@@ -41,8 +41,6 @@ struct push_target {
 	char *ca_file;	  /* in place of the system's; NULL: these */
 	uint64_t timeout_ns;
 	uint64_t queue_bytes;
-	unsigned int line;	       /* where it begins */
-	unsigned int lines[KEY_LINES]; /* of its keys, as in the table; 0: not given */
 };
 
 extern const struct key_table push_keys;

@@ -216,13 +216,14 @@ static const struct key keys[] = {
 };
 /* clang-format on */
 const struct key_table rule_keys = KEY_TABLE(keys);
-_Static_assert(sizeof(keys) / sizeof(keys[0]) <= KEY_LINES, "service_rule.lines");
+_Static_assert(sizeof(keys) / sizeof(keys[0]) <= KEY_LINES, "key_section.lines");
 
 unsigned int service_rule_line(const struct service_rule *rule, const char *name)
 {
 	const struct key *key = key_table_find(&rule_keys, SECTION, name);
+	unsigned int line = key ? rule->section.lines[key - keys] : 0;
 
-	return key && rule->lines[key - keys] ? rule->lines[key - keys] : rule->line;
+	return line ? line : rule->section.line;
 }
 
 /* --- all of them ----------------------------------------------------------------------------- */
@@ -232,66 +233,41 @@ bool service_rules_has(const char *section)
 	return key_section_is(section, SECTION);
 }
 
-static void rule_done(struct service_rule *rule)
-{
-	free(rule->name);
-	key_table_done(&rule_keys, rule);
-}
-
-static int add_rule(struct service_rules *rules, const char *name, unsigned int line)
-{
-	struct service_rule rule = { .name = strdup(name), .line = line }, *list = NULL;
-
-	if (rule.name && key_table_init(&rule_keys, &rule) == 0)
-		list = reallocarray(rules->list, rules->n + 1, sizeof(*list));
-	if (!list) {
-		rule_done(&rule);
-		return -ENOMEM;
-	}
-	list[rules->n++] = rule;
-	rules->list = list;
-	return 0;
-}
+static const struct key_sections sections = {
+	.kind = SECTION,
+	.table = &rule_keys,
+	.size = sizeof(struct service_rule),
+	.most = SERVICE_RULES_MOST,
+	.many = "rules",
+};
 
 int service_rules_take(struct service_rules *rules, const char *section, unsigned int line,
 		       const char *name, const char *value, struct strbuf *why)
 {
-	const char *of;
-	size_t i = 0;
-	int r = key_section_name(section, SECTION, &of, why);
+	void *list = rules->list;
+	int r = key_sections_take(&sections, &list, &rules->n, section, line, name, value, why);
 
-	if (r < 0)
-		return r;
-	while (i < rules->n && strcmp(rules->list[i].name, of) != 0)
-		i++;
-	if (i == SERVICE_RULES_MOST)
-		return config_error(why, "there are more than %d rules", SERVICE_RULES_MOST);
-	if (i == rules->n)
-		r = add_rule(rules, of, line);
-	return r ? r :
-		   key_table_take(&rule_keys, &rules->list[i], rules->list[i].lines, line, SECTION,
-				  name, value, why);
+	rules->list = list;
+	return r;
 }
 
 int service_rules_check(const struct service_rules *rules, unsigned int *ret_line,
 			struct strbuf *why)
 {
 	for (size_t i = 0; i < rules->n; i++) {
-		*ret_line = rules->list[i].line;
+		*ret_line = rules->list[i].section.line;
 		if (!rules->list[i].when)
 			return config_error(
 				why,
 				"[rule %s] has no 'when': give one, as in 'when = rss > "
 				"2GiB'",
-				rules->list[i].name);
+				rules->list[i].section.name);
 	}
 	return 0;
 }
 
 void service_rules_done(struct service_rules *rules)
 {
-	for (size_t i = 0; i < rules->n; i++)
-		rule_done(&rules->list[i]);
-	free(rules->list);
+	key_sections_done(&sections, rules->list, rules->n);
 	*rules = (struct service_rules){};
 }

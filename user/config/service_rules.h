@@ -8,7 +8,7 @@
 #ifndef MEMTRACED_CONFIG_SERVICE_RULES_H
 #define MEMTRACED_CONFIG_SERVICE_RULES_H
 
-#include "config/key.h"
+#include "config/key_sections.h"
 #include "config/options.h"
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ enum rule_metric {
 };
 
 struct service_rule {
-	char *name;
+	struct key_section section;
 	char *when; /* as it was written */
 	enum rule_metric metric;
 	double above; /* in the unit of the metric */
@@ -40,8 +40,6 @@ struct service_rule {
 	char *format;
 	uint64_t cooldown_ns; /* for the same process or cgroup */
 	uint64_t max_at_once;
-	unsigned int line;	       /* where it begins */
-	unsigned int lines[KEY_LINES]; /* of its keys, as in the table; 0: not given */
 };
 
 extern const struct key_table rule_keys;

@@ -409,7 +409,7 @@ static int make_target(struct push *push, const struct push_target *config,
 	target->push = push;
 	target->to = config->to;
 	target->next_ns = clock_monotonic_ns() + config->every_ns;
-	target->name = strdup(config->name);
+	target->name = strdup(config->section.name);
 	if (!target->name)
 		return -ENOMEM;
 	*ret_target = TAKE_PTR(target);
@@ -419,7 +419,8 @@ static int make_target(struct push *push, const struct push_target *config,
 static struct target *find(const struct push *push, const struct push_target *config)
 {
 	vec_foreach(&push->targets, target)
-		if (strcmp((*target)->name, config->name) == 0 && (*target)->to == config->to)
+		if (strcmp((*target)->name, config->section.name) == 0 &&
+		    (*target)->to == config->to)
 			return *target;
 	return NULL;
 }
@@ -447,7 +448,7 @@ static int prepare_poster(const struct push *push, struct push_next *next, struc
 
 	if (r == -ENOPKG)
 		strbuf_addf(error, "[push %s]: there is no libcurl.so.4: install libcurl4",
-			    pushes->list[0].name);
+			    pushes->list[0].section.name);
 	return r;
 }
 

@@ -143,11 +143,11 @@ static struct rule *find(const struct rules *rules, const char *name)
 static int prepare_rule(struct rules *rules, struct rules_next *next,
 			const struct service_rule *config, struct strbuf *error)
 {
-	struct rule_next row = { .config = config, .rule = find(rules, config->name) };
+	struct rule_next row = { .config = config, .rule = find(rules, config->section.name) };
 	int r = check_rule(config, next->config->path, &row.uid, error);
 
 	if (r == 0 && !row.rule)
-		r = make_rule(rules, config->name, &row.made);
+		r = make_rule(rules, config->section.name, &row.made);
 	if (!row.rule)
 		row.rule = row.made;
 	if (r == 0)

@@ -32,6 +32,7 @@ static const struct table tables[] = {
 	{ ABI_BOOK_AT_BLOCKS, ABI_BOOK_BUCKETS_BEFORE(ABI_BOOK_SEGMENTS),
 	  sizeof(struct abi_book_bucket) },
 	{ 0, 1, sizeof(struct abi_book_header) },
+	{ ABI_BOOK_AT_ERRORS, ABI_BOOK_ERRORS, sizeof(struct abi_book_error) },
 	{ ABI_BOOK_AT_TOMBS, ABI_BOOK_TOMBS, sizeof(struct abi_book_tomb) },
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
@@ -111,6 +112,16 @@ static int on_block(const struct book_block *block, void *userdata)
 	return 0;
 }
 
+static int on_error(const struct book_error *error, void *userdata)
+{
+	if (error->node >= ABI_BOOK_NODES || !error->function ||
+	    error->function >= ABI_BOOK_FUNCTIONS || !error->kind ||
+	    error->block.node >= ABI_BOOK_NODES || error->block.function >= ABI_BOOK_FUNCTIONS)
+		abort();
+	check_stack(userdata, error->node);
+	return 0;
+}
+
 /* One file for all inputs, since to make it takes longer than most. */
 static struct book *one_book(int *ret_fd)
 {
@@ -152,5 +163,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_error(book_read_sites(book, CUT, on_site, book));
 	check_error(book_read_blocks(book, 0, on_block, book));
 	check_error(book_read_tombs(book, 0, on_block, book));
+	check_error(book_read_errors(book, on_error, book));
 	return 0;
 }

@@ -80,6 +80,27 @@ def sites_and_stacks_are_those_of_probes(words):
         assert probed["mmap"]["allocs"] == counted_["mmap"]["allocs"], (probed, counted_)
 
 
+@test(need_root, each=["double", "interior", "wild", "resize", "child", "failed", "negative",
+                       "zero", "right"])
+def wrong_uses_of_the_heap_are_those_that_probes_see(kind):
+    told = []
+    for way in ("probes", "library"):
+        with scratch() as folder:
+            path = os.path.join(folder, "report.json")
+            run_memtraced(f"--exact={way}", "-q", "-o", f"json:{path}", "--",
+                          target("heap_errors"), kind)
+            report = load_report(path)
+        told.append([[(error["kind"], error["count"], functions(error["frames"]),
+                       functions(error["allocated"]), process["alloc"]["failed"])
+                      for error in process["heap_errors"]] for process in report["processes"]])
+    assert told[0] == told[1], told
+    assert any(told[0]) == (kind != "right"), told
+
+
+def functions(frames):
+    return frames and [frame["function"] for frame in frames]
+
+
 def next_generation(process):
     """What the program holds then, in bytes and blocks, as it says itself."""
     send_line(process)

@@ -57,6 +57,11 @@ struct abi_book_tomb *hand_tomb(const struct hand_book *hand, uint32_t number)
 	return (struct abi_book_tomb *)(hand->bytes + ABI_BOOK_AT_TOMBS) + number;
 }
 
+struct abi_book_error *hand_error(const struct hand_book *hand, uint32_t number)
+{
+	return (struct abi_book_error *)(hand->bytes + ABI_BOOK_AT_ERRORS) + number;
+}
+
 struct abi_book_bucket *hand_bucket(const struct hand_book *hand, uint64_t number)
 {
 	return (struct abi_book_bucket *)(hand->bytes + ABI_BOOK_AT_BLOCKS) + number;

@@ -22,6 +22,7 @@ struct abi_book_thread *hand_thread(const struct hand_book *hand, uint32_t numbe
 struct abi_book_node *hand_node(const struct hand_book *hand, uint32_t number);
 struct abi_book_site *hand_site(const struct hand_book *hand, uint32_t number);
 struct abi_book_tomb *hand_tomb(const struct hand_book *hand, uint32_t number);
+struct abi_book_error *hand_error(const struct hand_book *hand, uint32_t number);
 struct abi_book_bucket *hand_bucket(const struct hand_book *hand, uint64_t number);
 
 #endif

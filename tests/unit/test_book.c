@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "book_fixture.h"
+#include "bpf/abi_heap_error.h"
 #include "bpf/abi_unwind.h"
 #include "trace/books/book_read.h"
 
@@ -528,6 +529,62 @@ static void a_table_that_moves_is_told(void **state)
 	assert_int_equal(book_read_blocks(book, 0, move_table, hand), -EAGAIN);
 }
 
+/* --- wrong uses of the heap ------------------------------------------------------------------- */
+
+struct errors {
+	struct book_error error[MOST];
+	size_t n;
+};
+
+static int add_error(const struct book_error *error, void *userdata)
+{
+	struct errors *errors = userdata;
+
+	assert_true(errors->n < MOST);
+	errors->error[errors->n++] = *error;
+	return 0;
+}
+
+static struct abi_book_error error_of(uint16_t kind, uint16_t function, uint32_t node)
+{
+	return (struct abi_book_error){
+		.node = node,
+		.function = function,
+		.kind = kind,
+		.count = 2,
+		.addr = 0x1008,
+		.block = 0x1000,
+		.about = { .size_fn = ABI_BOOK_SIZE_FN(50ULL, 0, ABI_FORM_OWN, ABI_BOOK_MALLOC),
+			   .node = 6 },
+	};
+}
+
+static void wrong_uses_of_the_heap_are_read(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct errors errors = {};
+
+	*hand_error(hand, 0) = error_of(ABI_DOUBLE_FREE, ABI_BOOK_FREE, 5);
+	*hand_error(hand, 1) = error_of(0, ABI_BOOK_FREE, 5);
+	*hand_error(hand, 2) = error_of(ABI_REALLOC_ZERO + 1, ABI_BOOK_FREE, 5);
+	*hand_error(hand, 3) = error_of(ABI_DOUBLE_FREE, ABI_BOOK_FUNCTIONS, 5);
+	*hand_error(hand, 4) = error_of(ABI_DOUBLE_FREE, ABI_BOOK_FREE, ABI_BOOK_NODES);
+	*hand_error(hand, 5) = error_of(ABI_INVALID_FREE, ABI_BOOK_FREE, 5);
+	hand_error(hand, 5)->about.node = ABI_BOOK_NODES;
+	hand_header(hand)->errors = UINT32_MAX;
+	assert_int_equal(book_read_errors(book, add_error, &errors), 0);
+	assert_int_equal(errors.n, 2);
+	assert_int_equal(errors.error[0].kind, ABI_DOUBLE_FREE);
+	assert_int_equal(errors.error[0].function, ABI_BOOK_FREE);
+	assert_int_equal(errors.error[0].count, 2);
+	assert_int_equal(errors.error[0].block.address, 0x1000);
+	assert_int_equal(errors.error[0].block.size, 50);
+	assert_int_equal(errors.error[0].block.node, 6);
+	assert_int_equal(errors.error[1].kind, ABI_INVALID_FREE);
+	assert_int_equal(errors.error[1].block.address, 0);
+}
+
 /* --- stacks ---------------------------------------------------------------------------------- */
 
 static void put_node(const struct hand_book *hand, uint32_t number, uint32_t parent,
@@ -640,6 +697,7 @@ int main(void)
 		BOOK_TEST(a_table_that_moves_is_told),
 		BOOK_TEST(what_children_may_hold_is_told),
 		BOOK_TEST(what_threads_may_use_again_is_not_live),
+		BOOK_TEST(wrong_uses_of_the_heap_are_read),
 		BOOK_TEST(a_stack_is_its_nodes_to_the_beginning),
 		BOOK_TEST(nodes_that_came_later_are_read),
 		BOOK_TEST(what_is_no_stack_is_refused),

@@ -130,6 +130,7 @@ static void set_totals(const struct abi_book_header *header, struct book_totals 
 				     .peak_epoch = header->peak_epoch,
 				     .race_bytes = header->race_bytes,
 				     .failed = header->failed,
+				     .further_errors = header->further_errors,
 				     .unknown_frees = header->unknown_frees };
 	memcpy(ret->lost, header->lost, sizeof(ret->lost));
 }

@@ -31,6 +31,7 @@ struct book_totals {
 	uint32_t peak_epoch;
 	uint64_t race_bytes, failed, unknown_frees;
 	uint64_t lost[ABI_BOOK_LOSSES];
+	uint64_t further_errors; /* wrong uses of the heap for which there was no room */
 };
 
 /* At the cut of this epoch, which is the latest. 0 or negative errno. */

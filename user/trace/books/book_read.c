@@ -2,6 +2,7 @@
 #include "trace/books/book_read.h"
 
 #include "base/clock.h"
+#include "bpf/abi_heap_error.h"
 #include "bpf/abi_unwind.h"
 #include "trace/books/book.h"
 
@@ -291,6 +292,51 @@ int book_read_tombs(const struct book *book, uint64_t deadline_ns, book_block_fn
 		if (deadline_ns && clock_monotonic_ns() >= deadline_ns)
 			return -ETIME;
 		r = read_tombs(book, &range, copies, copies + TOMBS_AT_ONCE, &sum, fn, userdata);
+	}
+	return r;
+}
+
+/* --- wrong uses of the heap ------------------------------------------------------------------- */
+
+static int tell_error(const struct abi_book_error *error, book_error_fn fn, void *userdata)
+{
+	const struct abi_book_block *about = &error->about;
+	struct book_error told = { .node = error->node,
+				   .function = error->function,
+				   .kind = error->kind,
+				   .count = error->count,
+				   .time_ns = error->time_ns,
+				   .addr = error->addr,
+				   .size = error->size };
+
+	if (!error->kind || error->kind > ABI_REALLOC_ZERO || !error->function ||
+	    error->function >= ABI_BOOK_FUNCTIONS || error->node >= ABI_BOOK_NODES)
+		return 0;
+	if (error->block && about->node < ABI_BOOK_NODES && ABI_BOOK_FN(about->size_fn) &&
+	    ABI_BOOK_FN(about->size_fn) < ABI_BOOK_FUNCTIONS)
+		told.block = (struct book_block){
+			.address = error->block,
+			.size = ABI_BOOK_SIZE(about->size_fn),
+			.node = about->node,
+			.tick = about->tick,
+			.function = (uint16_t)ABI_BOOK_FN(about->size_fn),
+		};
+	return fn(&told, userdata);
+}
+
+/* They do not change but for their counts; what is being written has no kind yet. */
+int book_read_errors(const struct book *book, book_error_fn fn, void *userdata)
+{
+	struct abi_book_header header;
+	int r = book_get_header(book, &header);
+	uint64_t n = r == 0 ? least_of(header.errors, ABI_BOOK_ERRORS) : 0;
+
+	for (uint64_t i = 0; i < n && r == 0; i++) {
+		struct abi_book_error error;
+
+		r = book_get(book, ABI_BOOK_AT_ERRORS + i * sizeof(error), &error, sizeof(error));
+		if (r == 0)
+			r = tell_error(&error, fn, userdata);
 	}
 	return r;
 }

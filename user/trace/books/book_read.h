@@ -47,6 +47,21 @@ int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_f
 int book_read_tombs(const struct book *book, uint64_t deadline_ns, book_block_fn fn,
 		    void *userdata);
 
+/* A wrong use of the heap. */
+struct book_error {
+	uint32_t node;
+	uint16_t function; /* enum abi_book_function */
+	uint16_t kind;	   /* enum abi_heap_error_kind */
+	uint64_t count;
+	uint64_t time_ns, addr, size; /* as of struct abi_heap_error */
+	struct book_block
+		block; /* that addr is in, or was; its address is 0 where it is not known */
+};
+typedef int (*book_error_fn)(const struct book_error *error, void *userdata);
+
+/* All that there are now. 0, a negative errno, or what the function gave that was not 0. */
+int book_read_errors(const struct book *book, book_error_fn fn, void *userdata);
+
 struct book_stack {
 	uint64_t frame[ABI_MAX_FRAMES]; /* as in abi_ev_stack */
 	uint64_t exact[ABI_EXACT_WORDS];

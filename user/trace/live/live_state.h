@@ -98,6 +98,7 @@ struct process_links {
 struct process_book {
 	struct book *book; /* NULL: it keeps none, or has not said so yet */
 	uint64_t told_lost[ABI_BOOK_LOSSES];
+	uint64_t further_errors; /* book_totals.further_errors */
 	bool told_inherited;
 	uint32_t told_tick;
 	uint32_t forks;	     /* children that were told of, */

@@ -222,6 +222,54 @@ int live_book_tombs(const struct live *live, const struct live_process *process,
 		book_read_tombs(process->book.book, deadline_ns, on_block, &reading));
 }
 
+struct error_reading {
+	struct live *live;
+	struct live_process *process;
+	live_book_error_fn fn;
+	void *userdata;
+};
+
+static int on_error(const struct book_error *error, void *userdata)
+{
+	const struct error_reading *reading = userdata;
+	const uint16_t first_fn = reading->live->books.first_fn;
+	struct live_book_error told = {
+		.key = { .image = reading->process->image.n,
+			 .fn = first_fn + error->function,
+			 .kind = error->kind },
+		.value = { .count = error->count,
+			   .time_ns = error->time_ns,
+			   .addr = error->addr,
+			   .size = error->size,
+			   .block = error->block.address,
+			   .about = { .size_fn = ABI_SIZE_FN(error->block.size, 0ULL,
+							     first_fn + error->block.function),
+				      .tick = error->block.tick } },
+	};
+	uint64_t stack, about = 0;
+	int r = find_stack(reading->live, reading->process, error->node, &stack);
+
+	if (r == 0 && error->block.address)
+		r = find_stack(reading->live, reading->process, error->block.node, &about);
+	told.key.stack = stack;
+	told.value.about.stack = about;
+	return r ? r : reading->fn(&told, reading->userdata);
+}
+
+int live_book_errors(struct live *live, struct live_process *process, live_book_error_fn fn,
+		     void *userdata)
+{
+	struct error_reading reading = { live, process, fn, userdata };
+	int r;
+
+	if (!process->book.book)
+		return 0;
+	r = book_read_errors(process->book.book, on_error, &reading);
+	book_forget_nodes(process->book.book);
+	/* Whoever reads its sites is told that it cannot be read. */
+	return r == -ENOMEM ? r : live_release_stacks(live, process);
+}
+
 void live_book_stacks_done(struct live_process *process)
 {
 	hashmap_free(process->book_stacks);

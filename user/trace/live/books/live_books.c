@@ -83,9 +83,11 @@ static int describe_functions(struct live *live)
 		[ABI_BOOK_XALLOCX] = "xallocx",
 		[ABI_BOOK_NEW] = "_Znwm",
 		[ABI_BOOK_NEW_ARRAY] = "_Znam",
+		[ABI_BOOK_FREE] = "free",
 	};
 	int r = 0;
 
+	static_assert(ABI_BOOK_FREE + 1 == ABI_BOOK_FUNCTIONS, "all have names");
 	if (live->books.first_fn)
 		return 0;
 	r = objects_number(live->objects, ABI_BOOK_FUNCTIONS, &live->books.first_fn);
@@ -301,6 +303,7 @@ static void count_losses(struct live *live, struct live_process *process,
 				  LOSS_BOOK_FIRST + i, totals->lost[i] - told);
 		process->book.told_lost[i] = totals->lost[i];
 	}
+	process->book.further_errors = totals->further_errors;
 }
 
 static bool is_replaced(const struct live *live, const struct live_process *process)

@@ -7,6 +7,7 @@
 #ifndef MEMTRACED_TRACE_LIVE_LIVE_BOOKS_H
 #define MEMTRACED_TRACE_LIVE_LIVE_BOOKS_H
 
+#include "bpf/abi_heap_error.h"
 #include "trace/live/live_state.h"
 
 /* --- live_books.c ----------------------------------------------------------------------------- */
@@ -73,6 +74,16 @@ int live_book_tombs(const struct live *live, const struct live_process *process,
 		    uint64_t deadline_ns, live_book_block_fn fn, void *userdata);
 /* How often the process has forked, as its book has it. */
 uint32_t live_book_era(const struct live_process *process);
+
+/* A wrong use of the heap, as the programs keep them. */
+struct live_book_error {
+	struct abi_heap_error_key key;
+	struct abi_heap_error value;
+};
+typedef int (*live_book_error_fn)(const struct live_book_error *error, void *userdata);
+/* Stacks that are new are handed over before. */
+int live_book_errors(struct live *live, struct live_process *process, live_book_error_fn fn,
+		     void *userdata);
 
 void live_book_stacks_done(struct live_process *process);
 

@@ -29,6 +29,8 @@
 static_assert(RECORD_STACK_OTHER == ABI_STACK_OTHER && RECORD_STACK_NO_CODE == ABI_STACK_NO_CODE,
 	      "an id goes into records as it is");
 
+static_assert(ABI_BOOK_LOST_UNKNOWN + 1 == ABI_BOOK_LOSSES, "all have names");
+
 static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_BLOCK_MAP_FULL] = "block-map-full",
 	[ABI_LOST_SITE_MAP_FULL] = "site-map-full",
@@ -85,7 +87,7 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_NESTED] = "book-busy",
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_ADDRESS] = "book-address-out-of-range",
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_FORK] = "book-inheritance-unknown",
-	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_UNKNOWN] = "allocation-unknown",
+	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_UNKNOWN] = "allocation-unknown", /* added to the former */
 };
 
 static uint64_t age_ns(const struct live *live, const struct live_process *process, uint32_t tick)
@@ -309,30 +311,44 @@ static size_t sites_of(const struct snapshot_site *sites, size_t n, size_t *at, 
 	return *at - from;
 }
 
-/* Hands over everything that the snapshot has; ended processes are settled by it. */
-static int emit_snapshot(struct live *live, const struct snapshot *snapshot, bool ended_only)
+static bool is_in_cut(const struct live_process *process, bool ended_only)
 {
-	_cleanup_(notes_done) struct notes notes = { 0 };
-	size_t n, at = 0;
-	const struct snapshot_site *sites = snapshot_sites(snapshot, &n);
-	int r = live_errors_read(live->programs, &notes.errors);
+	return process && !process->placeholder && !process->settled &&
+	       (process->ended || !ended_only);
+}
+
+/* Before the cut's records: stacks of books are handed over meanwhile. */
+static int read_notes(struct live *live, bool ended_only, struct notes *notes)
+{
+	int r = live_errors_read(live->programs, &notes->errors);
 
 	if (r == 0)
-		r = live_frees_read(live, &notes.frees);
-	if (r)
-		return r;
+		r = live_frees_read(live, &notes->frees);
+	vec_foreach(&live->slots.all, p)
+		if (r == 0 && is_in_cut(*p, ended_only))
+			r = live_errors_read_book(live, *p, &notes->errors);
+	return r;
+}
+
+/* Hands over everything that the snapshot has; ended processes are settled by it. */
+static int emit_snapshot(struct live *live, const struct snapshot *snapshot,
+			 const struct notes *notes, bool ended_only)
+{
+	size_t n, at = 0;
+	const struct snapshot_site *sites = snapshot_sites(snapshot, &n);
+	int r = 0;
+
 	for (size_t slot = 0; slot < live->slots.all.len; slot++) {
 		struct live_process *process = live->slots.all.data[slot];
 		size_t from, count;
 
-		if (!process || process->placeholder || process->settled ||
-		    (ended_only && !process->ended))
+		if (!is_in_cut(process, ended_only))
 			continue;
 		from = at;
 		count = sites_of(sites, n, &at, slot);
 		/* where nothing is counted there are no totals, which is not the same as zeros */
 		if (!live->opts.floor && process->depth != RECORD_DEPTH_GROWTH)
-			r = emit_process(live, process, sites + from, count, &notes,
+			r = emit_process(live, process, sites + from, count, notes,
 					 process->ended ? &live->cuts.settled :
 							  &live->cuts.running);
 		if (r)
@@ -378,6 +394,8 @@ static int emit_coverage(struct live *live)
 	counts[ABI_LOST_OUTLIVED] = 0;
 	counts[LOSS_CODE_START] += counts[ABI_LOST_CODE_START];
 	counts[ABI_LOST_CODE_START] = 0;
+	counts[ABI_LOST_UNKNOWN_ALLOCATION] += counts[LOSS_BOOK_FIRST + ABI_BOOK_LOST_UNKNOWN];
+	counts[LOSS_BOOK_FIRST + ABI_BOOK_LOST_UNKNOWN] = 0;
 	counts[LOSS_UNWIND_TABLES] = live->tables ? unwind_tables_refused(live->tables) : 0;
 	counts[LOSS_FILE_UNREAD] = objects_unread(live->objects);
 	counts[LOSS_FILE_UNOPENED] = objects_unopened(live->objects);
@@ -449,6 +467,7 @@ static int cut_jobs(struct live *live, uint64_t time_ns)
 int live_read_cut(struct live *live, bool ended_only, uint64_t time_ns)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *snapshot = NULL;
+	_cleanup_(notes_done) struct notes notes = { 0 };
 	int r;
 
 	if (!live->opts.allocations)
@@ -461,12 +480,14 @@ int live_read_cut(struct live *live, bool ended_only, uint64_t time_ns)
 	live->cuts.torn = !ended_only && !live_books_await(live);
 	live_books_take_totals(live, ended_only);
 	r = snapshot_take(live, ended_only, &snapshot);
+	if (r == 0)
+		r = read_notes(live, ended_only, &notes);
 	if (r)
 		return r;
 	live->cuts.running = (struct cut_coverage){ 0 };
 	r = emit_mark(live, RECORD_CUT, time_ns);
 	if (r == 0)
-		r = emit_snapshot(live, snapshot, ended_only);
+		r = emit_snapshot(live, snapshot, &notes, ended_only);
 	if (r == 0 && (!ended_only || live->jobs.syscalls))
 		r = live_read_jobs(live, &live->cuts.running, &live->cuts.settled);
 	if (r == 0)

@@ -4,6 +4,7 @@
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/kernel/urgent.h"
+#include "trace/live/books/live_books.h"
 #include "trace/live/slots/live_slots.h"
 
 #include <assert.h>
@@ -40,6 +41,19 @@ int live_errors_read(const struct programs *programs, struct live_errors *ret_er
 	*ret_errors = (struct live_errors){ 0 };
 	return bpf_batch_read(errors_fd(programs), sizeof(struct abi_heap_error_key),
 			      sizeof(struct abi_heap_error), collect_errors, ret_errors);
+}
+
+static int collect_book_error(const struct live_book_error *error, void *userdata)
+{
+	struct live_errors *errors = userdata;
+
+	return vec_push(&errors->all, (struct live_error){ error->key, error->value });
+}
+
+int live_errors_read_book(struct live *live, struct live_process *process,
+			  struct live_errors *errors)
+{
+	return live_book_errors(live, process, collect_book_error, errors);
 }
 
 void live_errors_done(struct live_errors *errors)
@@ -87,7 +101,7 @@ uint64_t live_errors_further(const struct live *live, const struct live_process 
 	const int fd = bpf_map__fd(live->programs->skel->maps.further_heap_errors);
 	uint64_t n;
 
-	return urgent_lookup(fd, &process->slot, &n) ? 0 : n;
+	return (urgent_lookup(fd, &process->slot, &n) ? 0 : n) + process->book.further_errors;
 }
 
 static bool is_gone(const struct live *live, const bool *gone, uint32_t image)

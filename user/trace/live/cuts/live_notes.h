@@ -28,6 +28,9 @@ struct live_errors {
 
 /* All that there are now. 0 or negative errno; to be released in both cases. */
 int live_errors_read(const struct programs *programs, struct live_errors *ret_errors);
+/* The same of a process's book. */
+int live_errors_read_book(struct live *live, struct live_process *process,
+			  struct live_errors *errors);
 void live_errors_done(struct live_errors *errors);
 
 /* Hands over a process's. 0 or negative errno. */

@@ -54,7 +54,7 @@ def unread(*options):
     with scratch() as folder:
         read_fd, write_fd = os.pipe()
         fcntl.fcntl(write_fd, F_SETPIPE_SZ, PIPE_BYTES)
-        with started([memtraced(), *options, "-f", "json", "--", "/bin/sh", "-c", COUNTS],
+        with started([memtraced(), *options, "--", "/bin/sh", "-c", COUNTS],
                      stdin=subprocess.DEVNULL, stdout=write_fd, stderr=subprocess.PIPE,
                      cwd=folder) as tracer, open(read_fd, encoding="utf-8") as reports:
             os.close(write_fd)
@@ -80,12 +80,18 @@ def counted(folder):
         return 0
 
 
+def waiting(reports):
+    return struct.unpack("i", fcntl.ioctl(reports, termios.FIONREAD, struct.pack("i", 0)))[0]
+
+
 def is_full(reports):
-    waiting = fcntl.ioctl(reports, termios.FIONREAD, struct.pack("i", 0))
-    return struct.unpack("i", waiting)[0] == PIPE_BYTES
+    """What does not fit into the rest of a pipe is not begun."""
+    before = waiting(reports)
+    time.sleep(0.3)
+    return PIPE_BYTES / 2 < waiting(reports) == before
 
 
-@test(need_root, each=["-i 0.2", "-d 2"])
+@test(need_root, each=["-i 0.2 -f json", "-d 2 -f json"])
 def a_command_forks_on_while_nobody_reads(options):
     """What is held at a fork waits for memtraced, which waits for no reader meanwhile. With -d it
     is the last report that nobody reads."""
@@ -102,3 +108,19 @@ def a_command_forks_on_while_nobody_reads(options):
         assert " reports were left out: standard output was not read" in said, said
         assert last["coverage"]["exact"], last["coverage"]
         assert len(last["processes"]) > FORKS, len(last["processes"])
+
+
+@test(need_root)
+def a_command_forks_on_while_nobody_reads_its_events():
+    """Of these none is left out."""
+    with unread("-e", "syscalls:sys_enter_exit_group", "--each", "-f", "perf-script") as unread_run:
+        tracer, reports, folder = unread_run
+        wait_until(lambda: is_full(reports))
+        before = counted(folder)
+        wait_until(lambda: counted(folder) > before + FORKS)
+        with open(os.path.join(folder, "stop"), "w", encoding="utf-8"):
+            pass
+        events = [line for line in reports if " sys_enter_exit_group:" in line]
+        assert tracer.wait(60) == 0
+        # Each run of true, and the shell.
+        assert len(events) == counted(folder) + 1, (len(events), counted(folder))

@@ -99,19 +99,51 @@ static void what_a_reader_does_not_take_is_written_by_the_loop(void **state)
 		begin_kind(&run, is_socket);
 		assert_int_equal(stdout_queue_add(run.queue, text, LEN / 2), 0);
 		assert_int_equal(stdout_queue_add(run.queue, text + LEN / 2, LEN / 2), 0);
-		assert_true(stdout_queue_waits(run.queue));
+		assert_true(stdout_queue_waiting(run.queue) > 0);
 		assert_int_equal(fcntl(STDOUT_FILENO, F_GETFL) & O_NONBLOCK, 0);
 		/* Nobody reads: nothing is to be done. */
 		assert_int_equal(loop_run_once(run.loop, 0), 0);
-		assert_true(stdout_queue_waits(run.queue));
+		assert_true(stdout_queue_waiting(run.queue) > 0);
 		while (n < LEN) {
 			n += read_some(run.reader, got + n, LEN - n);
 			assert_int_equal(loop_run_once(run.loop, 0), 0);
 		}
 		assert_memory_equal(got, text, LEN);
-		assert_false(stdout_queue_waits(run.queue));
+		assert_int_equal(stdout_queue_waiting(run.queue), 0);
 		end(&run);
 	}
+	free(text);
+	free(got);
+}
+
+/* Much passes, of which little waits at a time. */
+static void a_reader_that_is_always_late_gets_all_of_it(void **state)
+{
+	char *text = make_text(), *got = malloc(LEN);
+	const size_t piece = LEN / 64;
+	size_t n = 0, most = 0;
+	struct run run;
+
+	(void)state;
+	begin_kind(&run, false);
+	for (size_t i = 0; i < 64; i++) {
+		assert_int_equal(stdout_queue_add(run.queue, text + i * piece, piece), 0);
+		/* Two pieces stay. */
+		while (i >= 2 && n < (i - 1) * piece) {
+			n += read_some(run.reader, got + n, (i - 1) * piece - n);
+			assert_int_equal(loop_run_once(run.loop, 0), 0);
+		}
+		if (stdout_queue_waiting(run.queue) > most)
+			most = stdout_queue_waiting(run.queue);
+	}
+	assert_true(most < 4 * piece);
+	while (n < LEN) {
+		n += read_some(run.reader, got + n, LEN - n);
+		assert_int_equal(loop_run_once(run.loop, 0), 0);
+	}
+	assert_memory_equal(got, text, LEN);
+	assert_int_equal(stdout_queue_waiting(run.queue), 0);
+	end(&run);
 	free(text);
 	free(got);
 }
@@ -130,7 +162,7 @@ static void a_reader_that_has_gone_is_told(void **state)
 		run.reader = -1;
 		assert_int_equal(loop_run_once(run.loop, 1000), -EPIPE);
 		assert_int_equal(run.error, -EPIPE);
-		assert_false(stdout_queue_waits(run.queue));
+		assert_int_equal(stdout_queue_waiting(run.queue), 0);
 		assert_int_equal(stdout_queue_add(run.queue, "x", 1), -EPIPE);
 		assert_int_equal(stdout_queue_error(run.queue), -EPIPE);
 		assert_int_equal(stdout_queue_flush(run.queue), -EPIPE);
@@ -174,7 +206,7 @@ static void a_flush_waits_for_the_reader(void **state)
 		assert_int_equal(stdout_queue_add(run.queue, text, LEN), 0);
 		assert_int_equal(pthread_create(&thread, NULL, read_all, &reader), 0);
 		assert_int_equal(stdout_queue_flush(run.queue), 0);
-		assert_false(stdout_queue_waits(run.queue));
+		assert_int_equal(stdout_queue_waiting(run.queue), 0);
 		assert_int_equal(pthread_join(thread, NULL), 0);
 		assert_memory_equal(reader.got, text, LEN);
 		/* The loop has nothing of it left. */
@@ -196,7 +228,7 @@ static void files_take_all_at_once(void **state)
 	unlink(path);
 	begin(&run, dup(fd), fd);
 	assert_int_equal(stdout_queue_add(run.queue, text, LEN), 0);
-	assert_false(stdout_queue_waits(run.queue));
+	assert_int_equal(stdout_queue_waiting(run.queue), 0);
 	assert_int_equal(lseek(run.reader, 0, SEEK_END), LEN);
 	end(&run);
 	free(text);
@@ -220,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_reader_does_not_take_is_written_by_the_loop),
+		cmocka_unit_test(a_reader_that_is_always_late_gets_all_of_it),
 		cmocka_unit_test(a_reader_that_has_gone_is_told),
 		cmocka_unit_test(a_flush_waits_for_the_reader),
 		cmocka_unit_test(files_take_all_at_once),

@@ -139,7 +139,7 @@ static int check_output(const struct option_output *output)
 static int write_stdout(const struct report_format *format, const struct diff *diff)
 {
 	_cleanup_(stdout_stream_free_p) struct stdout_stream *out = NULL;
-	int r = stdout_stream_new(&out), r_flush;
+	int r = stdout_stream_new(NULL, &out), r_flush;
 
 	if (r)
 		return r;

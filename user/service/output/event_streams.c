@@ -45,13 +45,14 @@ void event_streams_free(struct event_streams *streams)
 	free(streams);
 }
 
-int event_streams_add(struct event_streams *streams, uint32_t event_id, struct output_file *file)
+int event_streams_add(struct event_streams *streams, uint32_t event_id, struct output_file *file,
+		      struct stdout_queue *queue)
 {
 	struct target target = { .file = file };
 	int r = 0;
 
 	if (!file && !streams->out)
-		r = stdout_stream_new(&streams->out);
+		r = stdout_stream_new(queue, &streams->out);
 	if (r == 0)
 		r = perf_script_stream_new(streams->model, streams->symbols, event_id,
 					   file ? output_file_stream(file) :

@@ -12,6 +12,7 @@
 
 struct event_streams;
 struct output_file;
+struct stdout_queue;
 
 /* Model and symbols must outlive the streams. 0 or -ENOMEM. */
 int event_streams_new(const struct model *model, struct symbols *symbols,
@@ -22,9 +23,10 @@ DEFINE_CLEANUP(struct event_streams, event_streams_free)
 
 /*
  * From now on the event goes to the file, which then belongs to the streams, also on an error; NULL
- * is standard output. 0 or -ENOMEM.
+ * is standard output, by the queue if that is not NULL. 0 or -ENOMEM.
  */
-int event_streams_add(struct event_streams *streams, uint32_t event_id, struct output_file *file);
+int event_streams_add(struct event_streams *streams, uint32_t event_id, struct output_file *file,
+		      struct stdout_queue *queue);
 
 /* Writes an occurrence where it goes. 0 or -ENOMEM: what was not written the next calls say. */
 int event_streams_take(struct event_streams *streams, const struct record_occurrence *occurrence);

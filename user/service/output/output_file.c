@@ -3,6 +3,7 @@
 
 #include "base/outfile.h"
 #include "report/packed_out.h"
+#include "service/output/stdout_queue.h"
 
 #include <errno.h>
 #include <stdio_ext.h>
@@ -12,10 +13,21 @@
 
 #define BUFFER_BYTES (64u << 10)
 
+/* What may wait for its reader. */
+#define MOST_WAITING (16u << 20)
+
 struct stdout_stream {
 	FILE *file;
+	struct stdout_queue *queue;
 	int error;
 };
+
+static int write_by_queue(struct stdout_queue *queue, const char *data, size_t len)
+{
+	int r = stdout_queue_add(queue, data, len);
+
+	return r == 0 && stdout_queue_waiting(queue) > MOST_WAITING ? stdout_queue_flush(queue) : r;
+}
 
 /* All of it, also to a pipe that takes it in pieces. 0 bytes: an error, as fopencookie(3) says. */
 static ssize_t write_all(void *cookie, const char *data, size_t len)
@@ -23,6 +35,10 @@ static ssize_t write_all(void *cookie, const char *data, size_t len)
 	struct stdout_stream *stream = cookie;
 	size_t done = 0;
 
+	if (stream->queue && stream->error == 0) {
+		stream->error = write_by_queue(stream->queue, data, len);
+		done = len;
+	}
 	while (done < len && stream->error == 0) {
 		ssize_t n = write(STDOUT_FILENO, data + done, len - done);
 
@@ -34,13 +50,14 @@ static ssize_t write_all(void *cookie, const char *data, size_t len)
 	return stream->error == 0 ? (ssize_t)len : 0;
 }
 
-int stdout_stream_new(struct stdout_stream **ret_stream)
+int stdout_stream_new(struct stdout_queue *queue, struct stdout_stream **ret_stream)
 {
 	static const cookie_io_functions_t functions = { .write = write_all };
 	_cleanup_(stdout_stream_free_p) struct stdout_stream *stream = calloc(1, sizeof(*stream));
 
 	if (!stream)
 		return -ENOMEM;
+	stream->queue = queue;
 	stream->file = fopencookie(stream, "w", functions);
 	if (!stream->file || setvbuf(stream->file, NULL, _IOFBF, BUFFER_BYTES) != 0)
 		return -ENOMEM;

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 struct output_file;
+struct stdout_queue;
 
 /* Arguments and errors as outfile_new's. */
 int output_file_new(const char *path, uid_t uid, gid_t gid, const struct report_format *format,
@@ -37,8 +38,11 @@ DEFINE_CLEANUP(struct output_file, output_file_free)
  */
 struct stdout_stream;
 
-/* 0 or -ENOMEM. */
-int stdout_stream_new(struct stdout_stream **ret_stream);
+/*
+ * With a queue (borrowed; NULL: without) what its reader does not take yet waits there, up to some
+ * MiB; else, and beyond that, a write waits. 0 or -ENOMEM.
+ */
+int stdout_stream_new(struct stdout_queue *queue, struct stdout_stream **ret_stream);
 /* Without a flush before, what is not written yet is dropped. NULL is legal. */
 void stdout_stream_free(struct stdout_stream *stream);
 DEFINE_CLEANUP(struct stdout_stream, stdout_stream_free)

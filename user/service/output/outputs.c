@@ -195,14 +195,14 @@ static int begin_stream(struct outputs *outputs, const struct option_output *out
 	int r = 0;
 
 	if (!output->path)
-		return event_streams_add(outputs->streams, event_id, NULL);
+		return event_streams_add(outputs->streams, event_id, NULL, outputs->queue);
 	path = job_path(outputs, output, jobs_of_event(outputs->model, event_id), outputs->pid);
 	r = path ? output_file_new(path, outputs->uid, outputs->gid,
 				   report_format_find(output->format), &file) :
 		   -ENOMEM;
 	if (r)
 		log_error("cannot write %s: %s", output->path, strerror(-r));
-	return r ? r : event_streams_add(outputs->streams, event_id, file);
+	return r ? r : event_streams_add(outputs->streams, event_id, file, NULL);
 }
 
 static int begin_streams(struct outputs *outputs, uint32_t event_id)
@@ -291,7 +291,7 @@ static int print_now(struct outputs *outputs, const struct view *view,
 		     const struct option_output *output, bool final)
 {
 	_cleanup_(stdout_stream_free_p) struct stdout_stream *out = NULL;
-	int r = stdout_stream_new(&out), r_flush;
+	int r = stdout_stream_new(NULL, &out), r_flush;
 
 	if (r < 0)
 		return r;
@@ -546,6 +546,8 @@ static int end_streams(struct outputs *outputs)
 {
 	int r = event_streams_finish(outputs->streams);
 
+	if (r == 0 && outputs->queue)
+		r = stdout_queue_flush(outputs->queue);
 	if (r && r != -EPIPE)
 		log_error("cannot write the events: %s", strerror(-r));
 	return r;
@@ -565,7 +567,7 @@ static bool is_left_out(struct outputs *outputs, const struct option_output *out
 
 int outputs_write(struct outputs *outputs, bool final)
 {
-	bool waits = !final && outputs->queue && stdout_queue_waits(outputs->queue);
+	bool waits = !final && outputs->queue && stdout_queue_waiting(outputs->queue) > 0;
 	int r = update_symbols(outputs), failed = 0;
 
 	/* Nothing is drained any more, so that nothing is lost while servers are waited for. */

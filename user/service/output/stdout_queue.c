@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -108,10 +109,20 @@ static int on_writable(int fd, uint32_t events, void *userdata)
 
 	(void)fd;
 	(void)events;
-	if (stdout_queue_waits(q))
+	if (stdout_queue_waiting(q))
 		return 0;
 	loop_source_free(TAKE_PTR(q->source));
 	return r < 0 ? q->fn(r, q->userdata) : 0;
+}
+
+/* Else the text of a reader that is always a bit late would grow for good. */
+static void forget_written(struct stdout_queue *q)
+{
+	if (q->done == 0 || q->done < q->text.len / 2)
+		return;
+	q->text.len -= q->done;
+	memmove(q->text.data, q->text.data + q->done, q->text.len);
+	q->done = 0;
 }
 
 int stdout_queue_add(struct stdout_queue *q, const char *text, size_t len)
@@ -120,18 +131,19 @@ int stdout_queue_add(struct stdout_queue *q, const char *text, size_t len)
 
 	if (q->error < 0)
 		return q->error;
+	forget_written(q);
 	strbuf_add(&q->text, text, len);
 	r = strbuf_error(&q->text);
 	if (r == 0)
 		r = write_now(q);
-	if (r < 0 || !stdout_queue_waits(q) || q->source)
+	if (r < 0 || !stdout_queue_waiting(q) || q->source)
 		return r;
 	return loop_add_fd(q->loop, fd_of(q), EPOLLOUT, on_writable, q, &q->source);
 }
 
-bool stdout_queue_waits(const struct stdout_queue *q)
+size_t stdout_queue_waiting(const struct stdout_queue *q)
 {
-	return q->done < q->text.len;
+	return q->text.len - q->done;
 }
 
 int stdout_queue_flush(struct stdout_queue *q)
@@ -139,7 +151,7 @@ int stdout_queue_flush(struct stdout_queue *q)
 	struct pollfd ready = { .fd = fd_of(q), .events = POLLOUT };
 	int r = write_now(q);
 
-	while (r == 0 && stdout_queue_waits(q)) {
+	while (r == 0 && stdout_queue_waiting(q)) {
 		if (poll(&ready, 1, -1) < 0 && errno != EINTR)
 			return -errno;
 		r = write_now(q);

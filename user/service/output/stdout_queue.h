@@ -32,8 +32,8 @@ DEFINE_CLEANUP(struct stdout_queue, stdout_queue_free)
  */
 int stdout_queue_add(struct stdout_queue *queue, const char *text, size_t len);
 
-/* Is there anything that is not written yet? */
-bool stdout_queue_waits(const struct stdout_queue *queue);
+/* How many bytes are not written yet. */
+size_t stdout_queue_waiting(const struct stdout_queue *queue);
 
 /* Waits for the reader until all is written. As stdout_queue_add. */
 int stdout_queue_flush(struct stdout_queue *queue);

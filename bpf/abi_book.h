@@ -87,8 +87,8 @@ struct abi_book_thread {
 
 /*
  * A frame of a stack, and where the rest of the stack is: towards its beginning, which is a node
- * without a parent and without an address, and says in `flags` how the stack ends. Nodes do not
- * change. Numbers begin at 1.
+ * without a parent. That has in place of an address the time when it was made (CLOCK_MONOTONIC),
+ * and says in `flags` how the stack ends. Nodes do not change. Numbers begin at 1.
  */
 struct abi_book_node {
 	__u64 address; /* as in abi_ev_stack */

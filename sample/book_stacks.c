@@ -4,6 +4,7 @@
 #include "sample/walk_rules.h"
 
 #include <string.h>
+#include <time.h>
 
 #define FIRST_PLACES 1024
 
@@ -25,7 +26,9 @@ static bool is_node(uint32_t node, uint32_t parent, uint64_t address, uint32_t f
 {
 	const struct abi_book_node *n = &book.nodes[node];
 
-	return node && n->address == address && n->parent == parent && n->flags == flags;
+	/* Of a beginning the address is a time. */
+	return node && (!parent || n->address == address) && n->parent == parent &&
+	       n->flags == flags;
 }
 
 /* Where it is or would be put. */
@@ -58,10 +61,20 @@ static bool make_room(void)
 		const struct abi_book_node *node = &book.nodes[old[i]];
 
 		if (old[i])
-			*place_of(node->parent, node->address, node->flags) = old[i];
+			*place_of(node->parent, node->parent ? node->address : 0, node->flags) =
+				old[i];
 	}
 	book_pages_free(old, n_old * sizeof(*old));
 	return true;
+}
+
+static uint64_t time_now(void)
+{
+	struct timespec now;
+
+	return clock_gettime(CLOCK_MONOTONIC, &now) ?
+		       0 :
+		       (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static uint32_t get_locked(uint32_t parent, uint64_t address, uint32_t flags)
@@ -76,7 +89,7 @@ static uint32_t get_locked(uint32_t parent, uint64_t address, uint32_t flags)
 	number = book.header->nodes + 1;
 	if (number >= ABI_BOOK_NODES)
 		return ABI_BOOK_NO_NODE;
-	book.nodes[number] = (struct abi_book_node){ address, parent, flags };
+	book.nodes[number] = (struct abi_book_node){ parent ? address : time_now(), parent, flags };
 	__atomic_store_n(&book.header->nodes, number, __ATOMIC_RELEASE);
 	*place = number;
 	return number;
@@ -136,7 +149,7 @@ uint32_t book_stack_of(struct book_thread *thread, const struct abi_book_node *n
 	while (n-- > 0) {
 		const struct abi_book_node *is = &nodes[path[n]];
 
-		own = get(thread, own, is->address, is->flags);
+		own = get(thread, own, own ? is->address : 0, is->flags);
 		if (!own)
 			break;
 	}

@@ -599,7 +599,7 @@ static void a_stack_is_its_nodes_to_the_beginning(void **state)
 	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 	struct book_stack stack;
 
-	put_node(hand, 1, 0, 0, ABI_BOOK_ROOT(ABI_CUT_LIMIT, 0x10007));
+	put_node(hand, 1, 0, 99, ABI_BOOK_ROOT(ABI_CUT_LIMIT, 0x10007));
 	put_node(hand, 300, 1, 0x10, ABI_BOOK_GUIDED);
 	put_node(hand, 70000, 300, 0x20, ABI_BOOK_EXACT);
 	assert_int_equal(book_read_stack(book, 70000, &stack), 0);
@@ -610,6 +610,7 @@ static void a_stack_is_its_nodes_to_the_beginning(void **state)
 	assert_int_equal(stack.cut, ABI_CUT_LIMIT);
 	assert_true(stack.guided);
 	assert_int_equal(stack.epoch, 0x10007);
+	assert_int_equal(stack.began_ns, 99);
 	assert_int_equal(book_read_stack(book, 1, &stack), 0);
 	assert_int_equal(stack.n, 0);
 	assert_false(stack.guided);
@@ -640,7 +641,7 @@ static void what_is_no_stack_is_refused(void **state)
 	put_node(hand, 2, 2, 0x10, 0); /* itself */
 	put_node(hand, 3, 4, 0x10, 0); /* a circle */
 	put_node(hand, 4, 3, 0x10, 0);
-	put_node(hand, 5, 0, 0x10, 0);	   /* a frame where the stack should end */
+	put_node(hand, 5, 6, 0x10, 0);	   /* what comes later */
 	put_node(hand, 6, 0, 0, ABI_CUTS); /* and an end that nobody knows */
 	put_node(hand, 7, ABI_BOOK_NODES, 1, 0);
 	put_node(hand, 8, 1, 0, 0); /* no frame */

@@ -377,8 +377,9 @@ static int read_node(struct book *book, uint32_t number, struct abi_book_node *r
 /* The node where the stack ends says how. */
 static int end_stack(const struct abi_book_node *node, struct book_stack *ret)
 {
-	if (node->address || ABI_BOOK_CUT(node->flags) >= ABI_CUTS)
+	if (ABI_BOOK_CUT(node->flags) >= ABI_CUTS)
 		return -EINVAL;
+	ret->began_ns = node->address;
 	ret->cut = ABI_BOOK_CUT(node->flags);
 	ret->epoch = ABI_BOOK_EPOCH(node->flags);
 	return 0;

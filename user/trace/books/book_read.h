@@ -66,9 +66,10 @@ struct book_stack {
 	uint64_t frame[ABI_MAX_FRAMES]; /* as in abi_ev_stack */
 	uint64_t exact[ABI_EXACT_WORDS];
 	size_t n;
-	uint8_t cut; /* enum abi_stack_cut */
-	bool guided; /* a frame was found by its callee's frame pointer */
-	uint32_t epoch;
+	uint8_t cut;	   /* enum abi_stack_cut */
+	bool guided;	   /* a frame was found by its callee's frame pointer */
+	uint32_t epoch;	   /* another one when code has gone, */
+	uint64_t began_ns; /* and when the first stack of it was seen */
 };
 
 /* The stack that begins with this frame. 0; -EINVAL: it is none; or another negative errno. */

@@ -53,6 +53,27 @@ static uint64_t id_of(const struct live *live, const struct live_process *proces
 	return id_by(process, stack);
 }
 
+/*
+ * A time at which all of its code was there: now, unless some has gone since the stack's epoch
+ * began, which is what that epoch's stacks have met.
+ */
+static uint64_t time_of(const struct live_process *process, const struct book_stack *stack)
+{
+	size_t n = process->code.gone.len;
+	uint64_t time_ns = clock_monotonic_ns();
+
+	if (n == 0 || process->code.gone.data[n - 1].to_ns < stack->began_ns)
+		return time_ns;
+	for (size_t i = 0; i < stack->n; i++) {
+		uint64_t gone_ns =
+			code_map_gone_after(&process->code, stack->frame[i], stack->began_ns);
+
+		if (gone_ns && gone_ns - 1 < time_ns)
+			time_ns = gone_ns - 1;
+	}
+	return time_ns;
+}
+
 /* As the programs would have told of it. */
 static int tell_stack(struct live *live, const struct live_process *process, uint64_t id,
 		      const struct book_stack *stack)
@@ -60,7 +81,7 @@ static int tell_stack(struct live *live, const struct live_process *process, uin
 	struct abi_ev_stack ev = {
 		.head = { .type = ABI_EV_STACK,
 			  .slot = process->slot.n,
-			  .time_ns = clock_monotonic_ns() },
+			  .time_ns = time_of(process, stack) },
 		.hash = id,
 		.frames = stack->n,
 		.flags = ABI_STACK_CFI | (stack->guided ? ABI_STACK_FRAME_POINTERS : 0) |

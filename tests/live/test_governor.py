@@ -16,6 +16,7 @@ from bpf_objects import traced_calls
 from lib import (Lines, attached, exact, heap_sites, load_report, memtraced, need_program,
                  need_root, refused, run_memtraced, scratch, send_line, started, target, test,
                  total, with_function, without)
+from test_html import root_value
 from test_samples import check_weights, said_places
 
 BESIDE_OTHERS = True
@@ -156,12 +157,14 @@ def a_page_says_since_when_what_was_counted_and_what_it_cost():
             cost = page.value("document.getElementById('overhead').textContent")
             shown = page.value("document.querySelector('.card[data-key=live_bytes]').innerText")
             text = page.value("document.body.innerText")
+            graph = root_value(page)
     assert len(said) == len(changes) >= 2, (said, changes)
     assert said[0].startswith("depth: from the start on samples: the overhead budget "), said
     assert " on all calls: ~" in said[1], said
     assert "measured (the kernel's count" in cost and cost.endswith("asked for: 5.00\u00a0%"), cost
     # What went on at another depth is not held twice.
     assert f"{live:,} bytes" in shown, (shown, live)
+    assert graph == live, (graph, live)
     assert "goes on at another depth" in text, text[:2000]
 
 

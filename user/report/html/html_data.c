@@ -232,6 +232,8 @@ static int put_process(struct json_out *out, struct html_stacks *stacks, const s
 		process->exact ? "true" : "false", process->totals.peak_error_bytes);
 	if (process->image->inherits)
 		fputs(",\"inherits\":true", file);
+	if (process->is_past)
+		fputs(",\"past\":true", file);
 	fprintf(file, ",\"left_out\":{\"sites\":%zu,\"bytes\":%" PRId64 ",\"by\":\"%s\"}",
 		process->n_left_out, process->left_out_bytes, view_filters(view));
 	put_mmap(out, view, process);

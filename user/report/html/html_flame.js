@@ -10,18 +10,22 @@
 	/* Of several processes these are of different moments. */
 	const OF_EACH = data.processes.length > 1 ? " of each process" : "";
 	const ROW = 19, NARROWEST = 1;
+	/* What was live before a depth changed may be freed: in the graph of all processes it has no part. */
+	function held(of) {
+		return function (site) { return site.process.past && !state.process ? 0 : of(site); };
+	}
 	const QUANTITIES = [
-		{ name: "live bytes", unit: "bytes", of: function (site) { return site.live; } },
-		{ name: "live blocks", unit: "blocks", of: function (site) { return site.blocks; } },
-		{ name: "bytes at the peak" + OF_EACH, unit: "bytes", of: function (site) { return site.peak; } },
+		{ name: "live bytes", unit: "bytes", of: held(function (site) { return site.live; }) },
+		{ name: "live blocks", unit: "blocks", of: held(function (site) { return site.blocks; }) },
+		{ name: "bytes at the peak" + OF_EACH, unit: "bytes", of: held(function (site) { return site.peak; }) },
 		{ name: "allocated bytes", unit: "bytes", of: function (site) { return site.bytes; } },
 		{ name: "allocations", unit: "allocations", of: function (site) { return site.allocs; } },
 		{ name: "temporary allocations", unit: "allocations", of: function (site) { return site.temporary; } },
 		{ name: "gained in the range", unit: "bytes", of: function (site) { return report.gained(site); },
 			ranged: true },
-		{ name: "mapped bytes", unit: "bytes", mapped: 1, of: function (site) { return site.live; } },
-		{ name: "mapped regions", unit: "regions", mapped: 1, of: function (site) { return site.blocks; } },
-		{ name: "bytes at the mappings' peak" + OF_EACH, unit: "bytes", mapped: 1, of: function (site) { return site.peak; } },
+		{ name: "mapped bytes", unit: "bytes", mapped: 1, of: held(function (site) { return site.live; }) },
+		{ name: "mapped regions", unit: "regions", mapped: 1, of: held(function (site) { return site.blocks; }) },
+		{ name: "bytes at the mappings' peak" + OF_EACH, unit: "bytes", mapped: 1, of: held(function (site) { return site.peak; }) },
 		{ name: "bytes of all mappings", unit: "bytes", mapped: 1, of: function (site) { return site.bytes; } },
 		{ name: "mappings", unit: "mappings", mapped: 1, of: function (site) { return site.allocs; } }
 	];

@@ -11,7 +11,7 @@ import schema
 
 from lib import (called_by, exact, heap_sites, Lines, load_report, memtraced, need_kernel,
                  need_root, refused, run_memtraced, same, same_calls, scratch, send_line,
-                 SERIAL_KEYS, started, target, test, total, trace)
+                 SERIAL_KEYS, Skip, started, target, test, total, trace)
 
 BESIDE_OTHERS = True
 LIBRARY = "--exact=library"
@@ -204,6 +204,17 @@ def a_program_whose_children_lose_the_library_has_them_probed():
     assert ways == {"aligned": False, "env": True}, ways
     (aligned,) = [p for p in run.report["processes"] if p["comm"] == "aligned"]
     assert aligned["alloc"]["allocs"] >= 100
+
+
+@test(need_root, each=["tcmalloc-names", "mimalloc-names", "jemalloc-rjem", "glibc"])
+def an_allocator_that_is_used_by_names_of_its_own_has_probes(family):
+    path = target(f"families-{family}")
+    if not os.path.exists(path):
+        raise Skip(f"{family} is not installed")
+    run = trace([path, "300"], LIBRARY, library=None)
+    exact(run.report)
+    assert by_library(run.report) == [family == "glibc"], run.report["coverage"]
+    assert run.only_process()["alloc"]["allocs"] > 200
 
 
 @test(need_root)

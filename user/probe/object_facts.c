@@ -3,11 +3,14 @@
 
 #include "elf/cfi/cfi_file.h"
 #include "elf/elf_file.h"
+#include "elf/elf_sections.h"
+#include "probe/allocators.h"
 #include "probe/sample_plan.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* _start is about 40 bytes of hand-written code in every libc. */
@@ -130,6 +133,48 @@ static uint64_t loader_stop_find(const struct elf_file *file)
 	return 0;
 }
 
+#define MAX_NAMES ((size_t)64 << 20) /* bytes of .dynstr */
+
+static bool defines(const struct elf_file *elf, const char *name)
+{
+	size_t n;
+	const struct elf_symbol *symbols = elf_file_symbols(elf, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(symbols[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_own_name(const char *name)
+{
+	/* Most names need no further look. */
+	const struct allocator_function *function =
+		strchr("tmj_", *name) ? allocator_function_find(name) : NULL;
+
+	return function && allocator_family_of(function);
+}
+
+/* Of what it needs from others, only the names are there: those that it does not define itself. */
+static bool find_own_names(struct elf_file *elf)
+{
+	struct elf_section section = {};
+	const char *names, *end;
+	bool any = false;
+
+	if (elf_section_read(elf, ".dynstr", MAX_NAMES, &section) < 0)
+		return false;
+	names = (const char *)section.bytes;
+	end = names + section.len;
+	/* Without a NUL at its end the last one is not read. */
+	while (!any && names < end && memchr(names, '\0', (size_t)(end - names))) {
+		any = *names && is_own_name(names) && !defines(elf, names);
+		names += strlen(names) + 1;
+	}
+	free(section.bytes);
+	return any;
+}
+
 void object_facts_done(struct object_facts *facts)
 {
 	plan_free(facts->plan);
@@ -163,6 +208,8 @@ static int read_all(struct elf_file *elf, const struct object_wants *wants,
 	}
 	if (wants->unwinding)
 		cfi_facts_read(elf, &facts->unwind);
+	if (wants->own_names)
+		facts->uses_own_names = find_own_names(elf);
 	facts->kind = program_kind_read(elf);
 	facts->is_elf = true;
 	r = elf_needs_read(elf, &facts->needs);

@@ -71,6 +71,7 @@ struct object_wants {
 	bool checkpoints;
 	char *const *checkpoint_names; /* as of checkpoints_find() */
 	bool unwinding;
+	bool own_names; /* uses_own_names */
 };
 
 struct object_facts {
@@ -85,6 +86,11 @@ struct object_facts {
 	uint8_t build_id_len; /* 0: none, or longer */
 	struct cfi_facts unwind;
 	struct elf_needs needs; /* what is loaded with it */
+	/*
+	 * It uses functions of another file's allocator by names that no other allocator has
+	 * (tc_malloc), as far as its dynamic symbols tell; false, too, if that was not wanted.
+	 */
+	bool uses_own_names;
 };
 
 /* Of an open file. 0 or -ENOMEM; `ret_facts` is for object_facts_done() then. */

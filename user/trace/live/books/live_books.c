@@ -144,9 +144,16 @@ int live_on_book(struct live *live, const struct abi_ev_book *ev)
 		return r;
 	if (r)
 		return count_by_probes(live, process);
+	if (process->links.book == LINKS_BOOK_EXPECTED && live_links_own_names(process)) {
+		bool late = false; /* it waits for the answer */
+
+		r = live_links_without_book(live, process, &late);
+		if (r)
+			return r == -ESRCH ? 0 : r;
+	}
 	/* Probes count it, or another book of it is read. */
 	if (process->book.book || process->placeholder ||
-	    (process->links.book != LINKS_BOOK_EXPECTED)) {
+	    process->links.book != LINKS_BOOK_EXPECTED) {
 		(void)book_answer(book, ABI_BOOK_UNREAD); /* else it keeps one in vain */
 		return 0;
 	}

@@ -26,6 +26,11 @@ bool object_has_own_allocator(const struct object *object)
 	return false;
 }
 
+bool object_uses_own_names(const struct object *object)
+{
+	return object->uses_own_names;
+}
+
 bool object_has_samples(const struct object *object)
 {
 	return object->samples && object->samples->n_probes > 0 && !object->refused;

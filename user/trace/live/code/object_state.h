@@ -48,10 +48,11 @@ struct object {
 	bool no_unwinding; /* it has no rows, or there was no room */
 	bool refused;	   /* the kernel does not let it be probed for all processes */
 	enum program_kind kind;
-	bool marked;	    /* its plan's marks are probed */
-	bool is_used;	    /* by a process, as of objects_close_unused() */
-	uint64_t unused_ns; /* since when it is not; 0: it is */
-	bool is_ahead;	    /* nobody was seen to map it yet (objects_know) */
+	bool marked;	     /* its plan's marks are probed */
+	bool uses_own_names; /* as of struct object_facts */
+	bool is_used;	     /* by a process, as of objects_close_unused() */
+	uint64_t unused_ns;  /* since when it is not; 0: it is */
+	bool is_ahead;	     /* nobody was seen to map it yet (objects_know) */
 	VEC(struct object_link) links;
 	VEC(struct unprobed) unprobed;
 };

@@ -117,6 +117,8 @@ int objects_number(struct objects *objects, size_t n, uint16_t *ret_first);
 bool object_has_allocator(const struct object *object);
 /* Has it functions by which memory is had, and not only such as get it from others? */
 bool object_has_own_allocator(const struct object *object);
+/* Does it use functions of an allocator by names that only that has? Of `books` alone. */
+bool object_uses_own_names(const struct object *object);
 /* Does it show samples? */
 bool object_has_samples(const struct object *object);
 /* Is there anything in it to attach to, at any depth? */

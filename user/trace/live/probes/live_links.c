@@ -340,7 +340,8 @@ void live_links_expect_book(const struct live *live, struct live_process *proces
 				process->links.book = LINKS_BOOK_EXPECTED;
 			return;
 		}
-		if (object_is_alone(last) || object_has_own_allocator(last))
+		if (object_is_alone(last) || object_has_own_allocator(last) ||
+		    object_uses_own_names(last))
 			return;
 		n++;
 	}
@@ -359,9 +360,38 @@ int live_links_without_book(struct live *live, struct live_process *process, boo
 	return r;
 }
 
+/* The library counts what is called by names that all allocators have. */
+static int say_own_names(struct live *live, struct live_process *process,
+			 const struct object *object)
+{
+	const struct record record = {
+		.type = RECORD_UNPROBED,
+		.unprobed = { "an allocator's functions by names of its own", object_path(object),
+			      "the library that counts the process does not see them: give "
+			      "--exact=probes" },
+	};
+
+	if (process->links.unseen)
+		return 0;
+	live_note_unseen(live, process);
+	return live_emit(live, &record);
+}
+
+bool live_links_own_names(const struct live_process *process)
+{
+	vec_foreach(&process->code.ranges, range)
+		if (range->object && object_uses_own_names(range->object))
+			return true;
+	return false;
+}
+
 int live_links_new_code(struct live *live, struct live_process *process,
 			const struct object *object, bool *ret_late)
 {
+	if (process->links.book == LINKS_BY_BOOK && object && object_uses_own_names(object))
+		return say_own_names(live, process, object);
+	if (process->links.book == LINKS_BOOK_EXPECTED && object && object_uses_own_names(object))
+		return live_links_without_book(live, process, ret_late);
 	if (process->links.book != LINKS_BOOK_POSSIBLE || !object)
 		return 0;
 	if (!live_is_book_library(live, object) ||

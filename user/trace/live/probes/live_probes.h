@@ -47,6 +47,8 @@ bool live_is_book_library(const struct live *live, const struct object *object);
 /* It has mapped a file: our library, or another one before it, so that it is probed. */
 int live_links_new_code(struct live *live, struct live_process *process,
 			const struct object *object, bool *ret_late);
+/* Does what it has mapped use an allocator's functions that a book would not have? */
+bool live_links_own_names(const struct live_process *process);
 /* It keeps none, and is probed. */
 int live_links_without_book(struct live *live, struct live_process *process, bool *ret_late);
 /* It keeps one. */

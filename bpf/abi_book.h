@@ -123,6 +123,7 @@ enum abi_book_function {
 	ABI_BOOK_NEW, /* any operator new of an allocator that does not call its malloc */
 	ABI_BOOK_NEW_ARRAY,
 	ABI_BOOK_FREE, /* of errors alone */
+	ABI_BOOK_REALLOCARRAY,
 	ABI_BOOK_FUNCTIONS
 };
 

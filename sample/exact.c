@@ -60,7 +60,7 @@ void exact_free(void *block, const struct walk_registers *from)
 SAMPLE_SELDOM void exact_failed(void *replaced, size_t size, enum abi_book_function function,
 				const struct walk_registers *from)
 {
-	bool is_product = function == ABI_BOOK_CALLOC;
+	bool is_product = function == ABI_BOOK_CALLOC || function == ABI_BOOK_REALLOCARRAY;
 
 	/* Of what is wrong about such a size the caller of the allocator is told. */
 	if (exact_is_suspicious(size) && !is_product) {
@@ -69,6 +69,13 @@ SAMPLE_SELDOM void exact_failed(void *replaced, size_t size, enum abi_book_funct
 	} else {
 		book_failed(size, function, from);
 	}
+}
+
+SAMPLE_SELDOM void exact_overflows(void *block, enum abi_book_function function,
+				   const struct walk_registers *from)
+{
+	book_local.inside = 0;
+	exact_failed(block, SIZE_MAX, function, from);
 }
 
 void exact_replace(void *block, struct exact_replaced *ret_old)
@@ -100,6 +107,50 @@ void exact_replaced(const struct exact_replaced *old, void *block, size_t size,
 	if (old->is_known)
 		book_put_back(&old->taken);
 	exact_failed(old->block, size, function, from);
+}
+
+/* Calls that are not counted. */
+static void *pass_malloc(size_t size)
+{
+	void *block = next_own_block(size);
+
+	return block ? block : next.malloc(size);
+}
+
+static void *pass_calloc(size_t n, size_t size)
+{
+	size_t total;
+	void *block = __builtin_mul_overflow(n, size, &total) ? NULL : next_own_block(total);
+
+	return block ? block : next.calloc(n, size);
+}
+
+/* A block that no allocator has moves to one that has. */
+static void *first_block_grows(void *block, size_t size)
+{
+	size_t was = next_first_block_size(block);
+	void *other = pass_malloc(size);
+
+	return other ? memcpy(other, block, was < size ? was : size) : NULL;
+}
+
+/* glibc's realloc(p, 0) frees p and returns NULL. */
+void *exact_reallocate(void *block, size_t size, enum abi_book_function function,
+		       const struct walk_registers *from)
+{
+	struct exact_replaced old;
+	void *other;
+
+	exact_replace(block, &old);
+	other = next_first_block_size(block) ? first_block_grows(block, size) :
+					       next.realloc(block, size);
+	if (block && !size)
+		book_wrong_request(ABI_REALLOC_ZERO, block, 0, function, from);
+	if (!other && block && !size)
+		exact_replaced_by_none(&old, function, from);
+	else
+		exact_replaced(&old, other, size, function, from);
+	return other;
 }
 
 #ifdef __x86_64__
@@ -148,7 +199,7 @@ ENTERED void *exact_malloc_from(size_t size, const uint64_t *from, uint64_t bp, 
 	if (!exact_is_on())
 		return sample_malloc(size);
 	if (!exact_begin())
-		return next.malloc(size);
+		return pass_malloc(size);
 	block = next.malloc(size);
 	exact_end(block, size, ABI_BOOK_MALLOC, &caller);
 	return block;
@@ -166,38 +217,11 @@ ENTERED void *exact_calloc_from(size_t n, size_t size, const uint64_t *from, uin
 	if (!exact_is_on())
 		return sample_calloc(n, size);
 	if (!exact_begin())
-		return next.calloc(n, size);
+		return pass_calloc(n, size);
 	block = next.calloc(n, size);
 	exact_end(block, __builtin_mul_overflow(n, size, &total) ? SIZE_MAX : total,
 		  ABI_BOOK_CALLOC, &caller);
 	return block;
-}
-
-/* A block that no allocator has moves to one that has. */
-static void *first_block_grows(void *block, size_t size)
-{
-	size_t was = next_first_block_size(block);
-	void *other = next.malloc(size);
-
-	return other ? memcpy(other, block, was < size ? was : size) : NULL;
-}
-
-/* glibc's realloc(p, 0) frees p and returns NULL. */
-static void *reallocate(void *block, size_t size, const struct walk_registers *caller)
-{
-	struct exact_replaced old;
-	void *other;
-
-	exact_replace(block, &old);
-	other = next_first_block_size(block) ? first_block_grows(block, size) :
-					       next.realloc(block, size);
-	if (block && !size)
-		book_wrong_request(ABI_REALLOC_ZERO, block, 0, ABI_BOOK_REALLOC, caller);
-	if (!other && block && !size)
-		exact_replaced_by_none(&old, ABI_BOOK_REALLOC, caller);
-	else
-		exact_replaced(&old, other, size, ABI_BOOK_REALLOC, caller);
-	return other;
 }
 
 ENTERED void *exact_realloc_from(void *block, size_t size, const uint64_t *from, uint64_t bp,
@@ -212,7 +236,7 @@ ENTERED void *exact_realloc_from(void *block, size_t size, const uint64_t *from,
 	if (!exact_begin())
 		return next_first_block_size(block) ? first_block_grows(block, size) :
 						      next.realloc(block, size);
-	return reallocate(block, size, &caller);
+	return exact_reallocate(block, size, ABI_BOOK_REALLOC, &caller);
 }
 
 ENTERED void exact_free_from(void *block, const uint64_t *from, uint64_t bp, uint64_t bx);

@@ -101,6 +101,14 @@ void exact_replaced(const struct exact_replaced *old, void *block, size_t size,
 void exact_replaced_by_none(const struct exact_replaced *old, enum abi_book_function function,
 			    const struct walk_registers *from);
 
+/* realloc(block, size) by the function that the program has called. */
+void *exact_reallocate(void *block, size_t size, enum abi_book_function function,
+		       const struct walk_registers *from);
+
+/* The same where the product of what was asked for is too large: nothing is called. */
+void exact_overflows(void *block, enum abi_book_function function,
+		     const struct walk_registers *from);
+
 /* Before a block goes. */
 void exact_free(void *block, const struct walk_registers *from);
 

@@ -102,9 +102,16 @@ ENTERED SAMPLE_HOT void *sample_realloc(void *block, size_t size)
 /* The C library's calls realloc, ours: passed on, it would count twice. */
 SAMPLE_EXPORT void *reallocarray(void *block, size_t n, size_t size)
 {
+	const struct walk_registers caller = EXACT_CALLER();
+	bool overflows, exact = exact_is_on() && exact_begin();
 	size_t total;
 
-	if (__builtin_mul_overflow(n, size, &total)) {
+	overflows = __builtin_mul_overflow(n, size, &total);
+	if (exact && !overflows)
+		return exact_reallocate(block, total, ABI_BOOK_REALLOCARRAY, &caller);
+	if (exact)
+		exact_overflows(block, ABI_BOOK_REALLOCARRAY, &caller);
+	if (overflows) {
 		errno = ENOMEM;
 		return NULL;
 	}

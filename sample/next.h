@@ -68,6 +68,12 @@ uint64_t next_objects_loaded(void);
 /* Whether the code at `function` is of the object that has the next malloc. */
 bool next_is_of_malloc(const void *function);
 
+/*
+ * A block for what this library has the C library do, as dlsym() does, which other allocators and
+ * who stands before them need not see; zeroed, and never freed. NULL: there is no more room.
+ */
+void *next_own_block(size_t size);
+
 /* Whether the next malloc is glibc's. */
 bool next_is_of_glibc(void);
 

@@ -84,10 +84,11 @@ static int describe_functions(struct live *live)
 		[ABI_BOOK_NEW] = "_Znwm",
 		[ABI_BOOK_NEW_ARRAY] = "_Znam",
 		[ABI_BOOK_FREE] = "free",
+		[ABI_BOOK_REALLOCARRAY] = "reallocarray",
 	};
 	int r = 0;
 
-	static_assert(ABI_BOOK_FREE + 1 == ABI_BOOK_FUNCTIONS, "all have names");
+	static_assert(ABI_BOOK_REALLOCARRAY + 1 == ABI_BOOK_FUNCTIONS, "all have names");
 	if (live->books.first_fn)
 		return 0;
 	r = objects_number(live->objects, ABI_BOOK_FUNCTIONS, &live->books.first_fn);
@@ -96,7 +97,7 @@ static int describe_functions(struct live *live)
 			.type = RECORD_FUNCTION,
 			.function = { .id = live->books.first_fn + i,
 				      .name = names[i],
-				      .object = "" },
+				      .object = live->opts.book_library },
 		};
 
 		r = live_emit(live, &record);
@@ -125,7 +126,10 @@ static int begin_book(struct live *live, struct live_process *process, struct bo
 				live->programs->control->tick);
 	process->book.book = book;
 	process->book.told_tick = live->programs->control->tick;
-	live_links_by_book(live, process);
+	if (r == 0)
+		r = live_links_by_book(live, process);
+	if (r == -ESRCH)
+		r = 0; /* it has ended: an event will tell */
 	if (r == 0 && book_answer(book, ABI_BOOK_READ))
 		live_count_loss(live, process, LOSS_BOOK);
 	return r;

@@ -4,6 +4,7 @@
 #include "analyze/exit_frame.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "bpf/abi_book.h"
 #include "target/glibc/glibc_heap.h"
 #include "target/glibc/glibc_memory.h"
 #include "target/hold/stop.h"
@@ -16,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
@@ -317,6 +319,12 @@ static int add_heap(struct builder *b, const struct memory_map *map)
 		   add_touched(b, b->brk_end > map->start ? b->brk_end : map->start, map->end, 0);
 }
 
+/* What counts the process's blocks has their addresses. */
+static bool is_book(const struct memory_map *map)
+{
+	return map->path && strstr(map->path, "memfd:" ABI_BOOK_NAME);
+}
+
 static int add_map(struct builder *b, const struct memory_map *map)
 {
 	struct glibc_stack stack;
@@ -332,7 +340,7 @@ static int add_map(struct builder *b, const struct memory_map *map)
 				   !b->has_glibc || glibc_is_library(map->path) ? REACH_ROOT_GLIBC :
 										  0);
 	case MEMORY_SHARED:
-		return add_touched(b, map->start, map->end, 0);
+		return is_book(map) ? 0 : add_touched(b, map->start, map->end, 0);
 	case MEMORY_STACK:
 	case MEMORY_ANONYMOUS:
 		break;

@@ -346,7 +346,6 @@ static const char *needs_probes(const struct options *o)
 	} of_probes[] = {
 		{ o->sample_bytes, "--sample" },
 		{ o->max_overhead, "--max-overhead" },
-		{ options_check_leaks(o), "--leak-check" },
 		{ o->heap_errors, "--heap-errors" },
 		{ o->free_stacks, "--free-stacks" },
 		{ o->n_allocators, "--allocator" },

@@ -210,7 +210,10 @@ struct model_size session_size(const struct session *s)
 
 static int drain_all(void *userdata)
 {
-	return session_drain(userdata);
+	struct session *s = userdata;
+	int r = session_drain(s);
+
+	return r < 0 ? r : live_tell_stacks(s->live, session_take_record, s);
 }
 
 /* All that is traced and runs is stopped for a moment, of which the next cut is. */

@@ -168,6 +168,12 @@ int live_fd(const struct live *live);
  */
 int live_maintain(struct live *live, record_fn fn, void *userdata);
 
+/*
+ * Hands over stacks of books that are new, by which live_blocks() names what it finds. After a
+ * drain. 0 or negative errno.
+ */
+int live_tell_stacks(struct live *live, record_fn fn, void *userdata);
+
 /* To be called some times a second, for LOSS_CPU_AWAY's cause. 0 or negative errno. */
 int live_look_at_cpus(struct live *live);
 

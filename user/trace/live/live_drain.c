@@ -261,6 +261,19 @@ int live_drain(struct source *source, record_fn fn, void *userdata)
 	return r ? r : live_unwind_drained(live);
 }
 
+int live_tell_stacks(struct live *live, record_fn fn, void *userdata)
+{
+	int r = live_begin_emitting(live, fn, userdata);
+
+	for (size_t slot = 0; slot < live->slots.all.len && r == 0; slot++) {
+		struct live_process *process = live->slots.all.data[slot];
+
+		if (process && !process->settled)
+			r = live_book_read_stacks(live, process);
+	}
+	return r;
+}
+
 int live_maintain(struct live *live, record_fn fn, void *userdata)
 {
 	int r = live_begin_emitting(live, fn, userdata);

@@ -190,6 +190,17 @@ int live_book_sites(struct live *live, struct live_process *process, live_book_s
 	return r ? r : live_release_stacks(live, process);
 }
 
+static int ignore_site(const struct live_book_site *site, void *userdata)
+{
+	(void)site, (void)userdata;
+	return 0;
+}
+
+int live_book_read_stacks(struct live *live, struct live_process *process)
+{
+	return live_book_sites(live, process, ignore_site, NULL);
+}
+
 struct block_reading {
 	const struct live *live;
 	const struct live_process *process;

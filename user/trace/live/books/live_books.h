@@ -55,6 +55,9 @@ typedef int (*live_book_site_fn)(const struct live_book_site *site, void *userda
 int live_book_sites(struct live *live, struct live_process *process, live_book_site_fn fn,
 		    void *userdata);
 
+/* Stacks alone that are new are handed over. 0 or negative errno. */
+int live_book_read_stacks(struct live *live, struct live_process *process);
+
 struct live_book_block {
 	uint64_t address;
 	bool is_shed; /* book_block.is_shed */

@@ -312,6 +312,12 @@ static int attach(struct objects *objects, struct object *object, uint32_t owner
 	return r;
 }
 
+int objects_attach_checkpoints(struct objects *objects, struct object *object, uint32_t owner,
+			       pid_t pid)
+{
+	return object->checkpoints.list.len ? attach_checkpoints(objects, object, owner, pid) : 0;
+}
+
 static const struct unprobed changed = {
 	"all functions",
 	"the file was written to after memtraced had read it",

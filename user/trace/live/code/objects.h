@@ -163,6 +163,9 @@ bool object_attached(const struct object *object, uint32_t owner);
  * can be attached for every process. 0, or negative errno when nothing could be attached for `pid`.
  */
 int objects_attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid);
+/* Of what it has, only where threads are stopped before functions. 0 or negative errno. */
+int objects_attach_checkpoints(struct objects *objects, struct object *object, uint32_t owner,
+			       pid_t pid);
 
 /* Takes all probes out, of all objects: soon nothing is attached. What comes later is attached. */
 void objects_detach(struct objects *objects);

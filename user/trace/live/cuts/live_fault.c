@@ -100,12 +100,6 @@ static int find_freed(const struct live *live, struct search *search)
 			      sizeof(uint64_t), sizeof(struct abi_freed), on_freed, search);
 }
 
-static int ignore_site(const struct live_book_site *site, void *userdata)
-{
-	(void)site, (void)userdata;
-	return 0;
-}
-
 int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 {
 	struct live_process *process = live_process_at(live, event_slot(&ev->head));
@@ -127,7 +121,7 @@ int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 	}
 	/* Stacks of its blocks are handed over with their sites. */
 	if (ev->has_addr)
-		r = live_book_sites(live, process, ignore_site, NULL);
+		r = live_book_read_stacks(live, process);
 	if (ev->has_addr && r == 0)
 		r = find_live(live, &search);
 	if (ev->has_addr && r == 0)

@@ -43,6 +43,17 @@ uint32_t live_owner(const struct live *live, const struct live_process *process)
 	return live->programs->control->shared && !process->links.book ? 0 : process->slot.n + 1;
 }
 
+/* Where calls are counted by a book, threads are stopped all the same before a leak check. */
+static int attach_beside_book(struct live *live, struct object *object, uint32_t owner, pid_t pid)
+{
+	struct live_process *process = live_process_at(live, (slot_t){ owner - 1 });
+
+	if (process->links.book != LINKS_BY_BOOK || !live->opts.checkpoints)
+		return 0;
+	process->links.own = true;
+	return objects_attach_checkpoints(live->objects, object, owner, pid);
+}
+
 int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t pid, bool *ret_late)
 {
 	size_t unprobed = object_unprobed(object);
@@ -53,7 +64,7 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 	if (owner && live_process_at(live, (slot_t){ owner - 1 })->links.translator)
 		return 0; /* it cannot bear breakpoints */
 	if (owner && live_process_at(live, (slot_t){ owner - 1 })->links.book)
-		return 0;
+		return attach_beside_book(live, object, owner, pid);
 	*ret_late |= object_is_probed(object);
 	if (owner)
 		live_process_at(live, (slot_t){ owner - 1 })->links.own = true;
@@ -401,11 +412,14 @@ int live_links_new_code(struct live *live, struct live_process *process,
 	return 0;
 }
 
-void live_links_by_book(struct live *live, struct live_process *process)
+int live_links_by_book(struct live *live, struct live_process *process)
 {
+	bool late = false; /* nothing of what is attached counts calls */
+
 	process->links.book = LINKS_BY_BOOK;
 	/* Links that all share do not count for it. */
 	shared_set_owner(live->programs, process->slot, process->slot.n + 1);
+	return live_attach_all(live, process, &late);
 }
 
 void live_note_unseen(struct live *live, struct live_process *process)

@@ -52,7 +52,7 @@ bool live_links_own_names(const struct live_process *process);
 /* It keeps none, and is probed. */
 int live_links_without_book(struct live *live, struct live_process *process, bool *ret_late);
 /* It keeps one. */
-void live_links_by_book(struct live *live, struct live_process *process);
+int live_links_by_book(struct live *live, struct live_process *process);
 /* Nobody sees the calls of its allocator, which is counted. */
 void live_note_unseen(struct live *live, struct live_process *process);
 /* Tracepoints of system calls come or go, as the depth wants them. 0 or negative errno. */

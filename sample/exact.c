@@ -135,6 +135,18 @@ static void *first_block_grows(void *block, size_t size)
 }
 
 /* glibc's realloc(p, 0) frees p and returns NULL. */
+static void *pass_realloc(void *block, size_t size)
+{
+	return next_first_block_size(block) ? first_block_grows(block, size) :
+					      next.realloc(block, size);
+}
+
+static void pass_free(void *block)
+{
+	if (!SAMPLE_RARELY(next_first_block_size(block)))
+		next.free(block);
+}
+
 void *exact_reallocate(void *block, size_t size, enum abi_book_function function,
 		       const struct walk_registers *from)
 {
@@ -142,8 +154,7 @@ void *exact_reallocate(void *block, size_t size, enum abi_book_function function
 	void *other;
 
 	exact_replace(block, &old);
-	other = next_first_block_size(block) ? first_block_grows(block, size) :
-					       next.realloc(block, size);
+	other = pass_realloc(block, size);
 	if (block && !size)
 		book_wrong_request(ABI_REALLOC_ZERO, block, 0, function, from);
 	if (!other && block && !size)
@@ -155,40 +166,30 @@ void *exact_reallocate(void *block, size_t size, enum abi_book_function function
 
 #ifdef __x86_64__
 
-/*
- * What a program calls begins with these few instructions, which have no frame: where samples are
- * taken they cost a comparison, and exact depth gets the registers of the caller. `registers`:
- * those that the function's own arguments leave free.
- */
+/* With the registers of the caller as further arguments, behind the function's own. */
 #define ENTRY(name, registers)                                                                     \
 	__asm__(".text\n"                                                                          \
 		".p2align 4\n"                                                                     \
 		".globl " #name "\n"                                                               \
+		".hidden " #name "\n"                                                              \
 		".type " #name ", @function\n" #name ":\n"                                         \
-		".cfi_startproc\n"                                                                 \
-		"cmpb $1, exact_mode(%rip)\n"                                                      \
-		"je sample_" #name "\n" registers "jmp exact_" #name "_from\n"                     \
+		".cfi_startproc\n" registers "jmp " #name "_from\n"                                \
 		".cfi_endproc\n"                                                                   \
 		".size " #name ", .-" #name "\n")
 
 #define FROM_2 "mov %rsp, %rsi\nmov %rbp, %rdx\nmov %rbx, %rcx\n"
 #define FROM_3 "mov %rsp, %rdx\nmov %rbp, %rcx\nmov %rbx, %r8\n"
 
-ENTRY(malloc, FROM_2);
-ENTRY(calloc, FROM_3);
-ENTRY(realloc, FROM_3);
-ENTRY(free, FROM_2);
+ENTRY(exact_malloc, FROM_2);
+ENTRY(exact_calloc, FROM_3);
+ENTRY(exact_realloc, FROM_3);
+ENTRY(exact_free_of, FROM_2);
 
 #define CALLER(from, bp_, bx_)                                                                     \
 	{                                                                                          \
 		.pc = *(from), .sp = (uintptr_t)((from) + 1), .bp = (bp_), .bx = (bx_)             \
 	}
 #define ENTERED __attribute__((visibility("hidden"), used))
-
-void *sample_malloc(size_t size);
-void *sample_calloc(size_t n, size_t size);
-void *sample_realloc(void *block, size_t size);
-void sample_free(void *block);
 
 ENTERED void *exact_malloc_from(size_t size, const uint64_t *from, uint64_t bp, uint64_t bx);
 ENTERED void *exact_malloc_from(size_t size, const uint64_t *from, uint64_t bp, uint64_t bx)
@@ -197,7 +198,7 @@ ENTERED void *exact_malloc_from(size_t size, const uint64_t *from, uint64_t bp, 
 	void *block;
 
 	if (!exact_is_on())
-		return sample_malloc(size);
+		return exact_mode == EXACT_OFF ? malloc(size) : next.malloc(size);
 	if (!exact_begin())
 		return pass_malloc(size);
 	block = next.malloc(size);
@@ -215,7 +216,7 @@ ENTERED void *exact_calloc_from(size_t n, size_t size, const uint64_t *from, uin
 	void *block;
 
 	if (!exact_is_on())
-		return sample_calloc(n, size);
+		return exact_mode == EXACT_OFF ? calloc(n, size) : next.calloc(n, size);
 	if (!exact_begin())
 		return pass_calloc(n, size);
 	block = next.calloc(n, size);
@@ -232,28 +233,51 @@ ENTERED void *exact_realloc_from(void *block, size_t size, const uint64_t *from,
 	const struct walk_registers caller = CALLER(from, bp, bx);
 
 	if (!exact_is_on())
-		return sample_realloc(block, size);
+		return exact_mode == EXACT_OFF ? realloc(block, size) : pass_realloc(block, size);
 	if (!exact_begin())
-		return next_first_block_size(block) ? first_block_grows(block, size) :
-						      next.realloc(block, size);
+		return pass_realloc(block, size);
 	return exact_reallocate(block, size, ABI_BOOK_REALLOC, &caller);
 }
 
-ENTERED void exact_free_from(void *block, const uint64_t *from, uint64_t bp, uint64_t bx);
-ENTERED void exact_free_from(void *block, const uint64_t *from, uint64_t bp, uint64_t bx)
+ENTERED void exact_free_of_from(void *block, const uint64_t *from, uint64_t bp, uint64_t bx);
+ENTERED void exact_free_of_from(void *block, const uint64_t *from, uint64_t bp, uint64_t bx)
 {
 	const struct walk_registers caller = CALLER(from, bp, bx);
 
 	if (!exact_is_on()) {
-		sample_free(block);
+		if (exact_mode == EXACT_OFF)
+			free(block);
+		else
+			pass_free(block);
 		return;
 	}
 	exact_free(block, &caller);
 	/* What the dynamic linker frees may be what it knew of an object. */
 	if (SAMPLE_RARELY(walk_is_linker(*from)))
 		walk_rules_check();
-	if (SAMPLE_RARELY(next_first_block_size(block)))
-		return;
+	pass_free(block);
+}
+
+#else
+
+/* It is never on. */
+void *exact_malloc(size_t size)
+{
+	return next.malloc(size);
+}
+
+void *exact_calloc(size_t n, size_t size)
+{
+	return next.calloc(n, size);
+}
+
+void *exact_realloc(void *block, size_t size)
+{
+	return next.realloc(block, size);
+}
+
+void exact_free_of(void *block)
+{
 	next.free(block);
 }
 

@@ -16,7 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The first bytes of malloc(), free() and others compare with these numbers. */
 enum exact_mode { EXACT_UNKNOWN = 0, EXACT_OFF = 1, EXACT_ON = 2 };
 extern uint8_t exact_mode __attribute__((visibility("hidden")));
 
@@ -111,5 +110,14 @@ void exact_overflows(void *block, enum abi_book_function function,
 
 /* Before a block goes. */
 void exact_free(void *block, const struct walk_registers *from);
+
+/*
+ * What malloc() and the others jump to at exact depth, as their last step: so these have the
+ * registers of the program that has called them.
+ */
+void *exact_malloc(size_t size);
+void *exact_calloc(size_t n, size_t size);
+void *exact_realloc(void *block, size_t size);
+void exact_free_of(void *block);
 
 #endif

@@ -13,14 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where programs enter is in exact.c, which knows whether samples are taken. */
-#define ENTERED __attribute__((visibility("hidden"), used))
-
-ENTERED SAMPLE_HOT void *sample_malloc(size_t size);
-ENTERED SAMPLE_HOT void *sample_malloc(size_t size)
+SAMPLE_EXPORT SAMPLE_HOT void *malloc(size_t size)
 {
 	void *block;
 
+	if (SAMPLE_RARELY(exact_mode != EXACT_OFF))
+		return exact_malloc(size);
 	if (sample_pass(size))
 		return next.malloc(size);
 	block = next.malloc(size);
@@ -28,12 +26,15 @@ ENTERED SAMPLE_HOT void *sample_malloc(size_t size)
 	return block;
 }
 
-ENTERED SAMPLE_HOT void *sample_calloc(size_t n, size_t size);
-ENTERED SAMPLE_HOT void *sample_calloc(size_t n, size_t size)
+SAMPLE_EXPORT SAMPLE_HOT void *calloc(size_t n, size_t size)
 {
-	uint64_t mark = sample_mark();
-	void *block = next.calloc(n, size);
+	uint64_t mark;
+	void *block;
 
+	if (SAMPLE_RARELY(exact_mode != EXACT_OFF))
+		return exact_calloc(n, size);
+	mark = sample_mark();
+	block = next.calloc(n, size);
 	if (block)
 		sample_returned(block, n * size, mark);
 	return block;
@@ -51,9 +52,12 @@ static SAMPLE_SELDOM void free_known(void *block)
 		next.free(block);
 }
 
-ENTERED SAMPLE_HOT void sample_free(void *block);
-ENTERED SAMPLE_HOT void sample_free(void *block)
+SAMPLE_EXPORT SAMPLE_HOT void free(void *block)
 {
+	if (SAMPLE_RARELY(exact_mode != EXACT_OFF)) {
+		exact_free_of(block);
+		return;
+	}
 	if (sample_may_have(block))
 		free_known(block);
 	else
@@ -85,11 +89,12 @@ static void *realloc_known(void *block, size_t size)
 	return other;
 }
 
-ENTERED SAMPLE_HOT void *sample_realloc(void *block, size_t size);
-ENTERED SAMPLE_HOT void *sample_realloc(void *block, size_t size)
+SAMPLE_EXPORT SAMPLE_HOT void *realloc(void *block, size_t size)
 {
 	void *other;
 
+	if (SAMPLE_RARELY(exact_mode != EXACT_OFF))
+		return exact_realloc(block, size);
 	if (sample_may_have(block))
 		return realloc_known(block, size);
 	if (sample_pass(size))
@@ -222,11 +227,3 @@ SAMPLE_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size
 	(void)size;
 	free(block);
 }
-
-#ifndef __x86_64__
-/* There is no exact depth, so nothing has to be entered before. */
-SAMPLE_EXPORT void *malloc(size_t size) __attribute__((alias("sample_malloc")));
-SAMPLE_EXPORT void *calloc(size_t n, size_t size) __attribute__((alias("sample_calloc")));
-SAMPLE_EXPORT void *realloc(void *block, size_t size) __attribute__((alias("sample_realloc")));
-SAMPLE_EXPORT void free(void *block) __attribute__((alias("sample_free")));
-#endif

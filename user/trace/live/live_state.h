@@ -100,6 +100,9 @@ struct process_book {
 	uint64_t told_lost[ABI_BOOK_LOSSES];
 	uint64_t further_errors; /* book_totals.further_errors */
 	bool told_inherited;
+	bool parent_was_empty; /* it was forked before its parent had a book */
+	bool has_era;	       /* its abi_proc.parent_era is as books have it */
+	uint32_t first_era;    /* forks before the book began, which has no numbers for them */
 	uint32_t told_tick;
 	uint32_t forks;	     /* children that were told of, */
 	uint32_t era;	     /* and those that its book knows; */

@@ -44,7 +44,7 @@ static uint64_t id_of(const struct live *live, const struct live_process *proces
 {
 	const struct live_process *ancestor = process;
 
-	while ((ancestor = live_book_parent(live, ancestor))) {
+	while ((ancestor = live_book_ancestor(live, ancestor))) {
 		uint64_t id = id_by(ancestor, stack);
 
 		if (stack_index_find(live->stacks, id))

@@ -126,6 +126,8 @@ static int begin_book(struct live *live, struct live_process *process, struct bo
 				live->programs->control->tick);
 	process->book.book = book;
 	process->book.told_tick = live->programs->control->tick;
+	process->book.first_era = shared_proc(live->programs, process->slot)->era;
+	process->book.forks = 0;
 	if (r == 0)
 		r = live_links_by_book(live, process);
 	if (r == -ESRCH)
@@ -171,18 +173,27 @@ static bool is_kept(const struct live_process *process)
 
 /* --- forks ----------------------------------------------------------------------------------- */
 
-struct live_process *live_book_parent(const struct live *live, const struct live_process *process)
+static struct live_process *find_parent(const struct live *live, const struct live_process *process)
 {
 	uint32_t parent = shared_proc(live->programs, process->slot)->parent;
-	struct live_process *found =
-		parent == ABI_NO_SLOT ? NULL : live_process_at(live, (slot_t){ parent });
 
-	return found && found->book.book ? found : NULL;
+	return parent == ABI_NO_SLOT ? NULL : live_process_at(live, (slot_t){ parent });
 }
 
-void live_book_fork(struct live_process *parent)
+struct live_process *live_book_ancestor(const struct live *live, const struct live_process *process)
+{
+	struct live_process *ancestor = find_parent(live, process);
+
+	/* Each is an older process: the chain ends. */
+	while (ancestor && !ancestor->book.book)
+		ancestor = find_parent(live, ancestor);
+	return ancestor;
+}
+
+void live_book_fork(struct live_process *parent, struct live_process *child)
 {
 	parent->book.forks++;
+	child->book.parent_was_empty = !parent->book.book;
 }
 
 uint32_t live_book_era(const struct live_process *process)
@@ -199,8 +210,7 @@ static void mark_ancestors(const struct live *live, const struct live_process *p
 {
 	const struct live_process *ancestor = process;
 
-	/* Each is an older process: the chain ends. */
-	while ((ancestor = live_book_parent(live, ancestor)))
+	while ((ancestor = live_book_ancestor(live, ancestor)))
 		shared[ancestor->slot.n] = true;
 }
 
@@ -337,7 +347,7 @@ static bool agree_on_fork(const struct live *live, struct live_process *parent, 
 	for (unsigned int i = 0; i < AGREE_TRIES && parent->book.agreed < era; i++) {
 		uint32_t counted = shared_proc(live->programs, parent->slot)->era;
 
-		if (live_book_era(parent) == counted)
+		if (live_book_era(parent) + parent->book.first_era == counted)
 			parent->book.agreed = counted;
 		else if (!parent->ended)
 			(void)nanosleep(&pause, NULL); /* a signal: it looks sooner */
@@ -347,34 +357,47 @@ static bool agree_on_fork(const struct live *live, struct live_process *parent, 
 	return parent->book.agreed >= era;
 }
 
-/*
- * The blocks that a forked child inherits are known by the era of its fork, as its book has it, and
- * else as the programs count forks, if its parent's book counts the same ones.
- */
-static bool knows_inherited(const struct live *live, const struct live_process *process,
-			    const struct book_totals *totals)
+/* As its parent's book numbers it; false: that is not known. */
+static bool find_parent_era(const struct live *live, struct live_process *parent,
+			    const struct live_process *process, const struct book_totals *totals,
+			    uint32_t *ret_era)
 {
-	struct live_process *parent = live_book_parent(live, process);
+	uint32_t counted = shared_proc(live->programs, process->slot)->parent_era;
 
-	if (!parent)
+	*ret_era = 0;
+	/* Of what it has made since nothing is the child's. */
+	if (process->book.parent_was_empty)
+		return true;
+	if (!parent->book.book)
 		return false;
+	*ret_era = totals->parent_era;
 	if (process->book.book)
 		return totals->parent_era != 0;
-	return agree_on_fork(live, parent, shared_proc(live->programs, process->slot)->parent_era);
+	if (!agree_on_fork(live, parent, counted))
+		return false;
+	*ret_era = counted - parent->book.first_era;
+	return true;
 }
 
-/* It is of no interest where an exec has followed. */
+/*
+ * The blocks that a forked child inherits are known by the era of its fork, as its book has it, and
+ * else as the programs count forks, if its parent's book counts the same ones. It is of no interest
+ * where an exec has followed.
+ */
 static void note_inherited(struct live *live, struct live_process *process,
 			   const struct book_totals *totals)
 {
-	const struct abi_proc *proc = shared_proc(live->programs, process->slot);
+	bool forked = shared_proc(live->programs, process->slot)->parent != ABI_NO_SLOT;
+	struct live_process *parent = find_parent(live, process);
+	uint32_t era;
 
 	process->book.era = totals->era;
-	if (proc->parent == ABI_NO_SLOT || process->book.told_inherited)
+	if (!forked || process->book.told_inherited ||
+	    (process->book.has_era && !process->book.book))
 		return;
-	if (knows_inherited(live, process, totals)) {
-		if (process->book.book)
-			shared_set_parent_era(live->programs, process->slot, totals->parent_era);
+	if (parent && find_parent_era(live, parent, process, totals, &era)) {
+		shared_set_parent_era(live->programs, process->slot, era);
+		process->book.has_era = true;
 		return;
 	}
 	process->book.told_inherited = true;

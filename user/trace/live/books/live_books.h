@@ -30,12 +30,13 @@ bool live_books_await(struct live *live);
 void live_books_take_totals(struct live *live, bool ended_only);
 
 /* A child was forked: of a process that keeps a book, it will look up blocks there. */
-void live_book_fork(struct live_process *parent);
+void live_book_fork(struct live_process *parent, struct live_process *child);
 /* After ended images were given back: which forks' children look up nothing any more. */
 void live_books_end_forks(struct live *live);
 
-/* The process that it was forked from, if both keep books and it inherits; or NULL. */
-struct live_process *live_book_parent(const struct live *live, const struct live_process *process);
+/* The next process that keeps a book among those of which it has blocks; or NULL. */
+struct live_process *live_book_ancestor(const struct live *live,
+					const struct live_process *process);
 
 /* Closes it. */
 void live_book_done(struct live_process *process);

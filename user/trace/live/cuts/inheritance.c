@@ -85,7 +85,7 @@ static int read_books(struct inheritance *inheritance, const struct live *live)
 		const struct live_process *process = *p;
 		struct book_reading reading = { .inheritance = inheritance };
 
-		if (r || !process || !process->book.book || !live_book_parent(live, process))
+		if (r || !process || !process->book.book || !live_book_ancestor(live, process))
 			continue;
 		reading.slot = process->slot.n;
 		r = -EAGAIN;

@@ -288,9 +288,7 @@ static int snapshot_take(struct live *live, bool ended_only, struct snapshot **r
 		processes[slot].slot = slot;
 		processes[slot].wanted = process && !process->placeholder && !process->settled &&
 					 (process->ended || !ended_only);
-		processes[slot].by_book = live->slots.all.data[slot] && process->book.book ?
-						  live->slots.all.data[slot] :
-						  NULL;
+		processes[slot].process = live->slots.all.data[slot];
 		processes[slot].last_tick = process && process->ended ?
 						    process->end_tick :
 						    live->programs->control->tick;

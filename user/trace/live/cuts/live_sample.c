@@ -28,8 +28,7 @@ static int take(struct live *live, struct snapshot **ret_snapshot)
 	for (size_t slot = 0; slot < n; slot++) {
 		processes[slot].slot = slot;
 		processes[slot].wanted = is_sampled(live->slots.all.data[slot]);
-		if (processes[slot].wanted && live->slots.all.data[slot]->book.book)
-			processes[slot].by_book = live->slots.all.data[slot];
+		processes[slot].process = live->slots.all.data[slot];
 	}
 	return snapshot_new(live, processes, n, false, 0, ret_snapshot);
 }

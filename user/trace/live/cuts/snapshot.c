@@ -336,15 +336,15 @@ static int read_book(struct snapshot *s, struct live_process *process, bool want
 /* Ancestors first, from which stacks are inherited; they are not in order of their slots. */
 static int read_book_family(struct snapshot *s, struct live_process *process, bool *done)
 {
-	struct live_process *parent;
+	struct live_process *ancestor;
 	int r = 0;
 
 	if (done[process->slot.n])
 		return 0;
 	done[process->slot.n] = true;
-	parent = live_book_parent(s->live, process);
-	if (parent)
-		r = read_book_family(s, parent, done);
+	ancestor = live_book_ancestor(s->live, process);
+	if (ancestor)
+		r = read_book_family(s, ancestor, done);
 	return r ? r : read_book(s, process, wanted(s, process->slot.n));
 }
 
@@ -354,8 +354,8 @@ static int read_books(struct snapshot *s)
 	int r = done ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < s->n_processes && r == 0; i++)
-		if (s->processes[i].wanted && s->processes[i].by_book)
-			r = read_book_family(s, s->processes[i].by_book, done);
+		if (s->processes[i].wanted)
+			r = read_book_family(s, s->processes[i].process, done);
 	return r;
 }
 

@@ -43,8 +43,8 @@ struct snapshot_process {
 	bool wanted;	    /* its sites are to be read */
 	bool forked;	    /* it may hold inherited blocks */
 	uint32_t last_tick; /* now, or its end */
-	/* It keeps a book, from which its sites and blocks are read, too; NULL: it does not. */
-	struct live_process *by_book;
+	/* If wanted: what books have of it, and of what it inherits, is read, too. */
+	struct live_process *process;
 };
 
 /*

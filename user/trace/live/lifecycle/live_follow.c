@@ -199,7 +199,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 	live_rss_peak_begin(&child->rss_peak, 0);
 	live_existing_fork(parent, child);
 	live_links_fork(parent, child);
-	live_book_fork(parent);
+	live_book_fork(parent, child);
 	if (child->unwanted)
 		return 0;
 	r = live_code_fork(live, parent, child);

@@ -320,11 +320,18 @@ static void exact_was_left(bool *begun)
 		}                                                                                  \
 		if (exact_is_on()) {                                                               \
 			const struct walk_registers from = EXACT_CALLER();                         \
+			bool begun;                                                                \
                                                                                                    \
 			exact_free(block, &from);                                                  \
-		} else if (sample_may_have(block)) {                                               \
-			(void)sample_forget(block);                                                \
+			/* An allocator's delete may be a call of its free, by name. */            \
+			begun = exact_begin();                                                     \
+			function args;                                                             \
+			if (begun)                                                                 \
+				book_local.inside = 0;                                             \
+			return;                                                                    \
 		}                                                                                  \
+		if (sample_may_have(block))                                                        \
+			(void)sample_forget(block);                                                \
 		function args;                                                                     \
 	}
 

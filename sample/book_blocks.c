@@ -37,7 +37,7 @@ static uint64_t address_in(const struct abi_book_bucket *bucket, int way)
 	return __atomic_load_n(&bucket->address[way], __ATOMIC_ACQUIRE);
 }
 
-static bool claim(struct abi_book_bucket *bucket, int way, uint64_t from, bool alone)
+static bool claim(struct abi_book_bucket *bucket, int way, __u64 from, bool alone)
 {
 	if (alone) {
 		if (bucket->address[way] != from)
@@ -65,7 +65,7 @@ static bool may_be_elsewhere(const struct abi_book_bucket *first, uint64_t addre
 
 static void add_elsewhere(struct abi_book_bucket *first, uint64_t address)
 {
-	uint64_t was = __atomic_load_n(&first->elsewhere, __ATOMIC_RELAXED);
+	__u64 was = __atomic_load_n(&first->elsewhere, __ATOMIC_RELAXED);
 
 	while (!__atomic_compare_exchange_n(&first->elsewhere, &was, (was + 1) | bit_of(address),
 					    false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -74,7 +74,7 @@ static void add_elsewhere(struct abi_book_bucket *first, uint64_t address)
 
 static void remove_elsewhere(struct abi_book_bucket *first)
 {
-	uint64_t was = __atomic_load_n(&first->elsewhere, __ATOMIC_RELAXED), is;
+	__u64 was = __atomic_load_n(&first->elsewhere, __ATOMIC_RELAXED), is;
 
 	do
 		is = (uint32_t)was == 1 ? 0 : was - 1;

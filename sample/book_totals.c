@@ -33,7 +33,7 @@ BOOK_SELDOM void book_keep_cut(uint32_t cut)
 static void raise_peak(int64_t live)
 {
 	struct abi_book_header *h = book.header;
-	int64_t peak = __atomic_load_n(&h->peak_bytes, __ATOMIC_RELAXED);
+	__s64 peak = __atomic_load_n(&h->peak_bytes, __ATOMIC_RELAXED);
 
 	while (live > peak)
 		if (__atomic_compare_exchange_n(&h->peak_bytes, &peak, live, false,
@@ -135,7 +135,7 @@ static void add_directly(const struct change *change)
 
 static bool spend(struct abi_book_thread *thread, int64_t bytes)
 {
-	int64_t credit = __atomic_load_n(&thread->credit, __ATOMIC_RELAXED);
+	__s64 credit = __atomic_load_n(&thread->credit, __ATOMIC_RELAXED);
 
 	while (credit >= bytes)
 		if (__atomic_compare_exchange_n(&thread->credit, &credit, credit - bytes, true,

@@ -197,8 +197,6 @@ ENTERED void *exact_malloc_from(size_t size, const uint64_t *from, uint64_t bp, 
 	const struct walk_registers caller = CALLER(from, bp, bx);
 	void *block;
 
-	if (!exact_is_on())
-		return exact_mode == EXACT_OFF ? malloc(size) : next.malloc(size);
 	if (!exact_begin())
 		return pass_malloc(size);
 	block = next.malloc(size);
@@ -215,8 +213,6 @@ ENTERED void *exact_calloc_from(size_t n, size_t size, const uint64_t *from, uin
 	size_t total;
 	void *block;
 
-	if (!exact_is_on())
-		return exact_mode == EXACT_OFF ? calloc(n, size) : next.calloc(n, size);
 	if (!exact_begin())
 		return pass_calloc(n, size);
 	block = next.calloc(n, size);
@@ -232,8 +228,6 @@ ENTERED void *exact_realloc_from(void *block, size_t size, const uint64_t *from,
 {
 	const struct walk_registers caller = CALLER(from, bp, bx);
 
-	if (!exact_is_on())
-		return exact_mode == EXACT_OFF ? realloc(block, size) : pass_realloc(block, size);
 	if (!exact_begin())
 		return pass_realloc(block, size);
 	return exact_reallocate(block, size, ABI_BOOK_REALLOC, &caller);
@@ -244,13 +238,6 @@ ENTERED void exact_free_of_from(void *block, const uint64_t *from, uint64_t bp, 
 {
 	const struct walk_registers caller = CALLER(from, bp, bx);
 
-	if (!exact_is_on()) {
-		if (exact_mode == EXACT_OFF)
-			free(block);
-		else
-			pass_free(block);
-		return;
-	}
 	exact_free(block, &caller);
 	/* What the dynamic linker frees may be what it knew of an object. */
 	if (SAMPLE_RARELY(walk_is_linker(*from)))

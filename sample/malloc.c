@@ -17,7 +17,7 @@ SAMPLE_EXPORT SAMPLE_HOT void *malloc(size_t size)
 {
 	void *block;
 
-	if (SAMPLE_RARELY(exact_mode != EXACT_OFF))
+	if (SAMPLE_RARELY(exact_is_on()))
 		return exact_malloc(size);
 	if (sample_pass(size))
 		return next.malloc(size);
@@ -31,7 +31,7 @@ SAMPLE_EXPORT SAMPLE_HOT void *calloc(size_t n, size_t size)
 	uint64_t mark;
 	void *block;
 
-	if (SAMPLE_RARELY(exact_mode != EXACT_OFF))
+	if (SAMPLE_RARELY(exact_is_on()))
 		return exact_calloc(n, size);
 	mark = sample_mark();
 	block = next.calloc(n, size);
@@ -54,7 +54,7 @@ static SAMPLE_SELDOM void free_known(void *block)
 
 SAMPLE_EXPORT SAMPLE_HOT void free(void *block)
 {
-	if (SAMPLE_RARELY(exact_mode != EXACT_OFF)) {
+	if (SAMPLE_RARELY(exact_is_on())) {
 		exact_free_of(block);
 		return;
 	}
@@ -93,7 +93,7 @@ SAMPLE_EXPORT SAMPLE_HOT void *realloc(void *block, size_t size)
 {
 	void *other;
 
-	if (SAMPLE_RARELY(exact_mode != EXACT_OFF))
+	if (SAMPLE_RARELY(exact_is_on()))
 		return exact_realloc(block, size);
 	if (sample_may_have(block))
 		return realloc_known(block, size);

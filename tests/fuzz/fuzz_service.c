@@ -67,8 +67,8 @@ static void try_token(const char *text)
 /* Whatever was let in has all that the service needs, within the bounds of the manual. */
 static void check_rule(const struct service_rule *rule)
 {
-	check(rule->name[0] && strlen(rule->name) <= KEY_SECTION_NAME_MOST);
-	check(rule->when && rule->format && rule->above >= 0 && rule->line > 0);
+	check(rule->section.name[0] && strlen(rule->section.name) <= KEY_SECTION_NAME_MOST);
+	check(rule->when && rule->format && rule->above >= 0 && rule->section.line > 0);
 	check(!rule->of_max || rule->metric == RULE_CGROUP_MEMORY);
 	check(rule->metric != RULE_CGROUP_PRESSURE || rule->above <= 10000);
 	check(rule->metric != RULE_RSS_SLOPE || rule->for_ns > 0);

@@ -457,8 +457,8 @@ def generated_suppressions_are_read_by_both(name):
 
 
 @test(need_root)
+def a_checked_process_runs_on_while_nobody_reads_the_report():
     """A pipe that is full holds nothing up."""
-    """A pipe that is full holds memtraced up, and nothing else."""
     with started([target("waves")]) as process:
         pid = process.lines.until("ready ")
         read_fd, write_fd = os.pipe()

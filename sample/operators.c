@@ -193,6 +193,12 @@ struct nothrow;
 #define AND_CALLER(...) (__VA_ARGS__, const void *caller)
 #define WITH_CALLER(...) (__VA_ARGS__, __builtin_return_address(0))
 
+/*
+ * What passes an exception on is there where one is thrown; a program that is not C++ need not have
+ * libgcc_s, as those with musl often do not.
+ */
+__asm__(".weak _Unwind_Resume\n\t.weak __gcc_personality_v0");
+
 /* An exception has ended the call. */
 static void exact_was_left(bool *begun)
 {

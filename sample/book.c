@@ -336,6 +336,7 @@ void book_enter(void *block, size_t size, uint32_t function, const struct walk_r
 
 	if (!thread)
 		return;
+	book_local.entered++;
 	if (added.address & 7 || added.address >= ABI_ADDR_LIMIT || size >> ABI_BOOK_SIZE_BITS) {
 		book_lose(ABI_BOOK_LOST_ADDRESS);
 		leave(thread);
@@ -521,7 +522,12 @@ BOOK_SELDOM void book_wrong_request(uint32_t kind, void *replaced, size_t size, 
 
 BOOK_SELDOM void book_failed(size_t size, uint32_t function, const struct walk_registers *from)
 {
-	__atomic_fetch_add(&book.header->failed, 1, __ATOMIC_RELAXED);
+	book_count_failed(1);
 	if (from)
 		book_wrong_request(ABI_FAILED_ALLOCATION, NULL, size, function, from);
+}
+
+void book_count_failed(int64_t n)
+{
+	__atomic_fetch_add(&book.header->failed, (uint64_t)n, __ATOMIC_RELAXED);
 }

@@ -44,6 +44,7 @@ extern struct book_process *book_process __attribute__((visibility("hidden")));
 struct book_local {
 	struct book_thread *thread;
 	uint32_t generation;
+	uint64_t entered; /* blocks */
 	uint32_t inside; /* a call of the next allocator's, whose own calls are not the program's */
 };
 extern __thread struct book_local book_local __attribute__((visibility("hidden")));
@@ -74,6 +75,8 @@ void book_freed(const struct book_taken *taken);
 void book_put_back(const struct book_taken *taken);
 /* A free of what is in no book. */
 void book_unknown_free(void *block, uint32_t function, const struct walk_registers *from);
+/* Failures that are only counted, more or less of them. */
+void book_count_failed(int64_t n);
 /* An allocation has given nothing. */
 void book_failed(size_t size, uint32_t function, const struct walk_registers *from);
 /* What is wrong about a request: enum abi_heap_error_kind. replaced: NULL is legal. */

@@ -78,6 +78,22 @@ SAMPLE_SELDOM void exact_overflows(void *block, enum abi_book_function function,
 	exact_failed(block, SIZE_MAX, function, from);
 }
 
+SAMPLE_SELDOM bool exact_begins_throwing(void)
+{
+	if (book_local.inside || exact_is_not_counted())
+		return false;
+	book_count_failed(1);
+	return true;
+}
+
+SAMPLE_SELDOM void exact_has_not_thrown(void *block, size_t size, uint64_t mark,
+					const struct walk_registers *from)
+{
+	book_count_failed(-1);
+	if (book_local.entered == mark)
+		exact_end(block, size, ABI_BOOK_NEW, from);
+}
+
 void exact_replace(void *block, struct exact_replaced *ret_old)
 {
 	ret_old->block = block;

@@ -108,6 +108,14 @@ void *exact_reallocate(void *block, size_t size, enum abi_book_function function
 void exact_overflows(void *block, enum abi_book_function function,
 		     const struct walk_registers *from);
 
+/*
+ * The same around an operator new of an allocator's, which may end by an exception that nobody
+ * sees, and may call malloc() by name, which then has counted.
+ */
+bool exact_begins_throwing(void);
+void exact_has_not_thrown(void *block, size_t size, uint64_t mark,
+			  const struct walk_registers *from);
+
 /* Before a block goes. */
 void exact_free(void *block, const struct walk_registers *from);
 

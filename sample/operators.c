@@ -194,21 +194,6 @@ struct nothrow;
 #define WITH_CALLER(...) (__VA_ARGS__, __builtin_return_address(0))
 
 /*
- * What passes an exception on is there where one is thrown; a program that is not C++ need not have
- * libgcc_s, as those with musl often do not.
- */
-__asm__(".weak _Unwind_Resume\n\t.weak __gcc_personality_v0");
-
-/* An exception has ended the call. */
-static void exact_was_left(bool *begun)
-{
-	if (!*begun)
-		return;
-	book_local.inside = 0;
-	book_failed(0, ABI_BOOK_NEW, NULL); /* the stack is not known any more */
-}
-
-/*
  * Passing on is a jump, by which exact depth has the library's operator in stacks and nothing of
  * ours. At the first call of all the mark tells whether malloc has counted.
  */
@@ -220,16 +205,14 @@ static void exact_was_left(bool *begun)
 	{                                                                                          \
 		const struct walk_registers from = EXACT_CALLER();                                 \
 		void *(*function)params = LOAD(name##_next.counts);                                \
-		bool exact __attribute__((cleanup(exact_was_left))) =                              \
-			exact_is_on() && exact_begin();                                            \
-		uint64_t mark = sample_mark();                                                     \
+		bool exact = exact_is_on() && exact_begins_throwing();                             \
+		uint64_t mark = exact ? book_local.entered : sample_mark();                        \
 		void *block = function args;                                                       \
                                                                                                    \
 		if (exact)                                                                         \
-			exact_end(block, size, ABI_BOOK_NEW, &from);                               \
+			exact_has_not_thrown(block, size, mark, &from);                            \
 		else                                                                               \
 			sample_returned(block, size, mark);                                        \
-		exact = false;                                                                     \
 		return block;                                                                      \
 	}                                                                                          \
                                                                                                    \

@@ -84,4 +84,5 @@ def own_columns():
         Memtraced("floor", "floor", options=("--floor",), needs="--floor", counts=False),
         Memtraced("nostack", "exact, no stacks", options=("--max-stack=0",), needs="--max-stack"),
         Memtraced("exact", "exact"),
+        Memtraced("library", "library", pairs=5, options=("--exact=library",), needs="--exact"),
     ]

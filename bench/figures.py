@@ -4,6 +4,7 @@
 
 import dataclasses
 import re
+import statistics
 
 import lines as single
 import stats
@@ -208,6 +209,35 @@ class Figures:
         return each("the program's peak memory, exact / bare", f"1 (≤ {RSS_NOISE:g} for noise)",
                     found)
 
+    # --- the library ---------------------------------------------------------------------------
+
+    def library_figures(self):
+        """What it adds in place of probes, beside heaptrack's recording, which is not read yet."""
+        found = [(row.name, self.excess(row, "library", "heaptrack_raw")) for row in self.busy()]
+        title = "library: what it adds / what heaptrack -r adds, programs above 0.5 M calls/s"
+        yield each(title, "≤ 0.6",
+                   [(name, value, value is not None and value <= 0.6) for name, value in found])
+        values = [value for _, value in found if value is not None]
+        yield at_most("the same, their median", statistics.median(values) if values else None, 0.4)
+        for depth, limit in zip(DEPTHS, (45, 50, 70, 120)):
+            yield at_most(f"library: a pair of {depth} frames, added",
+                          self.added(self.pair_row(depth)), limit, " ns")
+        yield self.threads_by_library()
+
+    def added(self, row):
+        """ns that the library adds to a pair, or None."""
+        added = stats.spread(stats.paired(
+            self.values.cost(row, "library"), self.values.cost(row, "bare"),
+            lambda library, bare: library - bare)) if row else None
+        return added.median if added else None
+
+    def threads_by_library(self):
+        one, two = (self.pair_row(4, threads) for threads in (1, 2))
+        costs = [stats.spread(self.values.cost(row, "library").values()) if row else None
+                 for row in (one, two)]
+        return at_most("library: two threads, each / one thread",
+                       costs[1].median / costs[0].median if all(costs) else None, THREAD_NOISE)
+
     def growth(self, key, job):
         """Shown only where the whole interval of its median is below: else it may be chance."""
         line = next((line for line in self.lines if line.key == key and line.values), None)
@@ -321,7 +351,7 @@ class Figures:
 
     def all(self):
         return [*self.pair_figures(), *self.program_figures(), self.memory_growth(),
-                self.two_threads(), *self.other_figures()]
+                self.two_threads(), *self.library_figures(), *self.other_figures()]
 
 
 def as_table(figures):

@@ -94,6 +94,7 @@ static enum book_state begin(void)
 	book_threads_begin();
 	book_stacks_begin();
 	book_errors_begin();
+	book_totals_begin();
 	book_blocks_use(&blocks, book.buckets, 0);
 	book_forks_begin(fd);
 	watch_forks();
@@ -224,7 +225,8 @@ static void after_fork(void)
 /* Empties a table, which no longer takes memory; false: it does. */
 static bool remove_blocks(const struct book_blocks *of)
 {
-	return madvise(of->buckets, of->n * sizeof(of->buckets[0]), MADV_REMOVE) == 0;
+	return !book_is_filtered() &&
+	       madvise(of->buckets, of->n * sizeof(of->buckets[0]), MADV_REMOVE) == 0;
 }
 
 static bool move_blocks(void)
@@ -237,7 +239,9 @@ static bool move_blocks(void)
 			return false;
 		book_blocks_use(&to, book.buckets, segment);
 		/* All of its pages are about to be written; one by one that takes longer. */
-		(void)madvise(to.buckets, to.n * sizeof(to.buckets[0]), MADV_POPULATE_WRITE);
+		if (!book_is_filtered())
+			(void)madvise(to.buckets, to.n * sizeof(to.buckets[0]),
+				      MADV_POPULATE_WRITE);
 		if (book_blocks_move(&blocks, &to))
 			break;
 		if (!remove_blocks(&to))

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sample/book_memory.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -45,6 +47,15 @@ void book_unlock(uint32_t *lock)
 BOOK_SELDOM void book_lose(enum abi_book_loss loss)
 {
 	__atomic_fetch_add(&book.header->lost[loss], 1, __ATOMIC_RELAXED);
+}
+
+BOOK_SELDOM bool book_is_filtered(void)
+{
+	int error = errno;
+	bool filtered = prctl(PR_GET_SECCOMP) > 0;
+
+	errno = error;
+	return filtered;
 }
 
 pid_t book_thread_id(void)

@@ -57,4 +57,10 @@ void book_unlock(uint32_t *lock);
 
 pid_t book_thread_id(void);
 
+/*
+ * Are the process's system calls filtered (seccomp(2))? Then those that an allocator has no use for
+ * may end it, and are not made.
+ */
+bool book_is_filtered(void);
+
 #endif

@@ -34,13 +34,14 @@ void book_threads_begin(void)
 	next_ended = 0;
 	lock = 0;
 	book_is_held = false;
-	(void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
-		      0); /* else others cannot be held */
+	if (!book_is_filtered())
+		(void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
+			      0); /* else others cannot be held */
 }
 
 static bool has_ended(uint32_t tid)
 {
-	return syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
+	return !book_is_filtered() && syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
 }
 
 /* The number of a thread that has ended; 0: none of those that were looked at has. */
@@ -133,7 +134,7 @@ static bool keep_out(const struct book_thread *mine)
 {
 	__atomic_store_n(&book_is_held, true, __ATOMIC_SEQ_CST);
 	/* From here on each thread that is at the book is seen there, or has seen this. */
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
+	if (book_is_filtered() || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
 		return false;
 	for (uint32_t i = 1; i <= n_threads; i++)
 		if (threads[i] != mine && !has_left(threads[i]))

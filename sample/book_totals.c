@@ -67,6 +67,11 @@ static int64_t take_credits(void)
  */
 static uint32_t lock;
 
+void book_totals_begin(void)
+{
+	lock = 0;
+}
+
 static bool begin_taking(int64_t bytes)
 {
 	if (book_lock(&lock))

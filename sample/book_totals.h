@@ -14,6 +14,9 @@
 
 #include "sample/book_threads.h"
 
+/* Of a process that begins a book. */
+void book_totals_begin(void);
+
 void book_keep_cut(uint32_t cut);
 
 /* Before the first change of a call: keeps the peak that belongs to the last cut. */

@@ -68,6 +68,16 @@ static void announce(int fd)
 			      0); /* that long, or until it is answered */
 }
 
+/* Is the next allocator one all of whose entries are known? Then what none has given is wrong. */
+static bool is_complete(void)
+{
+	static int known;
+
+	if (!known)
+		known = next_is_of_glibc() ? 1 : -1;
+	return known > 0;
+}
+
 static void before_fork(void);
 static void after_fork(void);
 
@@ -98,6 +108,7 @@ static enum book_state begin(void)
 	book_blocks_use(&blocks, book.buckets, 0);
 	book_forks_begin(fd);
 	watch_forks();
+	(void)is_complete(); /* found out now: later it may wait for a thread in dlopen() */
 	book.header->version = ABI_BOOK_VERSION;
 	book.header->pid = (uint32_t)getpid();
 	book.header->magic = ABI_BOOK_MAGIC;
@@ -132,8 +143,17 @@ static BOOK_SELDOM void decide(void)
 
 bool book_is_kept(void)
 {
-	if (__atomic_load_n(&book_process->state, __ATOMIC_ACQUIRE) == BOOK_NONE)
+	struct book_local *local = &book_local;
+	int error = errno;
+
+	/* A handler of a signal that has come while this thread decides is not counted. */
+	if (__atomic_load_n(&book_process->state, __ATOMIC_ACQUIRE) == BOOK_NONE &&
+	    !local->decides) {
+		local->decides = true;
 		decide();
+		local->decides = false;
+		errno = error;
+	}
 	return book_process->state == BOOK_KEPT;
 }
 
@@ -190,8 +210,8 @@ static BOOK_SELDOM void look_for_reader(void)
 		seen.tick = header->tick;
 		seen.since = now.tv_sec;
 	} else if (header->answer == ABI_BOOK_UNREAD ||
-		   (now.tv_sec - seen.since > SILENCE_S && syscall(SYS_kill, header->reader, 0) &&
-		    errno == ESRCH)) {
+		   (now.tv_sec - seen.since > SILENCE_S && !book_is_filtered() &&
+		    syscall(SYS_kill, header->reader, 0) && errno == ESRCH)) {
 		__atomic_store_n(&book_process->state, BOOK_REFUSED, __ATOMIC_RELEASE);
 	}
 	errno = error;
@@ -199,11 +219,15 @@ static BOOK_SELDOM void look_for_reader(void)
 
 /* --- forks ------------------------------------------------------------------------------------ */
 
+static bool is_prepared;
+
+/* What a child without a book has of its parent's fork is for its own children. */
 static void before_fork(void)
 {
 	int error = errno;
 
-	if (book_process->state == BOOK_KEPT)
+	is_prepared = book_process->state == BOOK_KEPT;
+	if (is_prepared)
 		book_forks_prepare(enter());
 	errno = error;
 }
@@ -213,7 +237,7 @@ static void after_fork(void)
 {
 	struct book_thread *mine;
 
-	if (book_process->state != BOOK_KEPT)
+	if (!is_prepared)
 		return;
 	mine = book_forks_done();
 	if (mine)
@@ -436,16 +460,6 @@ void book_put_back(const struct book_taken *taken)
 	else if (add_block(thread, &taken->block) && taken->temporary)
 		thread->last_block = taken->block.address;
 	leave(thread);
-}
-
-/* Is the next allocator one all of whose entries are known? Then what none has given is wrong. */
-static bool is_complete(void)
-{
-	static int known;
-
-	if (!known)
-		known = next_is_of_glibc() ? 1 : -1;
-	return known > 0;
 }
 
 static void add_error(struct book_thread *thread, uint32_t kind, uint64_t address, size_t size,

@@ -45,6 +45,7 @@ struct book_local {
 	struct book_thread *thread;
 	uint32_t generation;
 	uint64_t entered; /* blocks */
+	bool decides;	  /* whether its process keeps a book */
 	uint32_t inside; /* a call of the next allocator's, whose own calls are not the program's */
 };
 extern __thread struct book_local book_local __attribute__((visibility("hidden")));

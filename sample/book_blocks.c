@@ -193,9 +193,13 @@ enum book_added book_blocks_add(struct book_blocks *blocks, const struct book_bl
 		return BOOK_ADDED;
 	/* First, so that who does not find it there looks on. */
 	add_elsewhere(first, block->address);
-	for (uint64_t i = 0; i < OTHERS; i++)
-		if (put_into(other_bucket(blocks, block->address, i), block, alone))
+	for (uint64_t i = 0; i < OTHERS; i++) {
+		struct abi_book_bucket *other = other_bucket(blocks, block->address, i);
+
+		/* What is found in the first one is not counted as elsewhere. */
+		if (other != first && put_into(other, block, alone))
 			return BOOK_ADDED;
+	}
 	remove_elsewhere(first);
 	return BOOK_FULL;
 }

@@ -413,7 +413,7 @@ def refused(done, status, *words):
         assert word.lower() in text, f"stderr does not say '{word}': {done.stderr}"
 
 
-ALL_CALLS = "--max-overhead=none"  # of -p, whatever a target does all day
+ALL_CALLS = "--max-overhead=none"  # of what runs already, whatever a target does all day
 
 
 def all_calls(options):

@@ -158,7 +158,7 @@ def of_a_quiet_process_nothing_is_warned_of():
 def of_a_host_it_is_a_share_of_one_cpu():
     with scratch() as folder, waves() as process:
         path = os.path.join(folder, "json")
-        with started([memtraced(), "-a", "-d", "2s", "-o", f"json:{path}"],
+        with started([memtraced(), ALL_CALLS, "-a", "-d", "2s", "-o", f"json:{path}"],
                      stderr=subprocess.PIPE) as tracer:
             do(process, "busy 2500")
             assert tracer.wait(60) == 0
@@ -180,7 +180,7 @@ def of_many_processes_it_is_said_at_once(wide):
             stack.callback(process.kill)
             move(process.pid, inner)
             options.append(path)
-        with started([memtraced(), *options, "-d", "4s"], stdin=subprocess.DEVNULL,
+        with started([memtraced(), ALL_CALLS, *options, "-d", "4s"], stdin=subprocess.DEVNULL,
                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as tracer:
             do(process, "busy 5000")
             said = tracer.stderr.read().decode().splitlines()
@@ -193,7 +193,7 @@ def what_processes_pay_that_are_not_counted_is_said():
     """Probes are in libc, and a process of another name runs into them all the time."""
     with scratch() as folder, waves() as process, started(["sleep", "60"]):
         path = os.path.join(folder, "json")
-        with started([memtraced(), "--comm=sleep", "-d", "4s", "-f", "table", "-o",
+        with started([memtraced(), ALL_CALLS, "--comm=sleep", "-d", "4s", "-f", "table", "-o",
                       f"json:{path}"], stdin=subprocess.DEVNULL,
                      stderr=subprocess.PIPE) as tracer:
             do(process, "busy 5000")
@@ -212,12 +212,12 @@ LIMITED_WIDELY = (r"memtraced: from now on only page faults are counted, not cal
 
 
 @test(need_root, each=["-a", "--comm=waves", "--comm=sleep"])
-def of_a_host_it_can_be_limited(wide):
+def of_a_host_it_is_limited(wide):
     """Of processes that match, or of those that only pay for being asked."""
     with scratch() as folder, waves() as process, started(["sleep", "60"]):
         path = os.path.join(folder, "json")
-        with started([memtraced(), wide, "--max-overhead=20%", "-o", f"json:{path}", "-f",
-                      "table"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as tracer:
+        with started([memtraced(), wide, "-o", f"json:{path}", "-f", "table"],
+                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as tracer:
             said = Lines(tracer.stderr)
             assert said.until("memtraced: ").endswith("processes are traced that run already")
             send_line(process, "busy 4000")

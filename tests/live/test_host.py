@@ -13,9 +13,9 @@ import subprocess
 import schema
 from bpf_objects import known_threads
 from cgroups import cgroup, move
-from lib import (EXACT_KEYS, PATIENCE, Lines, Skip, brief, counting, eventually, load_report,
-                 memtraced, need_program, need_root, read_counts, resident, run, run_memtraced,
-                 scaled, scratch, send_line, started, target, target_for_all, test)
+from lib import (EXACT_KEYS, PATIENCE, Lines, Skip, all_calls, brief, counting, eventually,
+                 load_report, memtraced, need_program, need_root, read_counts, resident, run,
+                 run_memtraced, scaled, scratch, send_line, started, target, target_for_all, test)
 
 
 class Wide:
@@ -55,7 +55,7 @@ def tracing(*words):
     """Yields once all that runs is probed."""
     with scratch() as folder:
         path = os.path.join(folder, "report.json")
-        command = [memtraced(), "-v", *words, "-o", f"json:{path}"]
+        command = [memtraced(), "-v", *all_calls(words), *words, "-o", f"json:{path}"]
         with started(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
             lines, said = Lines(process.stderr), []
             while "are traced that run" not in (said[-1] if said else ""):

@@ -11,8 +11,8 @@ import time
 
 import schema
 
-from lib import (attached, load_report, memtraced, need_program, need_root, run_memtraced, scratch,
-                 send_line, started, target, test, Lines)
+from lib import (ALL_CALLS, attached, load_report, memtraced, need_program, need_root,
+                 run_memtraced, scratch, send_line, started, target, test, Lines)
 from test_programs import Redis, free_port, redis_command
 
 BESIDE_OTHERS = True
@@ -208,7 +208,8 @@ def so_are_those_from_before_a_rule_has_found_the_process():
             process.lines.until("ready")
             send_line(process)
             size = int(process.lines.until("blocks"))
-            done = run_memtraced("-q", "--comm", name, "-d", "0.5", "-o", f"json:{path}")
+            done = run_memtraced("-q", ALL_CALLS, "--comm", name, "-d", "0.5", "-o",
+                                 f"json:{path}")
             assert done.returncode == 0, done.stderr
         found, = [p for p in load_report(path)["processes"] if p["pid"] == process.pid]
     rss = found["rss"]

@@ -339,8 +339,14 @@ static void what_running_processes_pay_is_limited_unless_something_needs_all_cal
 		{ "-p 1 --hist=malloc", 0, false },
 		{ "-p 1 --cpu", 0, false },
 		{ "-p 1 --page-faults", 0, false },
-		{ "-a", 0, false },
+		{ "-a", OPTIONS_OVERHEAD, true },
+		{ "--cgroup=/x", OPTIONS_OVERHEAD, true },
+		{ "--uid=0", OPTIONS_OVERHEAD, true },
+		{ "--comm=x", OPTIONS_OVERHEAD, true },
+		{ "-a --max-overhead=none", 0, false },
+		{ "-a --sample", 0, false },
 		{ "-- true", 0, false },
+		{ "--comm=x -- true", 0, false },
 	};
 
 	(void)state;

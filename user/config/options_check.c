@@ -304,7 +304,7 @@ static const char *needs_all_calls(const struct options *o)
 
 void options_limit_overhead(struct options *options)
 {
-	if (options->action != ACTION_TRACE || options->n_pids == 0 || options->overhead_given ||
+	if (options->action != ACTION_TRACE || options->command || options->overhead_given ||
 	    options->sample_bytes || !options_trace_allocations(options) ||
 	    needs_all_calls(options) || any_hist_of_allocators(options))
 		return;

@@ -288,6 +288,41 @@ static void a_site_opens_with_its_stack(void **state)
 	assert_int_equal(browser_key(run->browser, 'q'), BROWSER_QUIT);
 }
 
+/* func10 is called from another place, too, where it holds 300 bytes. */
+static void a_row_is_a_function_and_line_and_opens_with_all_its_stacks(void **state)
+{
+	struct run *run = *state;
+	const struct script *s = &run->f.script;
+
+	emit_stack(s, 41, 0, 1000, 0x400000 + 160, 0x40000c);
+	emit_symbol(s, APP, 11, 12, { "other", 0, "/src/main.c", 9, false });
+	update(run, SECOND, 10);
+	emit_cut(s, 2 * SECOND);
+	emit_totals(s,
+		    (struct record_totals){ .allocs = 9, .live_bytes = 1300, .live_blocks = 13 });
+	emit_site(s, (struct record_site){
+			     .fn = 1, .stack = 41, .live_bytes = 300, .live_blocks = 3 });
+	emit_site(s, (struct record_site){ .fn = 1,
+					   .stack = 10,
+					   .live_bytes = 1000,
+					   .live_blocks = 1,
+					   .peak_bytes = 2000,
+					   .allocs = 9 });
+	emit_coverage(s, true, 10, NULL, 0);
+	emit_cut_end(s);
+	assert_int_equal(browser_update(run->browser, fixture_view(&run->f, NULL)), 0);
+	assert_true(line_has(run, 2, "1 site"));
+	assert_true(line_has(run, 4, "1.3 KiB        4"));
+	assert_true(line_has(run, 4, "func10"));
+	(void)browser_key(run->browser, BROWSER_ENTER);
+	assert_int_equal(browser_update(run->browser, fixture_view(&run->f, NULL)), 0);
+	assert_string_equal(line(run, 1),
+			    "stack 1 of 2, 1000 B live in 1 block, 2.0 KiB at the peak");
+	assert_string_equal(line(run, 4), "main  main.c:7");
+	assert_string_equal(line(run, 6), "stack 2 of 2, 300 B live in 3 blocks, 0 B at the peak");
+	assert_string_equal(line(run, 9), "other  main.c:9");
+}
+
 static void what_the_target_named_moves_no_cursor(void **state)
 {
 	struct run *run = *state;
@@ -409,6 +444,7 @@ int main(void)
 		TEST(the_header_says_what_is_resident_and_whether_it_grows),
 		TEST(notes_are_below_the_rows_or_on_a_page),
 		TEST(a_site_opens_with_its_stack),
+		TEST(a_row_is_a_function_and_line_and_opens_with_all_its_stacks),
 		TEST(what_the_target_named_moves_no_cursor),
 		TEST(every_window_gets_no_more_than_it_has),
 		TEST(help_can_be_read_in_a_narrow_window),

@@ -16,24 +16,8 @@
 
 /* What frames of stacks need to be read. */
 #define LEAST_FRAME 20
-#define MARGIN_COLUMNS 11
-#define PID_COLUMNS 9
-/* What names of sites need to be read. */
-#define LEAST_NAME 22
-
-enum kind { BYTES, COUNT, VERDICT, SHARE };
-
-static const struct {
-	const char *name;
-	int columns;
-	enum kind kind;
-} columns_of[SITE_COLUMNS] = {
-	[SITE_LIVE] = { "LIVE", 11, BYTES },	       [SITE_BLOCKS] = { "BLOCKS", 9, COUNT },
-	[SITE_YOUNG] = { "NEW", 11, BYTES },	       [SITE_RATE] = { "/S", 9, COUNT },
-	[SITE_ALLOCS] = { "ALLOCS", 9, COUNT },	       [SITE_PEAK] = { "PEAK", 11, BYTES },
-	[SITE_VERDICT] = { "VERDICT", 9, VERDICT },    [SITE_GROWN] = { "GROWN", 11, BYTES },
-	[SITE_TEMPORARY] = { "TEMPORARY", 11, COUNT }, [SITE_SHARE] = { "SHARE", 8, SHARE },
-};
+/* Of a row: more than one looks through. */
+#define STACKS 100
 
 static bool has(const char *text, const char *word)
 {
@@ -67,17 +51,10 @@ static bool matches(const struct view_site *site, const char *filter)
 	return false;
 }
 
-static int compare_keys(const struct site_row *a, const struct site_row *b)
-{
-	if (a->image != b->image)
-		return a->image < b->image ? -1 : 1;
-	return (a->id > b->id) - (a->id < b->id);
-}
-
 static int by_key(const void *item_a, const void *item_b)
 {
-	return compare_keys(*(const struct site_row *const *)item_a,
-			    *(const struct site_row *const *)item_b);
+	return strcmp((*(const struct site_row *const *)item_a)->key,
+		      (*(const struct site_row *const *)item_b)->key);
 }
 
 /* Allocations since the state before, by the second. */
@@ -122,10 +99,9 @@ static int64_t verdict_of(const struct view_site *site)
 static struct site_row row_of(const struct view_process *process, const struct view_site *site)
 {
 	return (struct site_row){
-		.image = process->image->slot,
-		.id = site->id,
 		.pid = process->image->pid,
 		.n_pids = 1,
+		.n_stacks = 1,
 		.exact = process->exact,
 		.allocs = site->allocs,
 		.estimate = site->estimate,
@@ -140,93 +116,87 @@ static struct site_row row_of(const struct view_process *process, const struct v
 	};
 }
 
-/* `key` (may be NULL) is what names of the same function and line have in common. 0 or -ENOMEM. */
-static int name_site(const struct view_site *site, bool full, bool with_class,
-		     struct site_row *ret_row, struct strbuf *key)
+static void name_site(const struct view_site *site, bool full, bool with_class,
+		      struct view_frame *frame, struct strbuf *name, struct strbuf *where)
 {
-	_cleanup_strbuf_ struct strbuf name = { 0 }, where = { 0 }, clean = { 0 };
-	struct view_frame frame = { 0 };
-
-	if (view_stack_name(&site->stack, &frame)) {
-		table_frame_name(&frame, full, &name);
-		table_frame_where(&frame, true, &where);
+	if (view_stack_name(&site->stack, frame)) {
+		table_frame_name(frame, full, name);
+		table_frame_where(frame, true, where);
 	} else {
-		strbuf_adds(&name, "(no stack)");
+		strbuf_adds(name, "(no stack)");
 	}
 	if (with_class && site->class == VIEW_MMAP) {
-		if (!frame.file) /* its class tells more than its object */
-			strbuf_reset(&where);
-		strbuf_addf(&where, "%s[mmap]", where.len > 0 ? " " : "");
+		if (!frame->file) /* its class tells more than its object */
+			strbuf_reset(where);
+		strbuf_addf(where, "%s[mmap]", where->len > 0 ? " " : "");
 	}
-	if (key)
-		strbuf_addf(key, "%s\n%s", strbuf_str(&name), strbuf_str(&where));
-	escape_text(&clean, strbuf_str(&where));
-	if (strbuf_error(&name) < 0 || strbuf_error(&where) < 0 || strbuf_error(&clean) < 0)
-		return -ENOMEM;
-	/* Of the path of an object, the end tells most. */
-	ret_row->name =
-		strdup(frame.function ? strbuf_str(&name) : text_base_name(strbuf_str(&name)));
-	ret_row->where = strdup(strbuf_str(&clean));
-	return ret_row->name && ret_row->where ? 0 : -ENOMEM;
+}
+
+static int set_key(const struct strbuf *name, const struct strbuf *where, struct strbuf *key)
+{
+	strbuf_reset(key);
+	strbuf_addf(key, "%s\n%s", strbuf_str(name), strbuf_str(where));
+	return name->error < 0 || where->error < 0 ? -ENOMEM : strbuf_error(key);
 }
 
 static void row_done(struct site_row *row)
 {
+	free(row->key);
 	free(row->name);
 	free(row->where);
 }
 
-static int add_row(row_vec *rows, const struct view_process *process, const struct view_site *site,
-		   bool full)
-{
-	struct site_row row = row_of(process, site);
-	int r = name_site(site, full, true, &row, NULL);
+/* What rows are summed up of, and how. */
+struct summing {
+	const struct view *view;
+	const char *filter;    /* of the live view; NULL: it is the summary */
+	struct interns *names; /* of the rows, by their numbers */
+	row_vec rows;
+	struct strbuf key;
+};
 
+/* A row of nothing yet. 0 or -ENOMEM. */
+static int add_row(struct summing *s, const struct view_frame *frame, const struct strbuf *name,
+		   const struct strbuf *where)
+{
+	_cleanup_strbuf_ struct strbuf clean = { 0 };
+	struct site_row row = { .exact = true };
+
+	escape_text(&clean, strbuf_str(where));
+	row.key = strdup(strbuf_str(&s->key));
+	/* Of the path of an object, the end tells most. */
+	row.name = strdup(frame->function ? strbuf_str(name) : text_base_name(strbuf_str(name)));
+	row.where = strdup(strbuf_str(&clean));
+	if (row.key && row.name && row.where && strbuf_error(&clean) == 0 &&
+	    vec_push(&s->rows, row) == 0)
+		return 0;
+	row_done(&row);
+	return -ENOMEM;
+}
+
+/* The row of a site, made when it is the first one. 0 or -ENOMEM. */
+static int find_row(struct summing *s, const struct view_site *site, size_t *ret_index)
+{
+	_cleanup_strbuf_ struct strbuf name = { 0 }, where = { 0 };
+	struct view_frame frame = { 0 };
+	int r;
+
+	name_site(site, view_opts(s->view)->full_names, s->filter != NULL, &frame, &name, &where);
+	r = set_key(&name, &where, &s->key);
 	if (r == 0)
-		r = vec_push(rows, row);
-	if (r < 0)
-		row_done(&row);
-	return r;
+		r = interns_add_string(s->names, strbuf_str(&s->key), ret_index);
+	return r == 1 ? add_row(s, &frame, &name, &where) : r;
 }
 
 static void finish(struct site_rows *rows, row_vec *made, const struct view *view)
 {
 	rows->rows = made->data;
-	rows->n_rows = made->len;
+	rows->n_rows = rows->n_all = made->len;
 	rows->now_ns = view_now_ns(view);
 	rows->full_names = view_opts(view)->full_names;
 	rows->has_estimates = view_has_estimates(view_model(view));
 	for (size_t i = 0; i < rows->n_rows; i++)
 		rows->has_verdicts |= rows->rows[i].values[SITE_VERDICT] > 0;
-}
-
-int site_rows_make(const struct view *view, const char *filter, const struct site_rows *before,
-		   struct site_rows *ret_rows)
-{
-	struct site_rows made = { 0 };
-	row_vec rows = { 0 };
-	int r = 0;
-
-	for (size_t i = 0; i < view_n_processes(view); i++) {
-		const struct view_process *process = view_process(view, i);
-
-		if (process->is_past)
-			continue;
-		made.n_sites += process->n_sites;
-		for (size_t k = 0; k < process->n_sites && r == 0; k++)
-			if (matches(&process->sites[k], filter))
-				r = add_row(&rows, process, &process->sites[k],
-					    view_opts(view)->full_names);
-	}
-	finish(&made, &rows, view);
-	if (r == 0)
-		r = find_rates(&made, before);
-	if (r < 0) {
-		site_rows_done(&made);
-		return r;
-	}
-	*ret_rows = made;
-	return 0;
 }
 
 void site_rows_done(struct site_rows *rows)
@@ -261,7 +231,7 @@ static int by_column(const void *item_a, const void *item_b, void *userdata)
 		r = compare_values(a, b, column);
 	if (r == 0)
 		r = compare_values(a, b, SITE_LIVE);
-	return r ? r : compare_keys(a, b);
+	return r ? r : strcmp(a->key, b->key);
 }
 
 void site_rows_sort(struct site_rows *rows, enum site_column column)
@@ -292,42 +262,85 @@ static void add_to_row(struct site_row *sum, const struct site_row *row)
 	sum->values[SITE_VERDICT] = verdict;
 	sum->allocs += row->allocs;
 	sum->exact &= row->exact;
+	sum->n_stacks++;
 	sum->n_pids += row->pid != sum->pid;
 	sum->pid = row->pid;
 }
 
-struct summing {
-	struct interns *names; /* of the rows, by their numbers */
-	row_vec rows;
-	struct strbuf key;
-};
+/* In the summary, rows are of what is ranked. */
+static bool is_summed(const struct summing *s, const struct view_site *site)
+{
+	return s->filter || (site->class == view_class_shown(s->view) &&
+			     site_is_ranked(site, view_opts(s->view)->sort));
+}
 
+/* Whatever does not match has a row, of nothing. 0 or -ENOMEM. */
 static int sum_site(struct summing *s, const struct view_process *process,
-		    const struct view_site *all, enum option_sort sort, bool full)
+		    const struct view_site *all)
 {
 	const struct view_site summed = view_site_in_sums(process, all), *site = &summed;
 	struct site_row row = row_of(process, site);
 	size_t index;
 	int r;
 
-	if (!site_is_ranked(site, sort))
+	if (!is_summed(s, site))
 		return 0;
-	strbuf_reset(&s->key);
-	row.estimate = (struct view_estimate){ 0 };
-	r = name_site(site, full, false, &row, &s->key);
-	if (r == 0)
-		r = strbuf_error(&s->key);
-	if (r == 0)
-		r = interns_add_string(s->names, strbuf_str(&s->key), &index);
-	if (r == 0)
-		add_to_row(&s->rows.data[index], &row);
-	if (r == 1)
-		r = vec_push(&s->rows, row) < 0 ? -ENOMEM : 1;
-	if (r < 1)
-		row_done(&row);
-	if (r < 0)
+	r = find_row(s, site, &index);
+	if (r < 0 || (s->filter && !matches(site, s->filter)))
 		return r;
+	add_to_row(&s->rows.data[index], &row);
 	view_estimate_add_image(&s->rows.data[index].estimate, &site->estimate, process->image);
+	return 0;
+}
+
+/* 0 or -ENOMEM; `ret_rows` is to be freed in any case. */
+static int sum_sites(const struct view *view, const char *filter, struct site_rows *ret_rows)
+{
+	struct summing s = { .view = view, .filter = filter };
+	int r = interns_new(&s.names);
+
+	for (size_t i = 0; i < view_n_processes(view); i++) {
+		const struct view_process *process = view_process(view, i);
+
+		if (filter && process->is_past)
+			continue;
+		for (size_t k = 0; k < process->n_sites && r == 0; k++)
+			r = sum_site(&s, process, &process->sites[k]);
+	}
+	finish(ret_rows, &s.rows, view);
+	interns_free(s.names);
+	strbuf_done(&s.key);
+	return r;
+}
+
+/* Those that nothing of matches. */
+static void drop_empty(struct site_rows *rows)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		if (rows->rows[i].n_stacks == 0)
+			row_done(&rows->rows[i]);
+		else
+			rows->rows[n++] = rows->rows[i];
+	}
+	rows->n_rows = n;
+}
+
+int site_rows_make(const struct view *view, const char *filter, const struct site_rows *before,
+		   struct site_rows *ret_rows)
+{
+	struct site_rows made = { 0 };
+	int r = sum_sites(view, filter, &made);
+
+	drop_empty(&made);
+	if (r == 0)
+		r = find_rates(&made, before);
+	if (r < 0) {
+		site_rows_done(&made);
+		return r;
+	}
+	*ret_rows = made;
 	return 0;
 }
 
@@ -341,26 +354,13 @@ static void set_shares(struct site_rows *rows, enum site_column column)
 		rows->rows[i].values[SITE_SHARE] =
 			llround(1000.0 * (double)rows->rows[i].values[column] / (double)sum);
 }
+
 int site_rows_sum(const struct view *view, struct site_rows *ret_rows)
 {
-	const struct report_opts *opts = view_opts(view);
-	enum site_column column = site_column_of(opts->sort);
+	enum site_column column = site_column_of(view_opts(view)->sort);
 	struct site_rows made = { 0 };
-	struct summing s = { 0 };
-	int r = interns_new(&s.names);
+	int r = sum_sites(view, NULL, &made);
 
-	for (size_t i = 0; i < view_n_processes(view); i++) {
-		const struct view_process *process = view_process(view, i);
-
-		for (size_t k = 0; k < process->n_sites && r == 0; k++)
-			if (process->sites[k].class == view_class_shown(view))
-				r = sum_site(&s, process, &process->sites[k], opts->sort,
-					     opts->full_names);
-		made.n_sites += process->n_sites;
-	}
-	finish(&made, &s.rows, view);
-	interns_free(s.names);
-	strbuf_done(&s.key);
 	if (r < 0) {
 		site_rows_done(&made);
 		return r;
@@ -371,147 +371,52 @@ int site_rows_sum(const struct view *view, struct site_rows *ret_rows)
 	return 0;
 }
 
-static size_t columns_before_name(const struct site_layout *layout)
-{
-	size_t columns = 2 + (layout->with_pids ? PID_COLUMNS : 0);
+/* A stack of a row. */
+struct row_stack {
+	const struct view_process *process;
+	const struct view_site *site;
+};
 
-	for (size_t i = 0; i < layout->n_shown; i++) {
-		columns += (size_t)columns_of[layout->shown[i]].columns;
-		if (layout->shown[i] == SITE_LIVE && layout->estimated)
-			columns += MARGIN_COLUMNS;
-	}
-	return columns;
+typedef VEC(struct row_stack) stack_vec;
+
+static int add_if_of_row(const struct view_process *process, const struct view_site *site,
+			 const char *key, bool full, stack_vec *stacks)
+{
+	_cleanup_strbuf_ struct strbuf name = { 0 }, where = { 0 }, own = { 0 };
+	struct view_frame frame = { 0 };
+	int r;
+
+	name_site(site, full, true, &frame, &name, &where);
+	r = set_key(&name, &where, &own);
+	if (r < 0 || strcmp(strbuf_str(&own), key) != 0)
+		return r;
+	return vec_push(stacks, ((struct row_stack){ process, site }));
 }
 
-static void take_out(struct site_layout *layout, size_t index)
+static int find_stacks(const struct view *view, const char *key, const char *filter,
+		       stack_vec *stacks)
 {
-	layout->n_shown--;
-	for (size_t i = index; i < layout->n_shown; i++)
-		layout->shown[i] = layout->shown[i + 1];
-}
+	int r = 0;
 
-void site_layout_fit(struct site_layout *layout, const struct site_rows *rows)
-{
-	layout->estimated = rows->has_estimates;
-	layout->full_names = rows->full_names;
-	for (size_t i = layout->n_shown; i-- > 0;) {
-		enum site_column column = layout->shown[i];
-		bool lacks = (column == SITE_VERDICT && !rows->has_verdicts) ||
-			     (column == SITE_YOUNG && !layout->marked);
-
-		if (lacks && column != layout->sort)
-			take_out(layout, i);
-	}
-	for (size_t i = layout->n_shown; i-- > 0 && layout->n_shown > 1;)
-		if (layout->shown[i] != layout->sort &&
-		    columns_before_name(layout) + LEAST_NAME > layout->columns)
-			take_out(layout, i);
-}
-
-/* What comes behind the numbers gets the room that is left; a narrow window cuts the line. */
-static void add_name(struct strbuf *out, struct strbuf *numbers, const char *name,
-		     const char *where, const struct site_layout *layout)
-{
-	_cleanup_strbuf_ struct strbuf line = { 0 };
-	size_t taken = text_columns(strbuf_str(numbers));
-
-	strbuf_adds(&line, strbuf_str(numbers));
-	text_fit_place(&line, name, where, layout->full_names,
-		       layout->columns > taken + 3 ? layout->columns - taken : 3);
-	text_clip(out, strbuf_str(&line), layout->columns);
-	if (numbers->error < 0 || strbuf_error(&line) < 0)
-		out->error = -ENOMEM;
-}
-
-void site_rows_head(struct strbuf *out, const struct site_layout *layout)
-{
-	_cleanup_strbuf_ struct strbuf line = { 0 };
-
-	for (size_t i = 0; i < layout->n_shown; i++) {
-		enum site_column column = layout->shown[i];
-
-		table_cell(&line, column == layout->sort ? "*" : "", columns_of[column].name,
-			   (size_t)columns_of[column].columns);
-		if (column == SITE_LIVE && layout->estimated)
-			table_cell(&line, "", "95%", MARGIN_COLUMNS);
-	}
-	if (layout->with_pids)
-		table_cell(&line, "", "PID", PID_COLUMNS);
-	strbuf_adds(&line, "  ");
-	add_name(out, &line, "SITE", "", layout);
-}
-
-static void add_cell(struct strbuf *line, const struct site_row *row, enum site_column column,
-		     const struct site_layout *layout)
-{
-	int64_t value = row->values[column];
-	char text[FORMAT_UNIT_LEN] = "-";
-	bool known = true;
-
-	switch (columns_of[column].kind) {
-	case BYTES:
-		known = column != SITE_YOUNG || layout->marked;
-		if (known)
-			format_size(value, text);
-		break;
-	case COUNT:
-		format_count(value, text);
-		break;
-	case SHARE:
-		snprintf(text, sizeof(text), "%.1f%%", (double)value / 10);
-		break;
-	case VERDICT:
-		known = false;
-		if (value > 0)
-			snprintf(text, sizeof(text), "%s",
-				 growth_verdict_name((enum growth_verdict)(value - 1)));
-		break;
-	}
-	table_cell(line, known && !row->exact ? "~" : "", text, (size_t)columns_of[column].columns);
-}
-
-/* "±1.2 MiB", with a question mark where samples are few. */
-static void add_margin(struct strbuf *line, const struct view_estimate *estimate)
-{
-	char size[FORMAT_UNIT_LEN], cell[FORMAT_UNIT_LEN + 1] = "";
-
-	if (estimate->interval)
-		snprintf(cell, sizeof(cell), "%s%s",
-			 format_size((int64_t)estimate->ci95_bytes, size),
-			 view_has_few_samples(estimate) ? "?" : "");
-	table_cell(line, estimate->interval ? "±" : "", cell, MARGIN_COLUMNS);
-}
-
-void site_row_line(struct strbuf *out, const struct site_row *row, const struct site_layout *layout)
-{
-	_cleanup_strbuf_ struct strbuf line = { 0 };
-	char pids[24];
-
-	for (size_t i = 0; i < layout->n_shown; i++) {
-		add_cell(&line, row, layout->shown[i], layout);
-		if (layout->shown[i] == SITE_LIVE && layout->estimated)
-			add_margin(&line, &row->estimate);
-	}
-	if (row->n_pids == 1)
-		snprintf(pids, sizeof(pids), "%" PRIu32, row->pid);
-	else
-		snprintf(pids, sizeof(pids), "%zu pids", row->n_pids);
-	if (layout->with_pids)
-		table_cell(&line, "", pids, PID_COLUMNS);
-	strbuf_adds(&line, "  ");
-	add_name(out, &line, row->name, row->where, layout);
-}
-
-static const struct view_site *find_site(const struct view *view, uint32_t image, uint64_t id)
-{
 	for (size_t i = 0; i < view_n_processes(view); i++) {
 		const struct view_process *process = view_process(view, i);
 
-		for (size_t k = 0; k < process->n_sites && process->image->slot == image; k++)
-			if (process->sites[k].id == id)
-				return &process->sites[k];
+		for (size_t k = 0; k < process->n_sites && r == 0 && !process->is_past; k++)
+			if (matches(&process->sites[k], filter))
+				r = add_if_of_row(process, &process->sites[k], key,
+						  view_opts(view)->full_names, stacks);
 	}
-	return NULL;
+	return r;
+}
+
+static int by_live(const void *item_a, const void *item_b)
+{
+	const struct view_site *a = ((const struct row_stack *)item_a)->site;
+	const struct view_site *b = ((const struct row_stack *)item_b)->site;
+
+	if (a->live_bytes != b->live_bytes)
+		return a->live_bytes < b->live_bytes ? 1 : -1;
+	return (a->id > b->id) - (a->id < b->id);
 }
 
 static void add_estimate(struct strbuf *out, const struct view_site *site)
@@ -535,25 +440,58 @@ static void add_estimate(struct strbuf *out, const struct view_site *site)
 		    format_size((int64_t)estimate->interval, size));
 }
 
-bool site_stack_lines(const struct view *view, uint32_t image, uint64_t id, size_t columns,
-		      struct strbuf *out)
+static void add_held(struct strbuf *out, const struct row_stack *stack, bool with_pid)
 {
-	const struct view_site *site = find_site(view, image, id);
-	struct view_frames it = { .stack = site ? &site->stack : NULL };
+	const struct view_site *site = stack->site;
+	const char *near = stack->process->exact ? "" : "~";
+	char live[FORMAT_UNIT_LEN], peak[FORMAT_UNIT_LEN];
+
+	if (with_pid)
+		strbuf_addf(out, "pid %" PRIu32 ": ", stack->process->image->pid);
+	strbuf_addf(out, "%s%s live in %s%" PRId64 " block%s, %s%s at the peak\n", near,
+		    format_size(site->live_bytes, live), near, site->live_blocks,
+		    site->live_blocks == 1 ? "" : "s", near, format_size(site->peak_bytes, peak));
+}
+
+static void add_frames(struct strbuf *out, const struct view_site *site, bool full, size_t columns)
+{
+	struct view_frames it = { .stack = &site->stack };
 	struct view_frame frame;
 
-	if (!site)
-		return false;
-	if (site->estimate.interval)
-		add_estimate(out, site);
 	while (view_frames_next(&it, &frame)) {
-		table_frame(out, &frame, view_opts(view)->full_names, true,
-			    columns > LEAST_FRAME ? columns : LEAST_FRAME);
+		table_frame(out, &frame, full, true, columns > LEAST_FRAME ? columns : LEAST_FRAME);
 		strbuf_addch(out, '\n');
 	}
 	if (site->stack.lost)
 		strbuf_adds(out, "(the stack was lost)\n");
 	else if (site->stack.truncated)
 		strbuf_adds(out, "(truncated)\n");
-	return true;
+}
+
+int site_row_stacks(const struct view *view, const char *key, const char *filter, size_t columns,
+		    struct strbuf *out)
+{
+	_cleanup_free_ struct row_stack *stacks = NULL;
+	stack_vec found = { 0 };
+	int r = find_stacks(view, key, filter, &found);
+
+	stacks = found.data;
+	if (r < 0)
+		return r;
+	if (found.len > 1)
+		qsort(stacks, found.len, sizeof(*stacks), by_live);
+	for (size_t i = 0; i < found.len && i < STACKS; i++) {
+		if (i > 0)
+			strbuf_addch(out, '\n');
+		if (found.len > 1)
+			strbuf_addf(out, "stack %zu of %zu, ", i + 1, found.len);
+		if (stacks[i].site->estimate.interval)
+			add_estimate(out, stacks[i].site);
+		else if (found.len > 1)
+			add_held(out, &stacks[i], view_n_programs(view) > 1);
+		add_frames(out, stacks[i].site, view_opts(view)->full_names, columns);
+	}
+	if (found.len > STACKS)
+		strbuf_addf(out, "\n… %zu more stacks, which hold less\n", found.len - STACKS);
+	return strbuf_error(out) < 0 ? -ENOMEM : (int)found.len;
 }

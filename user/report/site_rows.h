@@ -30,11 +30,11 @@ enum site_column {
 	SITE_COLUMNS
 };
 
+/* All sites of a function and line, of all processes. */
 struct site_row {
-	uint32_t image; /* with id: which site it is */
-	uint64_t id;
+	char *key; /* tells rows apart, also those of another view */
 	uint32_t pid;
-	size_t n_pids; /* that the row is a sum of */
+	size_t n_pids, n_stacks; /* that the row is a sum of */
 	bool exact;
 	int64_t values[SITE_COLUMNS];
 	uint64_t allocs;
@@ -46,23 +46,20 @@ struct site_row {
 struct site_rows {
 	struct site_row *rows;
 	size_t n_rows;
-	size_t n_sites; /* before the filter */
+	size_t n_all; /* before the filter */
 	bool has_estimates, has_verdicts;
 	bool full_names; /* were asked for */
 	uint64_t now_ns;
 };
 
 /*
- * The sites of all processes in which a frame has `filter` in its function, object or file, in
- * either case ("": all), but of those that are past (view_process). `before` (may be NULL) gives
- * the rates. 0 or -ENOMEM.
+ * The sites in which a frame has `filter` in its function, object or file, in either case ("":
+ * all), but of processes that are past (view_process). `before` (may be NULL) gives the rates.
+ * 0 or -ENOMEM.
  */
 int site_rows_make(const struct view *view, const char *filter, const struct site_rows *before,
 		   struct site_rows *ret_rows);
-/*
- * The sites of view_class_shown() that --sort ranks, those of all processes with the same function
- * and line as one row, sorted, with their share. 0 or -ENOMEM.
- */
+/* The sites of view_class_shown() that --sort ranks, sorted, with their share. 0 or -ENOMEM. */
 int site_rows_sum(const struct view *view, struct site_rows *ret_rows);
 void site_rows_done(struct site_rows *rows);
 
@@ -102,11 +99,12 @@ void site_row_line(struct strbuf *out, const struct site_row *row,
 		   const struct site_layout *layout);
 
 /*
- * A site's stack as lines, each ended by a newline, its frames in so many columns: what allocates
- * first; before it what its numbers can be off, where they are estimates. False: it is in the view
- * no more.
+ * The stacks of a row that site_rows_make() made, as lines that end with a newline, frames in so
+ * many columns: what holds most comes first, and in each what allocates. Before a stack comes what
+ * it holds, where there are several, and what that can be off, where it is estimated. Returns how
+ * many there are (0: the row is in the view no more) or -ENOMEM.
  */
-bool site_stack_lines(const struct view *view, uint32_t image, uint64_t id, size_t columns,
-		      struct strbuf *out);
+int site_row_stacks(const struct view *view, const char *key, const char *filter, size_t columns,
+		    struct strbuf *out);
 
 #endif

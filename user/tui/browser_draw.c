@@ -172,11 +172,11 @@ static void put_shown(struct drawing *d)
 
 	strbuf_addf(&line, "%zu", b->rows.n_rows);
 	if (*b->filter) {
-		strbuf_addf(&line, " of %zu sites with '", b->rows.n_sites);
+		strbuf_addf(&line, " of %zu sites with '", b->rows.n_all);
 		escape_text(&line, b->filter);
 		strbuf_addch(&line, '\'');
 	} else {
-		strbuf_adds(&line, " sites");
+		strbuf_addf(&line, " site%s", b->rows.n_rows == 1 ? "" : "s");
 	}
 	if (b->marked) {
 		uint64_t since = b->rows.now_ns > b->mark_ns ? b->rows.now_ns - b->mark_ns : 0;
@@ -255,7 +255,7 @@ static void put_page(struct drawing *d)
 	if (b->page == PAGE_STACK) {
 		put(d, STYLE_REVERSE,
 		    b->opened_gone ? "a site that is gone" :
-				     "stack of the site, the innermost frame first");
+				     "stacks of the site, innermost frames first");
 		put_text(d, strbuf_str((struct strbuf *)&b->stack), b->scrolled);
 		return;
 	}

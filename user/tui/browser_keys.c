@@ -15,10 +15,11 @@
 #define HELP_INDENT 9
 
 static const char *const help[] = {
-	"The sites that hold memory, anew each second; totals are of all processes.",
+	"The sites that hold memory, each a function and line of the source, anew each second; "
+	"totals are of all processes.",
 	"",
 	"up down pgup pgdn home end   go (also k j space g G)",
-	"enter                        the stack of the site; enter, esc or q leads back",
+	"enter                        the stacks of the site; enter, esc or q leads back",
 	"left right                   sort by the column before or behind; or at once by:",
 	"  l  LIVE     bytes that live        b  BLOCKS   blocks that live",
 	"  n  NEW      live, since the mark   r  /S       allocations a second",
@@ -60,6 +61,7 @@ void browser_free(struct browser *browser)
 	site_rows_done(&browser->rows);
 	strbuf_done(&browser->stack);
 	strbuf_done(&browser->notes);
+	free(browser->opened);
 	free(browser);
 }
 
@@ -277,18 +279,16 @@ static int sum_up(const struct browser *b, const struct view *view, struct brows
 static int update_stack(struct browser *b, const struct view *view)
 {
 	struct strbuf stack = { 0 };
+	int n;
 
 	if (b->page != PAGE_STACK)
 		return 0;
-	b->opened_gone = !site_stack_lines(view, b->opened_image, b->opened_id, b->width, &stack);
-	if (strbuf_error(&stack) < 0) {
-		strbuf_done(&stack);
-		return -ENOMEM;
-	}
+	n = site_row_stacks(view, b->opened, b->filter, b->width, &stack);
+	b->opened_gone = n == 0;
 	/* What is gone is shown as it was. */
-	if (b->opened_gone) {
+	if (n <= 0) {
 		strbuf_done(&stack);
-		return 0;
+		return n;
 	}
 	strbuf_done(&b->stack);
 	b->stack = stack;
@@ -316,10 +316,10 @@ static int update_notes(struct browser *b, const struct view *view)
 }
 
 /* The same site stays selected, wherever it went. */
-static void select_again(struct browser *b, uint32_t image, uint64_t id)
+static void select_again(struct browser *b, const char *key)
 {
 	for (size_t i = 0; i < b->rows.n_rows; i++) {
-		if (b->rows.rows[i].image != image || b->rows.rows[i].id != id)
+		if (strcmp(b->rows.rows[i].key, key) != 0)
 			continue;
 		b->selected = i;
 		return;
@@ -329,9 +329,8 @@ static void select_again(struct browser *b, uint32_t image, uint64_t id)
 int browser_update(struct browser *b, const struct view *view)
 {
 	bool moved = b->selected > 0 && b->selected < b->rows.n_rows;
-	struct site_row was = moved ? b->rows.rows[b->selected] : (struct site_row){ 0 };
 	struct browser_totals totals;
-	struct site_rows rows;
+	struct site_rows rows, was = b->rows;
 	int r = sum_up(b, view, &totals);
 
 	if (r == 0)
@@ -342,13 +341,13 @@ int browser_update(struct browser *b, const struct view *view)
 		r = site_rows_make(view, b->filter, b->has_rows ? &b->rows : NULL, &rows);
 	if (r < 0)
 		return r;
-	site_rows_done(&b->rows);
 	b->rows = rows;
 	b->has_rows = true;
 	b->totals = totals;
 	site_rows_sort(&b->rows, b->sort);
 	if (moved)
-		select_again(b, was.image, was.id);
+		select_again(b, was.rows[b->selected].key);
+	site_rows_done(&was);
 	settle(b);
 	return 0;
 }
@@ -444,8 +443,10 @@ static enum browser_wish open_stack(struct browser *b)
 {
 	if (b->selected >= b->rows.n_rows)
 		return BROWSER_NOTHING;
-	b->opened_image = b->rows.rows[b->selected].image;
-	b->opened_id = b->rows.rows[b->selected].id;
+	free(b->opened);
+	b->opened = strdup(b->rows.rows[b->selected].key);
+	if (!b->opened)
+		return BROWSER_NOTHING;
 	strbuf_reset(&b->stack);
 	b->stack_lines = 0;
 	open_page(b, PAGE_STACK);

@@ -52,8 +52,7 @@ struct browser {
 	enum site_column sort;
 	size_t selected, first; /* rows */
 	size_t scrolled;	/* lines of the stack or of the help */
-	uint32_t opened_image;	/* the site whose stack is open */
-	uint64_t opened_id;
+	char *opened;		/* the key of the row whose stacks are open */
 	bool opened_gone;
 	struct strbuf stack, notes;
 	size_t stack_lines, notes_lines;

@@ -31,12 +31,15 @@ static void add_held(struct strbuf *line, const struct view_process *process, bo
 		heap ? view_estimate_totals(&process->totals) : (struct view_estimate){ 0 };
 	int64_t bytes = heap ? process->totals.live_bytes : process->mmap.live_bytes;
 	int64_t blocks = heap ? process->totals.live_blocks : process->mmap.live_blocks;
+	int64_t peak = heap ? process->totals.peak_bytes : process->mmap.peak_bytes;
 	char size[TABLE_NUMBER_LEN];
 
 	strbuf_adds(line, table_size(bytes, process->exact, size));
 	table_margin(line, &estimate, estimate.ci95_bytes);
-	strbuf_addf(line, " live in %s%" PRId64 " %s%s", process->exact ? "" : "~", blocks,
+	strbuf_addf(line, " live in %s%" PRId64 " %s%s, peak ", process->exact ? "" : "~", blocks,
 		    heap ? "block" : "region", table_plural((uint64_t)blocks));
+	strbuf_adds(line, table_size(peak, process->exact, size));
+	table_margin(line, &estimate, estimate.ci95_peak_bytes);
 }
 
 static void process_lines(struct table *t, const struct view_process *process)

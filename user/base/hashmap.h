@@ -20,6 +20,18 @@ struct hashmap_ops {
 	void (*free_item)(void *item); /* NULL: items belong to somebody else */
 };
 
+/* Of items whose key is one member, a number or a pointer. */
+#define DEFINE_HASHMAP_OPS(ops, type, member, free_item_fn)                                        \
+	static uint64_t ops##_hash(const void *item)                                               \
+	{                                                                                          \
+		return hash_u64((uint64_t)((const type *)item)->member);                           \
+	}                                                                                          \
+	static bool ops##_equal(const void *a, const void *b)                                      \
+	{                                                                                          \
+		return ((const type *)a)->member == ((const type *)b)->member;                     \
+	}                                                                                          \
+	static const struct hashmap_ops ops = { ops##_hash, ops##_equal, free_item_fn }
+
 /* 0 or -ENOMEM. `ops` must outlive the map. */
 int hashmap_new(const struct hashmap_ops *ops, struct hashmap **ret_map);
 

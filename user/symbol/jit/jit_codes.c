@@ -37,16 +37,6 @@ struct jit_codes {
 	uint32_t n_codes;
 };
 
-static uint64_t process_hash(const void *item)
-{
-	return hash_u64(((const struct process_codes *)item)->slot);
-}
-
-static bool process_equal(const void *a, const void *b)
-{
-	return ((const struct process_codes *)a)->slot == ((const struct process_codes *)b)->slot;
-}
-
 static void process_free(void *item)
 {
 	struct process_codes *process = item;
@@ -58,7 +48,7 @@ static void process_free(void *item)
 	free(process);
 }
 
-static const struct hashmap_ops process_ops = { process_hash, process_equal, process_free };
+DEFINE_HASHMAP_OPS(process_ops, struct process_codes, slot, process_free);
 
 int jit_codes_new(struct jit_codes **ret_codes)
 {

@@ -21,16 +21,6 @@ struct jit_loads {
 	struct names *names;
 };
 
-static uint64_t code_hash(const void *item)
-{
-	return hash_u64(((const struct code *)item)->index);
-}
-
-static bool code_equal(const void *a, const void *b)
-{
-	return ((const struct code *)a)->index == ((const struct code *)b)->index;
-}
-
 static void code_free(struct code *code)
 {
 	if (!code)
@@ -45,7 +35,7 @@ static void free_code_item(void *item)
 	code_free(item);
 }
 
-static const struct hashmap_ops code_ops = { code_hash, code_equal, free_code_item };
+DEFINE_HASHMAP_OPS(code_ops, struct code, index, free_code_item);
 
 int jit_loads_new(struct jit_loads **ret_loads)
 {

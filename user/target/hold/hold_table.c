@@ -13,36 +13,8 @@ struct hold_table {
 	struct hashmap *threads, *processes;
 };
 
-static uint64_t thread_hash(const void *item)
-{
-	const struct held_thread *thread = item;
-
-	return hash_u64((uint64_t)thread->tid);
-}
-
-static bool thread_equal(const void *a, const void *b)
-{
-	const struct held_thread *x = a, *y = b;
-
-	return x->tid == y->tid;
-}
-
-static uint64_t process_hash(const void *item)
-{
-	const struct held_process *process = item;
-
-	return hash_u64((uint64_t)process->pid);
-}
-
-static bool process_equal(const void *a, const void *b)
-{
-	const struct held_process *x = a, *y = b;
-
-	return x->pid == y->pid;
-}
-
-static const struct hashmap_ops thread_ops = { thread_hash, thread_equal, free };
-static const struct hashmap_ops process_ops = { process_hash, process_equal, free };
+DEFINE_HASHMAP_OPS(thread_ops, struct held_thread, tid, free);
+DEFINE_HASHMAP_OPS(process_ops, struct held_process, pid, free);
 
 int hold_table_new(struct hold_table **ret_table)
 {

@@ -173,16 +173,6 @@ static const Dwfl_Callbacks dwfl_callbacks = {
 
 /* --- images ---------------------------------------------------------------------------------- */
 
-static uint64_t image_hash(const void *item)
-{
-	return hash_u64(((const struct image *)item)->slot);
-}
-
-static bool image_equal(const void *a, const void *b)
-{
-	return ((const struct image *)a)->slot == ((const struct image *)b)->slot;
-}
-
 static void image_free(void *item)
 {
 	struct image *image = item;
@@ -193,7 +183,7 @@ static void image_free(void *item)
 	free(image);
 }
 
-static const struct hashmap_ops image_ops = { image_hash, image_equal, image_free };
+DEFINE_HASHMAP_OPS(image_ops, struct image, slot, image_free);
 
 /* A vDSO is the same code in all processes, ours included. */
 static int vdso_file(void)

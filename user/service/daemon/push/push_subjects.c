@@ -30,20 +30,6 @@ struct push_subjects {
 	VEC(struct push_told *) list;
 };
 
-static uint64_t subject_hash(const void *item)
-{
-	const struct subject *subject = item;
-
-	return hash_u64(subject->slot);
-}
-
-static bool subject_equal(const void *a, const void *b)
-{
-	const struct subject *x = a, *y = b;
-
-	return x->slot == y->slot;
-}
-
 static void subject_free(void *item)
 {
 	struct subject *subject = item;
@@ -52,7 +38,7 @@ static void subject_free(void *item)
 	free(subject);
 }
 
-static const struct hashmap_ops subject_ops = { subject_hash, subject_equal, subject_free };
+DEFINE_HASHMAP_OPS(subject_ops, struct subject, slot, subject_free);
 
 int push_subjects_new(struct push_subjects **ret_subjects)
 {

@@ -21,15 +21,7 @@ struct watched {
 	struct watched_counts counts;
 };
 
-static uint64_t process_hash(const void *item)
-{
-	return hash_u64((uint64_t)((const struct watched_process *)item)->pid);
-}
-
-static bool process_equal(const void *a, const void *b)
-{
-	return ((const struct watched_process *)a)->pid == ((const struct watched_process *)b)->pid;
-}
+DEFINE_HASHMAP_OPS(process_ops, struct watched_process, pid, free);
 
 static uint64_t cgroup_hash(const void *item)
 {
@@ -61,10 +53,9 @@ static void free_cgroup(void *item)
 
 int watched_new(struct watched **ret_watched)
 {
-	static const struct hashmap_ops processes = { process_hash, process_equal, free };
 	static const struct hashmap_ops cgroups = { cgroup_hash, cgroup_equal, free_cgroup };
 	_cleanup_(watched_free_p) struct watched *watched = calloc(1, sizeof(*watched));
-	int r = watched ? hashmap_new(&processes, &watched->by_pid) : -ENOMEM;
+	int r = watched ? hashmap_new(&process_ops, &watched->by_pid) : -ENOMEM;
 
 	if (r == 0)
 		r = hashmap_new(&cgroups, &watched->by_name);

@@ -10,17 +10,7 @@ struct stack_index {
 	struct hashmap *by_id; /* struct stack_facts */
 };
 
-static uint64_t item_hash(const void *item)
-{
-	return hash_u64(((const struct stack_facts *)item)->id);
-}
-
-static bool item_equal(const void *a, const void *b)
-{
-	return ((const struct stack_facts *)a)->id == ((const struct stack_facts *)b)->id;
-}
-
-static const struct hashmap_ops ops = { item_hash, item_equal, free };
+DEFINE_HASHMAP_OPS(ops, struct stack_facts, id, free);
 
 int stack_index_new(struct stack_index **ret_index)
 {

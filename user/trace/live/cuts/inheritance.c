@@ -22,17 +22,7 @@ struct shed_block {
 	uint32_t era; /* its forks before */
 };
 
-static uint64_t shed_hash(const void *item)
-{
-	return hash_u64(((const struct shed_block *)item)->key);
-}
-
-static bool shed_equal(const void *a, const void *b)
-{
-	return ((const struct shed_block *)a)->key == ((const struct shed_block *)b)->key;
-}
-
-static const struct hashmap_ops shed_ops = { shed_hash, shed_equal, free };
+DEFINE_HASHMAP_OPS(shed_ops, struct shed_block, key, free);
 
 static int add_shed(struct inheritance *inheritance, uint64_t key, uint32_t era)
 {

@@ -41,11 +41,11 @@ static void check_with(struct fixture *f, const struct report_opts *opts, enum g
 
 	assert_int_equal(
 		event_groups_make(view_event(fixture_view(f, opts), 0), by, false, &groups), 0);
-	for (size_t i = 0; i < groups.n; i++, expected++) {
+	for (size_t i = 0; i < groups.list.len; i++, expected++) {
 		assert_non_null(expected->name);
-		assert_string_equal(groups.groups[i].name, expected->name);
-		assert_int_equal(groups.groups[i].self, expected->self);
-		assert_int_equal(groups.groups[i].total, expected->total);
+		assert_string_equal(groups.list.data[i].name, expected->name);
+		assert_int_equal(groups.list.data[i].self, expected->self);
+		assert_int_equal(groups.list.data[i].total, expected->total);
 	}
 	assert_null(expected->name);
 	event_groups_done(&groups);

@@ -300,7 +300,7 @@ static void cut_replaces_the_one_before_as_a_whole(void **state)
 	assert_int_equal(p->n_sites, 1);
 	assert_int_equal(p->sites[0].values.stack, 8);
 	assert_int_equal(model_now_ns(f->model), 200);
-	assert_true(coverage_at_cut(model_coverage(f->model))->exact);
+	assert_true(model_coverage(f->model)->at_cut->exact);
 }
 
 static void unfinished_cut_changes_nothing(void **state)
@@ -319,12 +319,12 @@ static void unfinished_cut_changes_nothing(void **state)
 	assert_int_equal(p->totals.live_bytes, 64);
 	assert_int_equal(p->sites[0].values.stack, 7);
 	assert_int_equal(model_now_ns(f->model), 100);
-	assert_true(coverage_at_cut(model_coverage(f->model))->exact);
+	assert_true(model_coverage(f->model)->at_cut->exact);
 
 	/* The next one does not see what the unfinished one said. */
 	emit_cut(&f->script, 250);
 	emit_cut_end(&f->script);
-	assert_true(coverage_at_cut(model_coverage(f->model))->exact);
+	assert_true(model_coverage(f->model)->at_cut->exact);
 	simple_cut(&f->script, 300, 9, 16);
 	p = model_find_process(f->model, 0);
 	assert_int_equal(p->n_sites, 1);
@@ -435,8 +435,8 @@ static void ended_processes_beyond_a_number_are_folded(void **state)
 	assert_non_null(model_find_process(f->model, 22));
 	assert_null(model_stack(f->model, 1021, 21));
 	assert_non_null(model_stack(f->model, 1022, 22));
-	assert_int_equal(ended_count(model_ended(f->model)), 1);
-	ended = ended_get(model_ended(f->model), 0);
+	assert_int_equal(model_ended(f->model)->list.len, 1);
+	ended = &model_ended(f->model)->list.data[0];
 	assert_string_equal(ended->exe, "/opt/demo/server");
 	assert_int_equal(ended->processes, 21);
 	assert_int_equal(ended->totals.allocs, 42);
@@ -457,14 +457,14 @@ static void whom_others_have_inherited_from_is_not_folded(void **state)
 	/* Its children that end are folded with what they run, which is its executable. */
 	storm(&f->script, 2, 20, SCRIPT_INHERITS);
 	assert_int_equal(model_n_processes(f->model), 2);
-	assert_int_equal(ended_get(model_ended(f->model), 0)->processes, 20);
+	assert_int_equal(model_ended(f->model)->list.data[0].processes, 20);
 	emit_end(&f->script, 1, RECORD_END_EXIT, 0, 200);
 	emit_cut(&f->script, 300);
 	emit_totals(&f->script, (struct record_totals){ .slot = 1 });
 	emit_coverage(&f->script, false, 10, NULL, 0);
 	emit_cut_end(&f->script);
 	assert_int_equal(model_n_processes(f->model), 0);
-	assert_int_equal(ended_get(model_ended(f->model), 0)->processes, 22);
+	assert_int_equal(model_ended(f->model)->list.data[0].processes, 22);
 }
 
 /* What is sampled of a process that runs, and of `n` that end, in as many cuts as they need. */
@@ -499,18 +499,18 @@ static void counts_of_who_is_folded_go_where_that_is_asked_for(void **state)
 	emit_event(&f->script, 1, "page-faults");
 	for (uint32_t first = 1; first <= 2001; first += 100)
 		sampled_storm(&f->script, first, 100);
-	event = event_counts_get(model_events(f->model), 0);
+	event = model_events(f->model)->list.data[0];
 	assert_int_equal(model_n_processes(f->model), 11);
-	assert_int_equal(event->n_counts, 11);
-	assert_int_equal(event->counts[0].slot, 0);
-	assert_int_equal(event->counts[0].count, 2001);
+	assert_int_equal(event->counts.len, 11);
+	assert_int_equal(event->counts.data[0].slot, 0);
+	assert_int_equal(event->counts.data[0].count, 2001);
 	for (size_t i = 1; i < 11; i++) {
-		assert_int_equal(event->counts[i].slot, 2090 + i);
-		assert_int_equal(event->counts[i].stack, 3090 + i);
+		assert_int_equal(event->counts.data[i].slot, 2090 + i);
+		assert_int_equal(event->counts.data[i].stack, 3090 + i);
 	}
 	assert_non_null(model_stack(f->model, 1000, 0));
 	assert_null(model_stack(f->model, 3090, 2090));
-	assert_int_equal(ended_get(model_ended(f->model), 0)->processes, 2090);
+	assert_int_equal(model_ended(f->model)->list.data[0].processes, 2090);
 }
 
 static void who_has_ended_has_counts_for_two_cuts_and_events_keep_all_of_a_command(void **state)
@@ -529,7 +529,7 @@ static void who_has_ended_has_counts_for_two_cuts_and_events_keep_all_of_a_comma
 	emit_cut_end(&f->script);
 	assert_int_equal(model_n_processes(f->model), 0);
 	/* nobody had told of slot 0: it has not ended */
-	assert_int_equal(event_counts_get(model_events(f->model), 0)->n_counts, 1);
+	assert_int_equal(model_events(f->model)->list.data[0]->counts.len, 1);
 }
 
 static void nothing_is_folded_unless_that_is_asked_for(void **state)
@@ -538,7 +538,7 @@ static void nothing_is_folded_unless_that_is_asked_for(void **state)
 
 	storm(&f->script, 1, 300, 0);
 	assert_int_equal(model_n_processes(f->model), 300);
-	assert_int_equal(ended_count(model_ended(f->model)), 0);
+	assert_int_equal(model_ended(f->model)->list.len, 0);
 }
 
 static void process_whose_beginning_was_lost_still_counts(void **state)
@@ -599,12 +599,11 @@ static void losses_and_unprobed_functions_are_kept_by_copy(void **state)
 	emit_unprobed(&f->script, "valloc", "/lib/c", why);
 	memset(cause, 'x', sizeof(cause) - 1);
 	memset(why, 'x', sizeof(why) - 1);
-	assert_int_equal(coverage_at_cut(model_coverage(f->model))->n_losses, 1);
-	assert_string_equal(coverage_at_cut(model_coverage(f->model))->losses[0].cause,
-			    "ring-full");
-	assert_int_equal(coverage_at_cut(model_coverage(f->model))->losses[0].count, 3);
-	assert_int_equal(coverage_n_unprobed(model_coverage(f->model)), 1);
-	assert_string_equal(coverage_unprobed(model_coverage(f->model), 0)->why, "no such symbol");
+	assert_int_equal(model_coverage(f->model)->at_cut->n_losses, 1);
+	assert_string_equal(model_coverage(f->model)->at_cut->losses[0].cause, "ring-full");
+	assert_int_equal(model_coverage(f->model)->at_cut->losses[0].count, 3);
+	assert_int_equal(model_coverage(f->model)->unprobed.len, 1);
+	assert_string_equal(model_coverage(f->model)->unprobed.data[0].why, "no such symbol");
 }
 
 static void forked_child_holds_its_parents_regions(void **state)

@@ -21,16 +21,16 @@ static void check(enum group_by by, enum option_sort sort, const struct expected
 
 	one_of_each(&f);
 	assert_int_equal(site_groups_make(fixture_view(&f, &opts), &groups), 0);
-	for (size_t i = 0; i < groups.n && i < n_expected; i++) {
-		const struct site_group *g = &groups.groups[i];
+	for (size_t i = 0; i < groups.list.len && i < n_expected; i++) {
+		const struct site_group *g = &groups.list.data[i];
 
 		assert_string_equal(g->name, expected[i].name);
 		assert_int_equal(g->n_sites, expected[i].n_sites);
-		assert_int_equal(g->live_bytes, expected[i].live_bytes);
-		assert_int_equal(g->allocs, expected[i].allocs);
+		assert_int_equal(g->sides[0].live_bytes, expected[i].live_bytes);
+		assert_int_equal(g->sides[0].allocs, expected[i].allocs);
 		assert_true(g->exact);
 	}
-	assert_int_equal(groups.n, n_expected);
+	assert_int_equal(groups.list.len, n_expected);
 	site_groups_done(&groups);
 	fixture_done(&f);
 }

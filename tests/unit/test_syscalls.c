@@ -11,14 +11,14 @@
 
 struct fixture {
 	struct strings *strings;
-	struct syscalls *syscalls;
+	struct syscalls syscalls;
 };
 
 static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
-	if (!f || strings_new(&f->strings) < 0 || syscalls_new(f->strings, &f->syscalls) < 0)
+	if (!f || strings_new(&f->strings) < 0 || syscalls_init(&f->syscalls, f->strings) < 0)
 		return -1;
 	*state = f;
 	return 0;
@@ -28,7 +28,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	syscalls_free(f->syscalls);
+	syscalls_done(&f->syscalls);
 	strings_free(f->strings);
 	free(f);
 	return 0;
@@ -50,7 +50,7 @@ static void add_call(struct fixture *f, uint32_t slot, int32_t number, uint64_t 
 		.errnos = &error,
 	};
 
-	assert_int_equal(syscalls_cut_call(f->syscalls, &record), 0);
+	assert_int_equal(syscalls_cut_call(&f->syscalls, &record), 0);
 	/* What is borrowed may be overwritten after the call. */
 	memset(name, 'x', sizeof(name) - 1);
 	bucket = (struct record_bucket){ 0 };
@@ -59,9 +59,9 @@ static void add_call(struct fixture *f, uint32_t slot, int32_t number, uint64_t 
 
 static const struct model_syscalls *of_slot(const struct fixture *f, uint32_t slot)
 {
-	for (size_t i = 0; i < syscalls_count(f->syscalls); i++)
-		if (syscalls_get(f->syscalls, i)->slot == slot)
-			return syscalls_get(f->syscalls, i);
+	for (size_t i = 0; i < f->syscalls.list.len; i++)
+		if (f->syscalls.list.data[i]->slot == slot)
+			return f->syscalls.list.data[i];
 	return NULL;
 }
 
@@ -70,32 +70,32 @@ static void cut_is_shown_from_its_end_on(void **state)
 	struct fixture *f = *state;
 	const struct model_syscalls *process;
 
-	assert_int_equal(syscalls_cut_begin(f->syscalls), 0);
+	syscalls_cut_begin(&f->syscalls);
 	add_call(f, 3, SYS_read, 7);
-	assert_int_equal(syscalls_count(f->syscalls), 0);
-	assert_int_equal(syscalls_cut_end(f->syscalls), 0);
+	assert_int_equal(f->syscalls.list.len, 0);
+	assert_int_equal(syscalls_cut_end(&f->syscalls), 0);
 	process = of_slot(f, 3);
 	assert_non_null(process);
-	assert_int_equal(process->n_calls, 1);
-	assert_string_equal(process->calls[0].name, "read");
-	assert_int_equal(process->calls[0].calls, 7);
-	assert_int_equal(process->calls[0].buckets[0].count, 7);
-	assert_int_equal(process->calls[0].errnos[0].number, ENOENT);
+	assert_int_equal(process->calls.len, 1);
+	assert_string_equal(process->calls.data[0].name, "read");
+	assert_int_equal(process->calls.data[0].calls, 7);
+	assert_int_equal(process->calls.data[0].buckets[0].count, 7);
+	assert_int_equal(process->calls.data[0].errnos[0].number, ENOENT);
 }
 
 static void unfinished_cut_changes_nothing(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(syscalls_cut_begin(f->syscalls), 0);
+	syscalls_cut_begin(&f->syscalls);
 	add_call(f, 3, SYS_read, 7);
-	assert_int_equal(syscalls_cut_end(f->syscalls), 0);
-	assert_int_equal(syscalls_cut_begin(f->syscalls), 0);
+	assert_int_equal(syscalls_cut_end(&f->syscalls), 0);
+	syscalls_cut_begin(&f->syscalls);
 	add_call(f, 3, SYS_read, 9);
-	assert_int_equal(of_slot(f, 3)->calls[0].calls, 7);
-	assert_int_equal(syscalls_cut_begin(f->syscalls), 0);
-	assert_int_equal(syscalls_cut_end(f->syscalls), 0);
-	assert_int_equal(of_slot(f, 3)->calls[0].calls, 7);
+	assert_int_equal(of_slot(f, 3)->calls.data[0].calls, 7);
+	syscalls_cut_begin(&f->syscalls);
+	assert_int_equal(syscalls_cut_end(&f->syscalls), 0);
+	assert_int_equal(of_slot(f, 3)->calls.data[0].calls, 7);
 }
 
 static void cut_replaces_all_of_the_processes_in_it_and_no_others(void **state)
@@ -104,26 +104,26 @@ static void cut_replaces_all_of_the_processes_in_it_and_no_others(void **state)
 	const struct record_syscall_file file = { .slot = 1, .path = "/a", .reads = 1 };
 	const struct record_syscall_stack stack = { 1, SYS_read, 99, 1, 2 };
 
-	assert_int_equal(syscalls_cut_begin(f->syscalls), 0);
+	syscalls_cut_begin(&f->syscalls);
 	add_call(f, 1, SYS_read, 1);
 	add_call(f, 1, SYS_write, 2);
-	assert_int_equal(syscalls_cut_file(f->syscalls, &file), 0);
-	assert_int_equal(syscalls_cut_stack(f->syscalls, &stack), 0);
+	assert_int_equal(syscalls_cut_file(&f->syscalls, &file), 0);
+	assert_int_equal(syscalls_cut_stack(&f->syscalls, &stack), 0);
 	add_call(f, 2, SYS_read, 3);
-	assert_int_equal(syscalls_cut_end(f->syscalls), 0);
-	assert_int_equal(of_slot(f, 1)->n_calls, 2);
-	assert_string_equal(of_slot(f, 1)->files[0].path, "/a");
-	assert_int_equal(of_slot(f, 1)->stacks[0].stack, 99);
+	assert_int_equal(syscalls_cut_end(&f->syscalls), 0);
+	assert_int_equal(of_slot(f, 1)->calls.len, 2);
+	assert_string_equal(of_slot(f, 1)->files.data[0].path, "/a");
+	assert_int_equal(of_slot(f, 1)->stacks.data[0].stack, 99);
 
-	assert_int_equal(syscalls_cut_begin(f->syscalls), 0);
+	syscalls_cut_begin(&f->syscalls);
 	add_call(f, 1, SYS_read, 5);
-	assert_int_equal(syscalls_cut_end(f->syscalls), 0);
-	assert_int_equal(syscalls_count(f->syscalls), 2);
-	assert_int_equal(of_slot(f, 1)->n_calls, 1);
-	assert_int_equal(of_slot(f, 1)->calls[0].calls, 5);
-	assert_int_equal(of_slot(f, 1)->n_files, 0);
-	assert_int_equal(of_slot(f, 1)->n_stacks, 0);
-	assert_int_equal(of_slot(f, 2)->calls[0].calls, 3);
+	assert_int_equal(syscalls_cut_end(&f->syscalls), 0);
+	assert_int_equal(f->syscalls.list.len, 2);
+	assert_int_equal(of_slot(f, 1)->calls.len, 1);
+	assert_int_equal(of_slot(f, 1)->calls.data[0].calls, 5);
+	assert_int_equal(of_slot(f, 1)->files.len, 0);
+	assert_int_equal(of_slot(f, 1)->stacks.len, 0);
+	assert_int_equal(of_slot(f, 2)->calls.data[0].calls, 3);
 }
 
 int main(void)

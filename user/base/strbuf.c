@@ -133,6 +133,12 @@ int strbuf_error(const struct strbuf *sb)
 	return sb->error;
 }
 
+void strbuf_pass_error(struct strbuf *to, const struct strbuf *from)
+{
+	if (from->error < 0)
+		to->error = from->error;
+}
+
 const char *strbuf_str(const struct strbuf *sb)
 {
 	return sb->data ? sb->data : "";

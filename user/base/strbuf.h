@@ -34,6 +34,8 @@ int strbuf_read(struct strbuf *sb, int fd, size_t most);
 
 /* 0; -ENOMEM; -EMSGSIZE: codec_write() was given more than its layout allows. */
 int strbuf_error(const struct strbuf *sb);
+/* An error of `from`, of which `to` is made, sticks to `to` as well. */
+void strbuf_pass_error(struct strbuf *to, const struct strbuf *from);
 /* The string, "" when nothing was written; valid until the next change. */
 const char *strbuf_str(const struct strbuf *sb);
 

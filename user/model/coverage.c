@@ -1,31 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/coverage.h"
 
-#include "base/vec.h"
-
 #include <errno.h>
 #include <stdlib.h>
-
-struct coverage {
-	struct strings *strings;
-	bool has_latest, has_next;
-	struct record_coverage latest, next; /* losses are our own */
-	bool has_stack_check;
-	struct record_stack_check stack_check; /* its results are our own */
-	VEC(struct record_unprobed) unprobed;
-	VEC(struct record_stack_differs) stacks_differ;
-};
-
-int coverage_new(struct strings *strings, struct coverage **ret_coverage)
-{
-	struct coverage *coverage = calloc(1, sizeof(*coverage));
-
-	if (!coverage)
-		return -ENOMEM;
-	coverage->strings = strings;
-	*ret_coverage = coverage;
-	return 0;
-}
 
 static void record_done(struct record_coverage *record)
 {
@@ -34,16 +11,13 @@ static void record_done(struct record_coverage *record)
 	*record = (struct record_coverage){ 0 };
 }
 
-void coverage_free(struct coverage *coverage)
+void coverage_done(struct coverage *coverage)
 {
-	if (!coverage)
-		return;
 	record_done(&coverage->latest);
 	record_done(&coverage->next);
 	free((void *)coverage->stack_check.results);
 	vec_done(&coverage->stacks_differ);
 	vec_done(&coverage->unprobed);
-	free(coverage);
 }
 
 static int copy_losses(struct strings *strings, const struct record_loss *from, size_t n,
@@ -93,7 +67,7 @@ void coverage_cut_end(struct coverage *coverage)
 	record_done(&coverage->latest);
 	coverage->latest = coverage->next;
 	coverage->next = (struct record_coverage){ 0 };
-	coverage->has_latest = true;
+	coverage->at_cut = &coverage->latest;
 }
 
 int coverage_cut_off(struct coverage *coverage)
@@ -101,7 +75,7 @@ int coverage_cut_off(struct coverage *coverage)
 	struct record_coverage *latest = &coverage->latest;
 	struct record_loss *losses;
 
-	if (!coverage->has_latest)
+	if (!coverage->at_cut)
 		return 0;
 	losses = reallocarray((void *)latest->losses, latest->n_losses + 1, sizeof(*losses));
 	if (!losses)
@@ -113,14 +87,10 @@ int coverage_cut_off(struct coverage *coverage)
 
 int coverage_add_unprobed(struct coverage *coverage, const struct record_unprobed *record)
 {
-	struct record_unprobed unprobed = { 0 };
-	int r;
+	struct record_unprobed unprobed = *record;
+	int r = strings_intern_members(coverage->strings, &unprobed.function, &unprobed.object,
+				       &unprobed.why, NULL);
 
-	r = strings_intern(coverage->strings, record->function, &unprobed.function);
-	if (r == 0)
-		r = strings_intern(coverage->strings, record->object, &unprobed.object);
-	if (r == 0)
-		r = strings_intern(coverage->strings, record->why, &unprobed.why);
 	if (r < 0)
 		return r;
 	vec_foreach(&coverage->unprobed, it)
@@ -138,46 +108,14 @@ int coverage_stack_check(struct coverage *coverage, const struct record_stack_ch
 		return r;
 	free((void *)coverage->stack_check.results);
 	coverage->stack_check = (struct record_stack_check){ record->n_results, results };
-	coverage->has_stack_check = true;
+	coverage->of_stacks = &coverage->stack_check;
 	return 0;
 }
 
 int coverage_add_differs(struct coverage *coverage, const struct record_stack_differs *record)
 {
-	struct record_stack_differs differs = { .slot = record->slot, .whole = record->whole };
-	int r = strings_intern(coverage->strings, record->ours, &differs.ours);
+	struct record_stack_differs differs = *record;
+	int r = strings_intern_members(coverage->strings, &differs.ours, &differs.reference, NULL);
 
-	if (r == 0)
-		r = strings_intern(coverage->strings, record->reference, &differs.reference);
 	return r < 0 ? r : vec_push(&coverage->stacks_differ, differs);
-}
-
-const struct record_coverage *coverage_at_cut(const struct coverage *coverage)
-{
-	return coverage->has_latest ? &coverage->latest : NULL;
-}
-
-const struct record_stack_check *coverage_of_stacks(const struct coverage *coverage)
-{
-	return coverage->has_stack_check ? &coverage->stack_check : NULL;
-}
-
-size_t coverage_n_unprobed(const struct coverage *coverage)
-{
-	return coverage->unprobed.len;
-}
-
-const struct record_unprobed *coverage_unprobed(const struct coverage *coverage, size_t index)
-{
-	return &coverage->unprobed.data[index];
-}
-
-size_t coverage_n_differs(const struct coverage *coverage)
-{
-	return coverage->stacks_differ.len;
-}
-
-const struct record_stack_differs *coverage_differs(const struct coverage *coverage, size_t index)
-{
-	return &coverage->stacks_differ.data[index];
 }

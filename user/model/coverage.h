@@ -6,17 +6,24 @@
 #ifndef MEMTRACED_MODEL_COVERAGE_H
 #define MEMTRACED_MODEL_COVERAGE_H
 
-#include "base/cleanup.h"
+#include "base/vec.h"
 #include "model/strings.h"
 #include "trace/record/record.h"
 
-struct coverage;
+/* To begin with zero, but for the strings, which must outlive it. */
+struct coverage {
+	struct strings *strings;
+	const struct record_coverage *at_cut;	    /* NULL before the first */
+	const struct record_stack_check *of_stacks; /* NULL: nobody asked */
+	VEC(struct record_unprobed) unprobed;
+	VEC(struct record_stack_differs) stacks_differ;
+	/* What the above are of, and the cut that is being read. */
+	bool has_next;
+	struct record_coverage latest, next;
+	struct record_stack_check stack_check;
+};
 
-/* `strings` must outlive it. */
-int coverage_new(struct strings *strings, struct coverage **ret_coverage);
-/* NULL is legal. */
-void coverage_free(struct coverage *coverage);
-DEFINE_CLEANUP(struct coverage, coverage_free)
+void coverage_done(struct coverage *coverage);
 
 /* What a cut says counts from its end on; an unfinished one leaves it as it was. 0 or -ENOMEM. */
 void coverage_cut_begin(struct coverage *coverage);
@@ -29,15 +36,5 @@ int coverage_cut_off(struct coverage *coverage);
 int coverage_add_unprobed(struct coverage *coverage, const struct record_unprobed *record);
 int coverage_stack_check(struct coverage *coverage, const struct record_stack_check *record);
 int coverage_add_differs(struct coverage *coverage, const struct record_stack_differs *record);
-
-/* NULL before the first cut. */
-const struct record_coverage *coverage_at_cut(const struct coverage *coverage);
-/* NULL: nobody asked. */
-const struct record_stack_check *coverage_of_stacks(const struct coverage *coverage);
-
-size_t coverage_n_unprobed(const struct coverage *coverage);
-const struct record_unprobed *coverage_unprobed(const struct coverage *coverage, size_t index);
-size_t coverage_n_differs(const struct coverage *coverage);
-const struct record_stack_differs *coverage_differs(const struct coverage *coverage, size_t index);
 
 #endif

@@ -1,87 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/ended.h"
 
-#include "base/hashmap.h"
 #include "base/saturate.h"
-#include "base/vec.h"
 
-#include <errno.h>
 #include <math.h>
 
-struct ended {
-	struct hashmap *by_exe; /* struct model_ended */
-	VEC(struct model_ended *) list;
-};
+void ended_done(struct ended *ended)
+{
+	vec_done(&ended->list);
+	vec_done(&ended->names);
+}
 
 /*
- * The name stands for an executable that is not known, since the process had ended before anybody
- * could look. Interned strings are equal when their addresses are.
+ * The process's name stands for an executable that is not known, since the process had ended before
+ * anybody could look. Interned strings are equal when their addresses are.
  */
-static const char *name_of(const struct model_ended *ended)
-{
-	return ended->exe ? ended->exe : ended->comm;
-}
-
-static uint64_t ended_hash(const void *item)
-{
-	return hash_u64((uintptr_t)name_of(item));
-}
-
-static bool ended_equal(const void *a, const void *b)
-{
-	return name_of(a) == name_of(b);
-}
-
-static const struct hashmap_ops ended_ops = { ended_hash, ended_equal, free };
-
-int ended_new(struct ended **ret_ended)
-{
-	_cleanup_(ended_free_p) struct ended *ended = calloc(1, sizeof(*ended));
-	int r;
-
-	if (!ended)
-		return -ENOMEM;
-	r = hashmap_new(&ended_ops, &ended->by_exe);
-	if (r < 0)
-		return r;
-	*ret_ended = TAKE_PTR(ended);
-	return 0;
-}
-
-void ended_free(struct ended *ended)
-{
-	if (!ended)
-		return;
-	vec_done(&ended->list);
-	hashmap_free(ended->by_exe);
-	free(ended);
-}
-
 static int entry_of(struct ended *ended, const char *exe, const char *comm,
 		    struct model_ended **ret_entry)
 {
-	struct model_ended key = { .exe = exe, .comm = comm };
-	struct model_ended *entry = hashmap_find(ended->by_exe, &key);
 	static const char others[] = "";
-	int r;
+	const char *name = exe ? exe : comm;
+	size_t i = 0;
+	int r = 0;
 
-	if (!entry && ended->list.len >= ENDED_MAX && (exe || comm != others))
+	while (i < ended->names.len && ended->names.data[i] != name)
+		i++;
+	if (i == ended->names.len && i >= ENDED_MAX && name != others)
 		return entry_of(ended, NULL, others, ret_entry);
-	if (!entry) {
-		r = vec_reserve(&ended->list, ended->list.len + 1);
-		entry = r == 0 ? malloc(sizeof(*entry)) : NULL;
-		if (!entry)
-			return -ENOMEM;
-		*entry = (struct model_ended){ .exe = exe, .comm = comm };
-		r = hashmap_insert(ended->by_exe, entry);
-		if (r < 0) {
-			free(entry);
-			return r;
-		}
-		ended->list.data[ended->list.len++] = entry;
+	if (i == ended->names.len) {
+		r = vec_reserve(&ended->list, i + 1);
+		if (r == 0)
+			r = vec_push(&ended->names, name);
+		if (r == 0)
+			ended->list.data[ended->list.len++] =
+				(struct model_ended){ .exe = exe, .comm = comm };
 	}
-	*ret_entry = entry;
-	return 0;
+	if (r == 0)
+		*ret_entry = &ended->list.data[i];
+	return r;
 }
 
 /* Of estimates that do not depend on each other. */
@@ -130,14 +86,4 @@ int ended_add(struct ended *ended, const struct model_process *image, const char
 	to->allocs_variance += from->allocs_variance;
 	to->frees_variance += from->frees_variance;
 	return 0;
-}
-
-size_t ended_count(const struct ended *ended)
-{
-	return ended->list.len;
-}
-
-const struct model_ended *ended_get(const struct ended *ended, size_t index)
-{
-	return ended->list.data[index];
 }

@@ -6,12 +6,8 @@
 #ifndef MEMTRACED_MODEL_ENDED_H
 #define MEMTRACED_MODEL_ENDED_H
 
-#include "base/cleanup.h"
+#include "base/vec.h"
 #include "model/image.h"
-
-#include <stddef.h>
-
-struct ended;
 
 struct model_ended {
 	const char *exe;  /* NULL: not known, or of the many beyond ENDED_MAX, */
@@ -24,15 +20,15 @@ struct model_ended {
 /* So many executables are told apart. */
 #define ENDED_MAX 512
 
-int ended_new(struct ended **ret_ended);
-/* NULL is legal. */
-void ended_free(struct ended *ended);
-DEFINE_CLEANUP(struct ended, ended_free)
+/* To begin with zero. */
+struct ended {
+	VEC(struct model_ended) list;
+	VEC(const char *) names; /* what those of the list are told apart by; interned */
+};
+
+void ended_done(struct ended *ended);
 
 /* Adds an image; `exe` and its comm are interned. 0 or -ENOMEM. */
 int ended_add(struct ended *ended, const struct model_process *image, const char *exe);
-
-size_t ended_count(const struct ended *ended);
-const struct model_ended *ended_get(const struct ended *ended, size_t index);
 
 #endif

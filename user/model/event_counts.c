@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/event_counts.h"
 
-#include "base/hashmap.h"
-#include "base/vec.h"
 #include "model/slot_list.h"
 
 #include <errno.h>
-
-struct event {
-	struct model_event shown; /* its counts are `counts` */
-	VEC(struct record_event_count) counts;
-};
 
 /* Where the counts of an event and its stacks are: an index into event.counts. */
 struct place {
 	struct record_event_count key;
 	size_t index;
-};
-
-struct event_counts {
-	struct strings *strings;
-	VEC(struct event *) list;
-	struct hashmap *places;
-	VEC(struct record_event_count) next; /* of the cut that is being read */
 };
 
 static uint64_t place_hash(const void *item)
@@ -44,25 +30,14 @@ static bool place_equal(const void *item_a, const void *item_b)
 
 static const struct hashmap_ops place_ops = { place_hash, place_equal, free };
 
-int event_counts_new(struct strings *strings, struct event_counts **ret_events)
+int event_counts_init(struct event_counts *ret_events, struct strings *strings)
 {
-	_cleanup_(event_counts_free_p) struct event_counts *events = calloc(1, sizeof(*events));
-	int r;
-
-	if (!events)
-		return -ENOMEM;
-	events->strings = strings;
-	r = hashmap_new(&place_ops, &events->places);
-	if (r < 0)
-		return r;
-	*ret_events = TAKE_PTR(events);
-	return 0;
+	*ret_events = (struct event_counts){ .strings = strings };
+	return hashmap_new(&place_ops, &ret_events->places);
 }
 
-void event_counts_free(struct event_counts *events)
+void event_counts_done(struct event_counts *events)
 {
-	if (!events)
-		return;
 	vec_foreach(&events->list, it) {
 		vec_done(&(*it)->counts);
 		free(*it);
@@ -70,29 +45,27 @@ void event_counts_free(struct event_counts *events)
 	vec_done(&events->list);
 	vec_done(&events->next);
 	hashmap_free(events->places);
-	free(events);
 }
 
-static struct event *find(const struct event_counts *events, uint32_t id)
+static struct model_event *find(const struct event_counts *events, uint32_t id)
 {
 	vec_foreach(&events->list, it)
-		if ((*it)->shown.asked.id == id)
+		if ((*it)->asked.id == id)
 			return *it;
 	return NULL;
 }
 
 int event_counts_add(struct event_counts *events, const struct record_event *record)
 {
-	_cleanup_free_ struct event *event = calloc(1, sizeof(*event));
+	_cleanup_free_ struct model_event *event = calloc(1, sizeof(*event));
 	int r;
 
 	if (!event)
 		return -ENOMEM;
 	if (find(events, record->id))
 		return -EPROTO;
-	event->shown.asked = *record;
-	r = strings_intern(events->strings, record->name ? record->name : "",
-			   &event->shown.asked.name);
+	event->asked = *record;
+	r = strings_intern(events->strings, record->name ? record->name : "", &event->asked.name);
 	if (r == 0)
 		r = vec_push(&events->list, event);
 	if (r == 0)
@@ -113,7 +86,7 @@ int event_counts_cut_count(struct event_counts *events, const struct record_even
 }
 
 /* A count that is new gets its place. */
-static int append(struct event_counts *events, struct event *event,
+static int append(struct event_counts *events, struct model_event *event,
 		  const struct record_event_count *count)
 {
 	_cleanup_free_ struct place *place = malloc(sizeof(*place));
@@ -125,12 +98,9 @@ static int append(struct event_counts *events, struct event *event,
 	r = vec_push(&event->counts, *count);
 	if (r == 0)
 		r = hashmap_insert(events->places, place);
-	if (r < 0)
-		return r;
-	TAKE_PTR(place);
-	event->shown.counts = event->counts.data;
-	event->shown.n_counts = event->counts.len;
-	return 0;
+	if (r == 0)
+		TAKE_PTR(place);
+	return r;
 }
 
 int event_counts_cut_end(struct event_counts *events)
@@ -140,7 +110,7 @@ int event_counts_cut_end(struct event_counts *events)
 	for (size_t i = 0; i < events->next.len && r == 0; i++) {
 		const struct place key = { .key = events->next.data[i] };
 		const struct place *place = hashmap_find(events->places, &key);
-		struct event *event = find(events, key.key.id);
+		struct model_event *event = find(events, key.key.id);
 
 		if (place)
 			event->counts.data[place->index] = key.key;
@@ -154,7 +124,7 @@ int event_counts_cut_end(struct event_counts *events)
 void event_counts_forget(struct event_counts *events, const uint32_t *slots, size_t n)
 {
 	vec_foreach(&events->list, it) {
-		struct event *event = *it;
+		struct model_event *event = *it;
 		size_t kept = 0;
 
 		for (size_t i = 0; i < event->counts.len; i++) {
@@ -168,23 +138,10 @@ void event_counts_forget(struct event_counts *events, const uint32_t *slots, siz
 			event->counts.data[kept++] = key.key;
 		}
 		event->counts.len = kept;
-		event->shown.n_counts = kept;
 	}
-}
-
-size_t event_counts_count(const struct event_counts *events)
-{
-	return events->list.len;
-}
-
-const struct model_event *event_counts_get(const struct event_counts *events, size_t index)
-{
-	return &events->list.data[index]->shown;
 }
 
 const struct model_event *event_counts_find(const struct event_counts *events, uint32_t id)
 {
-	const struct event *event = find(events, id);
-
-	return event ? &event->shown : NULL;
+	return find(events, id);
 }

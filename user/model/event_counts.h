@@ -6,23 +6,26 @@
 #ifndef MEMTRACED_MODEL_EVENT_COUNTS_H
 #define MEMTRACED_MODEL_EVENT_COUNTS_H
 
-#include "base/cleanup.h"
+#include "base/hashmap.h"
+#include "base/vec.h"
 #include "model/strings.h"
 #include "trace/record/record.h"
 
 struct model_event {
 	struct record_event asked;
-	const struct record_event_count *counts; /* each (slot, stack, kernel stack) once */
-	size_t n_counts;
+	VEC(struct record_event_count) counts; /* each (slot, stack, kernel stack) once */
 };
 
-struct event_counts;
+struct event_counts {
+	struct strings *strings;
+	VEC(struct model_event *) list;	     /* in the order of their announcement */
+	struct hashmap *places;		     /* of the counts, by what they are told by */
+	VEC(struct record_event_count) next; /* of the cut that is being read */
+};
 
-/* `strings` must outlive the events. */
-int event_counts_new(struct strings *strings, struct event_counts **ret_events);
-/* NULL is legal. */
-void event_counts_free(struct event_counts *events);
-DEFINE_CLEANUP(struct event_counts, event_counts_free)
+/* `strings` must outlive the events. 0 or -ENOMEM; released in both cases. */
+int event_counts_init(struct event_counts *ret_events, struct strings *strings);
+void event_counts_done(struct event_counts *events);
 
 /* 0, -ENOMEM, or -EPROTO for an id that was announced before. */
 int event_counts_add(struct event_counts *events, const struct record_event *record);
@@ -38,8 +41,6 @@ int event_counts_cut_end(struct event_counts *events);
 /* Forgets the counts of images that are gone: their slots, sorted. */
 void event_counts_forget(struct event_counts *events, const uint32_t *slots, size_t n);
 
-size_t event_counts_count(const struct event_counts *events);
-const struct model_event *event_counts_get(const struct event_counts *events, size_t index);
 /* NULL for an id that was never announced. */
 const struct model_event *event_counts_find(const struct event_counts *events, uint32_t id);
 

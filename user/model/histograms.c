@@ -1,32 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/histograms.h"
 
-#include "base/vec.h"
-
 #include <errno.h>
 #include <string.h>
-
-struct histogram {
-	struct model_histogram shown; /* its groups are `groups` */
-	VEC(struct record_hist_counts) groups;
-};
-
-struct histograms {
-	struct strings *strings;
-	VEC(struct histogram *) list;
-	VEC(struct record_hist_counts) next; /* of the cut that is being read */
-};
-
-int histograms_new(struct strings *strings, struct histograms **ret_histograms)
-{
-	struct histograms *histograms = calloc(1, sizeof(*histograms));
-
-	if (!histograms)
-		return -ENOMEM;
-	histograms->strings = strings;
-	*ret_histograms = histograms;
-	return 0;
-}
 
 static void counts_done(struct record_hist_counts *counts)
 {
@@ -34,10 +10,8 @@ static void counts_done(struct record_hist_counts *counts)
 	free((void *)counts->errors);
 }
 
-void histograms_free(struct histograms *histograms)
+void histograms_done(struct histograms *histograms)
 {
-	if (!histograms)
-		return;
 	histograms_cut_begin(histograms);
 	vec_done(&histograms->next);
 	vec_foreach(&histograms->list, it) {
@@ -47,20 +21,19 @@ void histograms_free(struct histograms *histograms)
 		free(*it);
 	}
 	vec_done(&histograms->list);
-	free(histograms);
 }
 
-static struct histogram *find(const struct histograms *histograms, uint32_t id)
+static struct model_histogram *find(const struct histograms *histograms, uint32_t id)
 {
 	vec_foreach(&histograms->list, it)
-		if ((*it)->shown.asked.id == id)
+		if ((*it)->asked.id == id)
 			return *it;
 	return NULL;
 }
 
 int histograms_add(struct histograms *histograms, const struct record_histogram *record)
 {
-	_cleanup_free_ struct histogram *histogram = calloc(1, sizeof(*histogram));
+	_cleanup_free_ struct model_histogram *histogram = calloc(1, sizeof(*histogram));
 	struct record_histogram *asked;
 	int r;
 
@@ -68,13 +41,11 @@ int histograms_add(struct histograms *histograms, const struct record_histogram 
 		return -ENOMEM;
 	if (find(histograms, record->id))
 		return -EPROTO;
-	asked = &histogram->shown.asked;
+	asked = &histogram->asked;
 	*asked = *record;
-	r = strings_intern(histograms->strings, record->spec ? record->spec : "", &asked->spec);
-	if (r == 0)
-		r = strings_intern(histograms->strings, record->unit, &asked->unit);
-	if (r == 0)
-		r = strings_intern(histograms->strings, record->by, &asked->by);
+	asked->spec = record->spec ? record->spec : "";
+	r = strings_intern_members(histograms->strings, &asked->spec, &asked->unit, &asked->by,
+				   NULL);
 	if (r == 0)
 		r = vec_push(&histograms->list, histogram);
 	if (r == 0)
@@ -118,10 +89,8 @@ int histograms_cut_counts(struct histograms *histograms, const struct record_his
 }
 
 /* The group takes over the arrays. */
-static int replace(struct histogram *histogram, struct record_hist_counts *counts)
+static int replace(struct model_histogram *histogram, struct record_hist_counts *counts)
 {
-	int r;
-
 	vec_foreach(&histogram->groups, group) {
 		if (group->key != counts->key)
 			continue;
@@ -129,10 +98,7 @@ static int replace(struct histogram *histogram, struct record_hist_counts *count
 		*group = *counts;
 		return 0;
 	}
-	r = vec_push(&histogram->groups, *counts);
-	histogram->shown.groups = histogram->groups.data;
-	histogram->shown.n_groups = histogram->groups.len;
-	return r;
+	return vec_push(&histogram->groups, *counts);
 }
 
 int histograms_cut_end(struct histograms *histograms)
@@ -149,14 +115,4 @@ int histograms_cut_end(struct histograms *histograms)
 	}
 	histograms->next.len = 0;
 	return r;
-}
-
-size_t histograms_count(const struct histograms *histograms)
-{
-	return histograms->list.len;
-}
-
-const struct model_histogram *histograms_get(const struct histograms *histograms, size_t index)
-{
-	return &histograms->list.data[index]->shown;
 }

@@ -6,24 +6,24 @@
 #ifndef MEMTRACED_MODEL_HISTOGRAMS_H
 #define MEMTRACED_MODEL_HISTOGRAMS_H
 
-#include "base/cleanup.h"
+#include "base/vec.h"
 #include "model/strings.h"
 #include "trace/record/record.h"
 
 /* One group: a comm, a pid, or everything (key NULL). Arrays and key belong to the model. */
 struct model_histogram {
 	struct record_histogram asked;
-	const struct record_hist_counts *groups; /* in order of appearance */
-	size_t n_groups;
+	VEC(struct record_hist_counts) groups; /* in order of appearance */
 };
 
-struct histograms;
+/* To begin with zero, but for the strings, which must outlive it. */
+struct histograms {
+	struct strings *strings;
+	VEC(struct model_histogram *) list;  /* in the order of their announcement */
+	VEC(struct record_hist_counts) next; /* of the cut that is being read */
+};
 
-/* `strings` must outlive the histograms. */
-int histograms_new(struct strings *strings, struct histograms **ret_histograms);
-/* NULL is legal. */
-void histograms_free(struct histograms *histograms);
-DEFINE_CLEANUP(struct histograms, histograms_free)
+void histograms_done(struct histograms *histograms);
 
 /* 0, -ENOMEM, or -EPROTO for an id that was announced before. */
 int histograms_add(struct histograms *histograms, const struct record_histogram *record);
@@ -35,8 +35,5 @@ int histograms_add(struct histograms *histograms, const struct record_histogram 
 void histograms_cut_begin(struct histograms *histograms);
 int histograms_cut_counts(struct histograms *histograms, const struct record_hist_counts *record);
 int histograms_cut_end(struct histograms *histograms);
-
-size_t histograms_count(const struct histograms *histograms);
-const struct model_histogram *histograms_get(const struct histograms *histograms, size_t index);
 
 #endif

@@ -17,15 +17,15 @@
 
 struct model {
 	struct strings *strings;
-	struct object_table *objects;
+	struct object_table objects;
 	struct stacks *stacks;
 	struct processes *processes;
 	struct mappings *kernel; /* code of RECORD_NO_SLOT */
-	struct histograms *histograms;
-	struct event_counts *events;
-	struct syscalls *syscalls;
+	struct histograms histograms;
+	struct event_counts events;
+	struct syscalls syscalls;
 	struct series *series;
-	struct coverage *coverage;
+	struct coverage coverage;
 	struct depths depths;
 	bool has_run;
 	struct record_run run;
@@ -50,7 +50,7 @@ int model_new(struct model **ret_model)
 		return -ENOMEM;
 	r = strings_new(&model->strings);
 	if (r == 0)
-		r = object_table_new(model->strings, &model->objects);
+		r = object_table_init(&model->objects, model->strings);
 	if (r == 0)
 		r = stacks_new(&model->stacks);
 	if (r == 0)
@@ -58,17 +58,14 @@ int model_new(struct model **ret_model)
 	if (r == 0)
 		r = mappings_new(&model->kernel);
 	if (r == 0)
-		r = histograms_new(model->strings, &model->histograms);
+		r = event_counts_init(&model->events, model->strings);
 	if (r == 0)
-		r = event_counts_new(model->strings, &model->events);
-	if (r == 0)
-		r = syscalls_new(model->strings, &model->syscalls);
+		r = syscalls_init(&model->syscalls, model->strings);
 	if (r == 0)
 		r = series_new(&model->series);
-	if (r == 0)
-		r = coverage_new(model->strings, &model->coverage);
 	if (r < 0)
 		return r;
+	model->histograms.strings = model->coverage.strings = model->strings;
 	model->keep_ended = SIZE_MAX;
 	*ret_model = TAKE_PTR(model);
 	return 0;
@@ -79,16 +76,16 @@ void model_free(struct model *model)
 	if (!model)
 		return;
 	vec_done(&model->functions);
-	coverage_free(model->coverage);
+	coverage_done(&model->coverage);
 	depths_done(&model->depths);
-	syscalls_free(model->syscalls);
+	syscalls_done(&model->syscalls);
 	series_free(model->series);
-	event_counts_free(model->events);
-	histograms_free(model->histograms);
+	event_counts_done(&model->events);
+	histograms_done(&model->histograms);
 	mappings_free(model->kernel);
 	processes_free(model->processes);
 	stacks_free(model->stacks);
-	object_table_free(model->objects);
+	object_table_done(&model->objects);
 	strings_free(model->strings);
 	free(model);
 }
@@ -96,19 +93,9 @@ void model_free(struct model *model)
 static int apply_run(struct model *model, const struct record_run *record)
 {
 	struct record_run run = *record;
-	int r;
+	int r = strings_intern_members(model->strings, &run.tool, &run.kernel, &run.attach_path,
+				       &run.unwinder, &run.kernel_lacks, &run.counted_by, NULL);
 
-	r = strings_intern(model->strings, record->tool, &run.tool);
-	if (r == 0)
-		r = strings_intern(model->strings, record->kernel, &run.kernel);
-	if (r == 0)
-		r = strings_intern(model->strings, record->attach_path, &run.attach_path);
-	if (r == 0)
-		r = strings_intern(model->strings, record->unwinder, &run.unwinder);
-	if (r == 0)
-		r = strings_intern(model->strings, record->kernel_lacks, &run.kernel_lacks);
-	if (r == 0)
-		r = strings_intern(model->strings, record->counted_by, &run.counted_by);
 	if (r < 0)
 		return r;
 	model->run = run;
@@ -119,16 +106,13 @@ static int apply_run(struct model *model, const struct record_run *record)
 static int apply_function(struct model *model, const struct record_function *record)
 {
 	struct record_function function = *record;
-	const char *object = record->object;
 	int r = vec_reserve(&model->functions, (size_t)record->id + 1);
 
 	/* A system call is in no object. */
-	if (object && !*object)
-		object = NULL;
+	if (function.object && !*function.object)
+		function.object = NULL;
 	if (r == 0)
-		r = strings_intern(model->strings, record->name, &function.name);
-	if (r == 0)
-		r = strings_intern(model->strings, object, &function.object);
+		r = strings_intern_members(model->strings, &function.name, &function.object, NULL);
 	if (r < 0)
 		return r;
 	while (model->functions.len <= record->id)
@@ -153,7 +137,7 @@ static int apply_mapping(struct model *model, const struct record_mapping *recor
 
 		return processes_unmap(model->processes, &gone);
 	}
-	r = object_table_intern(model->objects, record, &object);
+	r = object_table_intern(&model->objects, record, &object);
 	if (r < 0)
 		return r;
 	if (record->slot == RECORD_NO_SLOT)
@@ -164,13 +148,14 @@ static int apply_mapping(struct model *model, const struct record_mapping *recor
 static int apply_cut(struct model *model, const struct record_cut *record)
 {
 	processes_cut_begin(model->processes);
-	histograms_cut_begin(model->histograms);
-	event_counts_cut_begin(model->events);
-	coverage_cut_begin(model->coverage);
+	histograms_cut_begin(&model->histograms);
+	event_counts_cut_begin(&model->events);
+	coverage_cut_begin(&model->coverage);
 	model->in_cut = true;
 	model->next_cut_ns = record->time_ns;
 	model->next_slept_ns = record->slept_ns;
-	return syscalls_cut_begin(model->syscalls);
+	syscalls_cut_begin(&model->syscalls);
+	return 0;
 }
 
 /* Jobs that count by process name those that have ended, too, unless these are to be forgotten. */
@@ -180,34 +165,34 @@ static int fold_ended(struct model *model)
 	size_t n;
 	int r;
 
-	if (model->keep_ended == SIZE_MAX || syscalls_count(model->syscalls) > 0 ||
-	    (event_counts_count(model->events) > 0 && !model->forgets_counts))
+	if (model->keep_ended == SIZE_MAX || model->syscalls.list.len > 0 ||
+	    (model->events.list.len > 0 && !model->forgets_counts))
 		return 0;
 	if (model->forgets_counts)
 		processes_cut_ended(model->processes);
 	r = processes_fold(model->processes, model->keep_ended, &folded, &n);
 	if (r < 0 || n == 0)
 		return r;
-	event_counts_forget(model->events, folded, n);
+	event_counts_forget(&model->events, folded, n);
 	r = series_forget(model->series, folded, n);
 	return r ? r : stacks_forget(model->stacks, folded, n);
 }
 
 static int apply_cut_end(struct model *model)
 {
-	int r = histograms_cut_end(model->histograms);
+	int r = histograms_cut_end(&model->histograms);
 
 	if (r == 0)
-		r = event_counts_cut_end(model->events);
+		r = event_counts_cut_end(&model->events);
 	if (r == 0)
-		r = syscalls_cut_end(model->syscalls);
+		r = syscalls_cut_end(&model->syscalls);
 	if (r < 0)
 		return r;
 	model->in_cut = false;
 	model->has_cut = true;
 	model->cut_ns = model->next_cut_ns;
 	model->slept_ns = model->next_slept_ns;
-	coverage_cut_end(model->coverage);
+	coverage_cut_end(&model->coverage);
 	processes_cut_end(model->processes);
 	return fold_ended(model);
 }
@@ -226,19 +211,19 @@ static int apply_in_cut(struct model *model, const struct record *record)
 	case RECORD_FREE_PAIR:
 		return processes_cut_free_pair(model->processes, &record->free_pair);
 	case RECORD_HIST_COUNTS:
-		return histograms_cut_counts(model->histograms, &record->hist_counts);
+		return histograms_cut_counts(&model->histograms, &record->hist_counts);
 	case RECORD_EVENT_COUNT:
-		return event_counts_cut_count(model->events, &record->event_count);
+		return event_counts_cut_count(&model->events, &record->event_count);
 	case RECORD_SYSCALL:
-		return syscalls_cut_call(model->syscalls, &record->syscall);
+		return syscalls_cut_call(&model->syscalls, &record->syscall);
 	case RECORD_SYSCALL_FILE:
-		return syscalls_cut_file(model->syscalls, &record->syscall_file);
+		return syscalls_cut_file(&model->syscalls, &record->syscall_file);
 	case RECORD_SYSCALL_STACK:
-		return syscalls_cut_stack(model->syscalls, &record->syscall_stack);
+		return syscalls_cut_stack(&model->syscalls, &record->syscall_stack);
 	case RECORD_COVERAGE:
-		return coverage_cut(model->coverage, &record->coverage);
+		return coverage_cut(&model->coverage, &record->coverage);
 	case RECORD_STACK_CHECK:
-		return coverage_stack_check(model->coverage, &record->stack_check);
+		return coverage_stack_check(&model->coverage, &record->stack_check);
 	case RECORD_CUT_END:
 		return apply_cut_end(model);
 	default:
@@ -330,15 +315,15 @@ int model_apply(const struct record *record, void *userdata)
 	case RECORD_CUT_END:
 		return apply_in_cut(model, record);
 	case RECORD_CUT_OFF:
-		return coverage_cut_off(model->coverage);
+		return coverage_cut_off(&model->coverage);
 	case RECORD_UNPROBED:
-		return coverage_add_unprobed(model->coverage, &record->unprobed);
+		return coverage_add_unprobed(&model->coverage, &record->unprobed);
 	case RECORD_STACK_DIFFERS:
-		return coverage_add_differs(model->coverage, &record->stack_differs);
+		return coverage_add_differs(&model->coverage, &record->stack_differs);
 	case RECORD_HISTOGRAM:
-		return histograms_add(model->histograms, &record->histogram);
+		return histograms_add(&model->histograms, &record->histogram);
 	case RECORD_EVENT:
-		return event_counts_add(model->events, &record->event);
+		return event_counts_add(&model->events, &record->event);
 	case RECORD_SAMPLE:
 		return series_begin(model->series, &record->sample);
 	case RECORD_SAMPLE_PROCESS:
@@ -384,13 +369,13 @@ void model_limit_regions(struct model *model, size_t most)
 struct model_size model_size(const struct model *model)
 {
 	struct model_size size = {
-		.objects = object_table_count(model->objects),
+		.objects = model->objects.list.len,
 		.mappings = processes_n_mappings(model->processes),
 		.stacks = stacks_count(model->stacks),
 	};
 
-	for (size_t i = 0; i < event_counts_count(model->events); i++)
-		size.counts += event_counts_get(model->events, i)->n_counts;
+	vec_foreach(&model->events.list, event)
+		size.counts += (*event)->counts.len;
 	for (size_t i = 0; i < processes_count(model->processes); i++) {
 		const struct model_process *image = processes_get(model->processes, i);
 
@@ -523,27 +508,27 @@ const char *model_command(const struct model *model, uint32_t slot)
 
 const struct object_table *model_objects(const struct model *model)
 {
-	return model->objects;
+	return &model->objects;
 }
 
 const struct histograms *model_histograms(const struct model *model)
 {
-	return model->histograms;
+	return &model->histograms;
 }
 
 const struct event_counts *model_events(const struct model *model)
 {
-	return model->events;
+	return &model->events;
 }
 
 const struct syscalls *model_syscalls(const struct model *model)
 {
-	return model->syscalls;
+	return &model->syscalls;
 }
 
 const struct coverage *model_coverage(const struct model *model)
 {
-	return model->coverage;
+	return &model->coverage;
 }
 
 const struct series *model_series(const struct model *model)

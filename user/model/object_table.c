@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/object_table.h"
 
-#include "base/hashmap.h"
-#include "base/vec.h"
-
 #include <string.h>
-
-struct object_table {
-	struct strings *strings;
-	struct hashmap *map;
-	VEC(struct model_object *) list;
-};
 
 static uint64_t object_hash(const void *item)
 {
@@ -36,28 +27,16 @@ static const struct hashmap_ops object_ops = {
 	.free_item = free,
 };
 
-int object_table_new(struct strings *strings, struct object_table **ret_table)
+int object_table_init(struct object_table *ret_table, struct strings *strings)
 {
-	_cleanup_(object_table_free_p) struct object_table *table = calloc(1, sizeof(*table));
-	int r;
-
-	if (!table)
-		return -ENOMEM;
-	table->strings = strings;
-	r = hashmap_new(&object_ops, &table->map);
-	if (r < 0)
-		return r;
-	*ret_table = TAKE_PTR(table);
-	return 0;
+	*ret_table = (struct object_table){ .strings = strings };
+	return hashmap_new(&object_ops, &ret_table->map);
 }
 
-void object_table_free(struct object_table *table)
+void object_table_done(struct object_table *table)
 {
-	if (!table)
-		return;
 	vec_done(&table->list);
 	hashmap_free(table->map);
-	free(table);
 }
 
 static int object_init(struct strings *strings, const struct record_mapping *mapping,
@@ -110,16 +89,6 @@ int object_table_intern(struct object_table *table, const struct record_mapping 
 	table->list.data[table->list.len++] = object;
 	*ret_object = TAKE_PTR(object);
 	return 0;
-}
-
-size_t object_table_count(const struct object_table *table)
-{
-	return table->list.len;
-}
-
-const struct model_object *object_table_get(const struct object_table *table, size_t index)
-{
-	return table->list.data[index];
 }
 
 bool model_object_is_kernel(const struct model_object *object)

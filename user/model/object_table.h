@@ -7,6 +7,8 @@
 #ifndef MEMTRACED_MODEL_OBJECT_TABLE_H
 #define MEMTRACED_MODEL_OBJECT_TABLE_H
 
+#include "base/hashmap.h"
+#include "base/vec.h"
 #include "model/strings.h"
 #include "trace/record/record.h"
 
@@ -22,20 +24,19 @@ struct model_object {
 	bool is_anonymous;    /* by path, without a build ID: asked of each place of each stack */
 };
 
-struct object_table;
+struct object_table {
+	VEC(const struct model_object *) list;
+	struct strings *strings;
+	struct hashmap *map; /* of the list */
+};
 
-/* `strings` must outlive the objects. */
-int object_table_new(struct strings *strings, struct object_table **ret_table);
-/* NULL is legal. */
-void object_table_free(struct object_table *table);
-DEFINE_CLEANUP(struct object_table, object_table_free)
+/* `strings` must outlive the objects. 0 or -ENOMEM; released in both cases. */
+int object_table_init(struct object_table *ret_table, struct strings *strings);
+void object_table_done(struct object_table *table);
 
 /* The object of a mapping: one per (path, dev, ino, build ID). 0 or -ENOMEM. */
 int object_table_intern(struct object_table *table, const struct record_mapping *mapping,
 			const struct model_object **ret_object);
-
-size_t object_table_count(const struct object_table *table);
-const struct model_object *object_table_get(const struct object_table *table, size_t index);
 
 /* The kernel's code and that of its modules: offsets are addresses. */
 bool model_object_is_kernel(const struct model_object *object);

@@ -31,24 +31,10 @@ struct processes {
 	uint32_t cuts; /* begun so far */
 	size_t begun;
 	size_t most_regions; /* of each; 0: all */
-	struct ended *ended;
+	struct ended ended;
 	VEC(struct process *) list;
 	VEC(struct process *) in_cut;
 };
-
-static uint64_t process_hash(const void *item)
-{
-	const struct process *process = item;
-
-	return hash_u64(process->image.slot);
-}
-
-static bool process_equal(const void *item_a, const void *item_b)
-{
-	const struct process *a = item_a, *b = item_b;
-
-	return a->image.slot == b->image.slot;
-}
 
 static void process_free(void *item)
 {
@@ -64,11 +50,7 @@ static void process_free(void *item)
 }
 DEFINE_CLEANUP(struct process, process_free)
 
-static const struct hashmap_ops process_ops = {
-	.hash = process_hash,
-	.equal = process_equal,
-	.free_item = process_free,
-};
+DEFINE_HASHMAP_OPS(process_ops, struct process, image.slot, process_free);
 
 int processes_new(struct strings *strings, struct processes **ret_processes)
 {
@@ -80,11 +62,8 @@ int processes_new(struct strings *strings, struct processes **ret_processes)
 	processes->strings = strings;
 	r = hashmap_new(&process_ops, &processes->map);
 	if (r == 0)
-		r = ended_new(&processes->ended);
-	if (r < 0)
-		return r;
-	*ret_processes = TAKE_PTR(processes);
-	return 0;
+		*ret_processes = TAKE_PTR(processes);
+	return r;
 }
 
 void processes_free(struct processes *processes)
@@ -94,7 +73,7 @@ void processes_free(struct processes *processes)
 	vec_done(&processes->list);
 	vec_done(&processes->in_cut);
 	hashmap_free(processes->map);
-	ended_free(processes->ended);
+	ended_done(&processes->ended);
 	free(processes);
 }
 
@@ -186,14 +165,12 @@ int processes_begin(struct processes *processes, const struct record_process *re
 {
 	struct process *process, *prev, *parent;
 	_cleanup_free_ char *command = NULL;
-	const char *comm = NULL, *exe = NULL;
+	const char *comm = record->comm ? record->comm : "", *exe = record->exe;
 	struct model_process *image;
 	int r = find_or_add(processes, record->slot, &process);
 
 	if (r == 0)
-		r = strings_intern(processes->strings, record->comm ? record->comm : "", &comm);
-	if (r == 0)
-		r = strings_intern(processes->strings, record->exe, &exe);
+		r = strings_intern_members(processes->strings, &comm, &exe, NULL);
 	/* Unlike names it is seldom said twice, and goes with its process. */
 	if (r == 0 && record->command) {
 		command = strdup(record->command);
@@ -345,16 +322,9 @@ int processes_death(struct processes *processes, const struct record_death *reco
 	int r = find_or_add(processes, record->slot, &process);
 
 	if (r == 0)
-		r = strings_intern(processes->strings, record->sender_comm, &death.sender_comm);
-	if (r == 0)
-		r = strings_intern(processes->strings, record->oom_constraint,
-				   &death.oom_constraint);
-	if (r == 0)
-		r = strings_intern(processes->strings, record->oom_cgroup, &death.oom_cgroup);
-	if (r == 0)
-		r = strings_intern(processes->strings, record->cgroup, &death.cgroup);
-	if (r == 0)
-		r = strings_intern(processes->strings, record->full_cgroup, &death.full_cgroup);
+		r = strings_intern_members(processes->strings, &death.sender_comm,
+					   &death.oom_constraint, &death.oom_cgroup, &death.cgroup,
+					   &death.full_cgroup, NULL);
 	if (r < 0)
 		return r;
 	process->image.death = death;
@@ -521,7 +491,7 @@ static int fold(struct processes *processes, struct process *process)
 	struct process *prev = find(processes, process->image.prev_slot);
 	struct process *next = find(processes, process->image.next_slot);
 	const struct process *from = executed(processes, process);
-	int r = ended_add(processes->ended, &process->image, from ? from->image.exe : NULL);
+	int r = ended_add(&processes->ended, &process->image, from ? from->image.exe : NULL);
 
 	if (r < 0)
 		return r;
@@ -569,7 +539,7 @@ int processes_fold(struct processes *processes, size_t keep, uint32_t **ret_fold
 
 const struct ended *processes_ended(const struct processes *processes)
 {
-	return processes->ended;
+	return &processes->ended;
 }
 
 /* The process whose list is asked next; its mappings count as they were at the fork. */

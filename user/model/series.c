@@ -36,16 +36,6 @@ struct series {
 	VEC(struct record_sample_site) next_sites;
 };
 
-static uint64_t process_hash(const void *item)
-{
-	return hash_u64(((const struct process_series *)item)->slot);
-}
-
-static bool process_equal(const void *a, const void *b)
-{
-	return ((const struct process_series *)a)->slot == ((const struct process_series *)b)->slot;
-}
-
 static void process_free(void *item)
 {
 	struct process_series *process = item;
@@ -76,7 +66,7 @@ static void site_free(void *item)
 	free(site);
 }
 
-static const struct hashmap_ops process_ops = { process_hash, process_equal, process_free };
+DEFINE_HASHMAP_OPS(process_ops, struct process_series, slot, process_free);
 static const struct hashmap_ops site_ops = { site_hash, site_equal, site_free };
 
 int series_new(struct series **ret_series)

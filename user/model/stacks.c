@@ -12,20 +12,6 @@ struct stacks {
 	struct hashmap *map; /* of struct model_stack, the first of each id */
 };
 
-static uint64_t stack_hash(const void *item)
-{
-	const struct model_stack *stack = item;
-
-	return hash_u64(stack->id);
-}
-
-static bool stack_equal(const void *item_a, const void *item_b)
-{
-	const struct model_stack *a = item_a, *b = item_b;
-
-	return a->id == b->id;
-}
-
 static void stack_free(void *item)
 {
 	struct model_stack *stack = item;
@@ -38,11 +24,7 @@ static void stack_free(void *item)
 	}
 }
 
-static const struct hashmap_ops stack_ops = {
-	.hash = stack_hash,
-	.equal = stack_equal,
-	.free_item = stack_free,
-};
+DEFINE_HASHMAP_OPS(stack_ops, struct model_stack, id, stack_free);
 
 int stacks_new(struct stacks **ret_stacks)
 {

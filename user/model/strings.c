@@ -4,6 +4,7 @@
 #include "base/hashmap.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 
 struct strings {
@@ -71,4 +72,17 @@ int strings_intern(struct strings *strings, const char *s, const char **ret_s)
 		return r;
 	*ret_s = TAKE_PTR(copy);
 	return 0;
+}
+
+int strings_intern_members(struct strings *strings, ...)
+{
+	const char **member;
+	va_list ap;
+	int r = 0;
+
+	va_start(ap, strings);
+	while (r == 0 && (member = va_arg(ap, const char **)))
+		r = strings_intern(strings, *member, member);
+	va_end(ap);
+	return r;
 }

@@ -17,5 +17,7 @@ DEFINE_CLEANUP(struct strings, strings_free)
 
 /* The pool's copy of s; NULL gives NULL. 0 or -ENOMEM. */
 int strings_intern(struct strings *strings, const char *s, const char **ret_s);
+/* The same of members, up to NULL, in place. */
+__attribute__((sentinel)) int strings_intern_members(struct strings *strings, ...);
 
 #endif

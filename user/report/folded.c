@@ -32,8 +32,7 @@ static void add_frame(struct strbuf *out, const struct sample_frame *frame)
 	text_folded(out, strbuf_str(&name));
 	if (frame->is_kernel)
 		strbuf_adds(out, "_[k]");
-	if (strbuf_error(&name) < 0)
-		out->error = strbuf_error(&name);
+	strbuf_pass_error(out, &name);
 }
 
 static int stack_text(struct folded *folded, const struct sample *sample)

@@ -46,8 +46,7 @@ static void add_text(struct strbuf *out, const char *text)
 	escape_text(&clean, text);
 	for (const char *c = strbuf_str(&clean); *c; c++)
 		strbuf_addch(out, *c == '#' ? '@' : *c);
-	if (strbuf_error(&clean) < 0)
-		out->error = strbuf_error(&clean);
+	strbuf_pass_error(out, &clean);
 }
 
 static void add_label(struct strbuf *out, const struct sample_frame *frame)

@@ -47,7 +47,7 @@ static bool has_totals(const struct model *model)
 	for (size_t i = 0; i < model_n_processes(model); i++)
 		if (model_process(model, i)->has_totals)
 			return true;
-	return ended_count(model_ended(model)) > 0;
+	return model_ended(model)->list.len > 0;
 }
 
 static bool has_allocations(const struct model *model)
@@ -64,42 +64,6 @@ static int check_run(const struct run *run, const char *path)
 		return 0;
 	log_error("%s: no process was counted; 'memtraced report %s' shows what the run has seen",
 		  path, path);
-	return -ENODATA;
-}
-
-static bool has_event(const struct model *model, const struct record_event *event)
-{
-	for (size_t i = 0; i < event_counts_count(model_events(model)); i++)
-		if (diff_events_match(&event_counts_get(model_events(model), i)->asked, event))
-			return true;
-	return false;
-}
-
-static bool has_histogram(const struct model *model, const struct record_histogram *histogram)
-{
-	for (size_t i = 0; i < histograms_count(model_histograms(model)); i++)
-		if (diff_histograms_match(&histograms_get(model_histograms(model), i)->asked,
-					  histogram))
-			return true;
-	return false;
-}
-
-/* Jobs of both runs: allocations, events, histograms. */
-static int check_common(const struct run *const runs[DIFF_SIDES], char *const *paths)
-{
-	const struct model *before = runs[DIFF_BEFORE]->model, *after = runs[DIFF_AFTER]->model;
-
-	if (has_allocations(before) && has_allocations(after))
-		return 0;
-	for (size_t i = 0; i < event_counts_count(model_events(after)); i++)
-		if (has_event(before, &event_counts_get(model_events(after), i)->asked))
-			return 0;
-	for (size_t i = 0; i < histograms_count(model_histograms(after)); i++)
-		if (has_histogram(before, &histograms_get(model_histograms(after), i)->asked))
-			return 0;
-	log_error("%s and %s have nothing in common that 'diff' compares: allocations, the same "
-		  "-e, --hist, --off-cpu or --page-faults, or --cpu at the same rate",
-		  paths[DIFF_BEFORE], paths[DIFF_AFTER]);
 	return -ENODATA;
 }
 
@@ -217,6 +181,12 @@ static int check_jobs(const struct report_format *format, const struct diff *dif
 	size_t n_jobs = diff_n_jobs(diff);
 	bool has_job = path && path_has_job(path);
 
+	if (diff_is_empty(diff)) {
+		log_error("%s and %s have nothing in common that 'diff' compares: allocations, the "
+			  "same -e, --hist, --off-cpu or --page-faults, or --cpu at the same rate",
+			  diff->runs[DIFF_BEFORE].path, diff->runs[DIFF_AFTER].path);
+		return -ENODATA;
+	}
 	if (format->diff_of_allocations && !diff_has_allocations(diff)) {
 		log_error("%s of 'diff' holds allocations, and not both runs have any: give table, "
 			  "json, folded or flamegraph",
@@ -276,13 +246,13 @@ static int write_output(const struct options *options, const struct option_outpu
 	return write_diff(format, diff, output->path);
 }
 
-/* The others are still worth writing when one failed. */
+/* The others are still worth writing when one failed, unless there is nothing to write. */
 static int write_outputs(const struct options *options, const struct option_output *outputs,
 			 size_t n_outputs, const struct run *const runs[DIFF_SIDES])
 {
 	int failed = 0;
 
-	for (size_t i = 0; i < n_outputs; i++) {
+	for (size_t i = 0; i < n_outputs && failed != -ENODATA; i++) {
 		int r = write_output(options, &outputs[i], runs);
 
 		if (r && (r != -EPIPE || !failed))
@@ -316,8 +286,6 @@ int diff_recordings(const struct options *options)
 		r = run_read(&after, second, options->diff_files[DIFF_AFTER]);
 	if (r == -ENOMEM)
 		log_error("out of memory for the recordings");
-	if (r == 0)
-		r = check_common(runs, options->diff_files);
 	for (unsigned int side = 0; r == 0 && side < DIFF_SIDES; side++)
 		hints_log_sort(options, runs[side]->model, options->diff_files[side]);
 	return r ? r : write_outputs(options, outputs, n_outputs, runs);

@@ -257,7 +257,7 @@ static void set_cost(struct browser_totals *t, const struct browser_totals *last
 
 static int sum_up(const struct browser *b, const struct view *view, struct browser_totals *ret)
 {
-	const struct record_coverage *coverage = coverage_at_cut(model_coverage(view_model(view)));
+	const struct record_coverage *coverage = model_coverage(view_model(view))->at_cut;
 	const struct record_run *run = model_run(view_model(view));
 	struct browser_totals t = { .exact = view_is_exact(view), .ended = true };
 	uint64_t now_ns = view_now_ns(view);
@@ -304,7 +304,7 @@ static int update_notes(struct browser *b, const struct view *view)
 
 	table_programs(&t, NULL);
 	if (next)
-		table_wrap(&t, 2, next);
+		table_line(&t, 2, "%s", next);
 	if (strbuf_error(&t.out) < 0) {
 		strbuf_done(&t.out);
 		return -ENOMEM;

@@ -25,38 +25,13 @@ struct matching {
 	struct strbuf text;
 };
 
-int64_t diff_value(const struct diff_values *values, enum option_sort sort)
+int64_t diff_change(const struct site_sums sides[DIFF_SIDES], enum option_sort sort)
 {
-	switch (sort) {
-	case SORT_COUNT:
-		return values->live_blocks;
-	case SORT_PEAK:
-		return values->peak_bytes;
-	case SORT_TEMPORARY:
-		return saturate_signed(values->temporary);
-	default:
-		return values->live_bytes;
-	}
+	return saturate_subtract(site_sums_value(&sides[DIFF_AFTER], sort),
+				 site_sums_value(&sides[DIFF_BEFORE], sort));
 }
 
-int64_t diff_change(const struct diff_values sides[DIFF_SIDES], enum option_sort sort)
-{
-	return saturate_subtract(diff_value(&sides[DIFF_AFTER], sort),
-				 diff_value(&sides[DIFF_BEFORE], sort));
-}
-
-static void add_values(struct diff_values *to, const struct diff_values *from)
-{
-	to->live_bytes = saturate_add(to->live_bytes, from->live_bytes);
-	to->live_blocks = saturate_add(to->live_blocks, from->live_blocks);
-	to->peak_bytes = saturate_add(to->peak_bytes, from->peak_bytes);
-	to->allocs = saturate_add_u64(to->allocs, from->allocs);
-	to->bytes = saturate_add_u64(to->bytes, from->bytes);
-	to->temporary = saturate_add_u64(to->temporary, from->temporary);
-	view_estimate_add(&to->estimate, &from->estimate);
-}
-
-struct view_estimate diff_estimate(const struct diff_values sides[DIFF_SIDES])
+struct view_estimate diff_estimate(const struct site_sums sides[DIFF_SIDES])
 {
 	struct view_estimate sum = sides[DIFF_BEFORE].estimate;
 
@@ -83,22 +58,9 @@ bool diff_significant(int64_t change, uint64_t ci95)
 	return magnitude(change) > ci95;
 }
 
-static struct diff_values site_values(const struct view_site *site)
+static struct site_sums heap_values(const struct record_totals *totals)
 {
-	return (struct diff_values){
-		.live_bytes = site->live_bytes,
-		.live_blocks = site->live_blocks,
-		.peak_bytes = site->peak_bytes,
-		.allocs = site->allocs,
-		.bytes = site->bytes,
-		.temporary = view_site_temporary(site),
-		.estimate = site->estimate,
-	};
-}
-
-static struct diff_values heap_values(const struct record_totals *totals)
-{
-	return (struct diff_values){
+	return (struct site_sums){
 		.live_bytes = totals->live_bytes,
 		.live_blocks = totals->live_blocks,
 		.peak_bytes = totals->peak_bytes,
@@ -109,9 +71,9 @@ static struct diff_values heap_values(const struct record_totals *totals)
 	};
 }
 
-static struct diff_values mmap_values(const struct region_totals *totals)
+static struct site_sums mmap_values(const struct region_totals *totals)
 {
-	return (struct diff_values){
+	return (struct site_sums){
 		.live_bytes = totals->live_bytes,
 		.live_blocks = totals->live_blocks,
 		.peak_bytes = totals->peak_bytes,
@@ -163,7 +125,7 @@ static int rename_program(struct diff_program *program, const char *before)
 static int add_site(struct matching *m, const struct diff_member *member)
 {
 	const struct view_site *site = member->site;
-	struct diff_values values = site_values(site);
+	struct site_sums values = site_sums_of(site);
 	struct diff_site *to;
 	size_t index;
 	int r;
@@ -187,13 +149,13 @@ static int add_site(struct matching *m, const struct diff_member *member)
 		return r;
 	to = &m->diff->sites.data[index];
 	to->places[member->side]++;
-	add_values(&to->sides[member->side], &values);
+	site_sums_add(&to->sides[member->side], &values);
 	return vec_push(&m->matched, (struct matched){ index, *member });
 }
 
 static int add_process(struct matching *m, unsigned int side, const struct view_process *process)
 {
-	struct diff_values heap = heap_values(&process->totals), mmap = mmap_values(&process->mmap);
+	struct site_sums heap = heap_values(&process->totals), mmap = mmap_values(&process->mmap);
 	struct diff_member member = { .side = side, .process = process };
 	struct diff_program *program;
 	int r;
@@ -209,9 +171,9 @@ static int add_process(struct matching *m, unsigned int side, const struct view_
 	program->processes[side]++;
 	program->exact[side] &= process->exact;
 	if (process->image->has_totals)
-		add_values(&program->heap[side], &heap);
+		site_sums_add(&program->heap[side], &heap);
 	if (process->has_mmap)
-		add_values(&program->mmap[side], &mmap);
+		site_sums_add(&program->mmap[side], &mmap);
 	if (process->image->has_mapped) {
 		program->n_looked_at[side]++;
 		program->inaccessible[side] = saturate_add_u64(
@@ -231,13 +193,13 @@ static int add_ended(struct matching *m, unsigned int side)
 	const struct model *model = view_model(view);
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ended_count(model_ended(model)); i++) {
-		const struct model_ended *ended = ended_get(model_ended(model), i);
+	for (size_t i = 0; r == 0 && i < model_ended(model)->list.len; i++) {
+		const struct model_ended *ended = &model_ended(model)->list.data[i];
 		const struct model_process image = {
 			.comm = ended->comm ? ended->comm : "",
 			.exe = ended->exe,
 		};
-		struct diff_values heap = heap_values(&ended->totals);
+		struct site_sums heap = heap_values(&ended->totals);
 		struct diff_program *program;
 		size_t index;
 
@@ -252,7 +214,7 @@ static int add_ended(struct matching *m, unsigned int side)
 		program->exact[side] &= view_is_exact(view) && ended->totals.lost == 0;
 		view_clamp(&heap.live_bytes, &program->exact[side]);
 		view_clamp(&heap.live_blocks, &program->exact[side]);
-		add_values(&program->heap[side], &heap);
+		site_sums_add(&program->heap[side], &heap);
 	}
 	return r;
 }
@@ -271,10 +233,10 @@ static int add_run(struct matching *m, unsigned int side)
 static void estimate_missing(struct diff *diff)
 {
 	vec_foreach(&diff->sites, site) {
-		const struct diff_values *heap = diff->programs.data[site->program].heap;
+		const struct site_sums *heap = diff->programs.data[site->program].heap;
 
 		for (unsigned int side = 0; side < DIFF_SIDES; side++) {
-			const struct diff_values *other = &site->sides[DIFF_SIDES - 1 - side];
+			const struct site_sums *other = &site->sides[DIFF_SIDES - 1 - side];
 
 			if (site->class == VIEW_HEAP && site->places[side] == 0)
 				site->sides[side].estimate = view_estimate_of_none(
@@ -321,8 +283,8 @@ static int by_size(int64_t a, int64_t b)
 }
 
 /* What has changed more comes first, by that quantity, then by live bytes, blocks, peak, allocs. */
-static int compare_changes(const struct diff_values a[DIFF_SIDES],
-			   const struct diff_values b[DIFF_SIDES], enum option_sort sort)
+static int compare_changes(const struct site_sums a[DIFF_SIDES],
+			   const struct site_sums b[DIFF_SIDES], enum option_sort sort)
 {
 	const enum option_sort order[] = { sort, SORT_BYTES, SORT_COUNT, SORT_PEAK };
 	int by = 0;
@@ -435,6 +397,14 @@ bool diff_has_allocations(const struct diff *diff)
 	       view_has_allocations(diff->runs[DIFF_AFTER].view);
 }
 
+bool diff_is_empty(const struct diff *diff)
+{
+	for (size_t i = 0; i < diff->jobs.n_histograms; i++)
+		if (diff_histogram_in_both(&diff->jobs.histograms[i]))
+			return false;
+	return diff_n_jobs(diff) == 0;
+}
+
 size_t diff_n_jobs(const struct diff *diff)
 {
 	size_t n = diff_has_allocations(diff) ? 1 : 0;
@@ -468,61 +438,45 @@ const struct diff_event *diff_event_shown(const struct diff *diff)
 	return NULL;
 }
 
-struct grouping {
-	struct interns *names;
-	VEC(struct diff_group) groups; /* of the names, by their numbers */
-	struct strbuf name, raw;
-};
-
 /* What a build adds to a name makes no other group. */
-static int name_group(struct grouping *g, const struct diff *diff, const struct diff_member *member)
+static int name_group(struct strbuf *name, const struct diff *diff,
+		      const struct diff_member *member)
 {
+	_cleanup_strbuf_ struct strbuf raw = { 0 };
 	enum group_by by = diff->opts.group_by;
 
-	strbuf_reset(&g->name);
-	strbuf_reset(&g->raw);
-	site_group_name(&g->raw, member->process, member->site, &diff->opts);
+	strbuf_reset(name);
+	site_group_name(&raw, member->process, member->site, &diff->opts);
 	if (by == GROUP_BY_PROCESS)
-		strbuf_adds(&g->name, diff->programs.data[member->program].name);
+		strbuf_adds(name, diff->programs.data[member->program].name);
 	else if (by == GROUP_BY_FUNCTION)
-		diff_function_name(strbuf_str(&g->raw), &g->name);
+		diff_function_name(strbuf_str(&raw), name);
 	else if (by == GROUP_BY_OBJECT)
-		diff_object_name(strbuf_str(&g->raw), &g->name);
+		diff_object_name(strbuf_str(&raw), name);
 	else
-		strbuf_adds(&g->name, strbuf_str(&g->raw));
-	return strbuf_error(&g->raw) < 0 ? strbuf_error(&g->raw) : strbuf_error(&g->name);
+		strbuf_adds(name, strbuf_str(&raw));
+	return strbuf_error(&raw) < 0 ? strbuf_error(&raw) : strbuf_error(name);
 }
 
-static int new_group(struct grouping *g)
+static int add_member(struct site_groups *groups, struct strbuf *name, const struct diff *diff,
+		      const struct diff_member *member)
 {
-	struct diff_group group = { .name = strdup(strbuf_str(&g->name)), .exact = true };
-	int r = group.name ? vec_push(&g->groups, group) : -ENOMEM;
-
-	if (r < 0)
-		free(group.name);
-	return r;
-}
-
-static int add_member(struct grouping *g, const struct diff *diff, const struct diff_member *member)
-{
-	struct diff_values values = site_values(member->site);
-	size_t index;
-	int r = name_group(g, diff, member);
+	const struct site_sums sums = site_sums_of(member->site);
+	struct site_group *group;
+	int r = name_group(name, diff, member);
 
 	if (r == 0)
-		r = interns_add_string(g->names, strbuf_str(&g->name), &index);
-	if (r == 1)
-		r = new_group(g);
+		r = site_groups_get(groups, name, &group);
 	if (r < 0)
 		return r;
-	add_values(&g->groups.data[index].sides[member->side], &values);
-	g->groups.data[index].exact &= member->process->exact;
+	site_sums_add(&group->sides[member->side], &sums);
+	group->exact &= member->process->exact;
 	return 0;
 }
 
 static int compare_groups(const void *item_a, const void *item_b, void *userdata)
 {
-	const struct diff_group *a = item_a, *b = item_b;
+	const struct site_group *a = item_a, *b = item_b;
 	enum option_sort sort = *(const enum option_sort *)userdata;
 	int order = compare_changes(a->sides, b->sides, sort);
 
@@ -530,10 +484,10 @@ static int compare_groups(const void *item_a, const void *item_b, void *userdata
 }
 
 /* As of sites, where one run has no sample of any. */
-static void estimate_missing_of(struct diff_group *group)
+static void estimate_missing_of(struct site_group *group)
 {
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
-		const struct diff_values *other = &group->sides[DIFF_SIDES - 1 - side];
+		const struct site_sums *other = &group->sides[DIFF_SIDES - 1 - side];
 
 		if (group->sides[side].estimate.interval == 0 && group->sides[side].allocs == 0)
 			group->sides[side].estimate = view_estimate_of_none(
@@ -541,29 +495,18 @@ static void estimate_missing_of(struct diff_group *group)
 	}
 }
 
-int diff_groups_make(const struct diff *diff, struct diff_groups *ret_groups)
+int diff_groups_make(const struct diff *diff, struct site_groups *ret_groups)
 {
+	_cleanup_strbuf_ struct strbuf name = { 0 };
 	enum option_sort sort = diff->opts.sort;
-	struct grouping g = { 0 };
-	int r = interns_new(&g.names);
+	int r = site_groups_init(ret_groups);
 
 	for (size_t i = 0; r == 0 && i < diff->members.len; i++)
-		r = add_member(&g, diff, &diff->members.data[i]);
-	vec_foreach(&g.groups, group)
+		r = add_member(ret_groups, &name, diff, &diff->members.data[i]);
+	vec_foreach(&ret_groups->list, group)
 		estimate_missing_of(group);
-	if (g.groups.len > 0)
-		qsort_r(g.groups.data, g.groups.len, sizeof(g.groups.data[0]), compare_groups,
-			&sort);
-	*ret_groups = (struct diff_groups){ g.groups.data, g.groups.len };
-	interns_free(g.names);
-	strbuf_done(&g.name);
-	strbuf_done(&g.raw);
+	if (ret_groups->list.len > 0)
+		qsort_r(ret_groups->list.data, ret_groups->list.len, sizeof(struct site_group),
+			compare_groups, &sort);
 	return r;
-}
-
-void diff_groups_done(struct diff_groups *groups)
-{
-	for (size_t i = 0; i < groups->n; i++)
-		free(groups->groups[i].name);
-	free(groups->groups);
 }

@@ -11,17 +11,12 @@
 #include "base/vec.h"
 #include "report/diff/diff_jobs.h"
 #include "report/diff/diff_keys.h"
-
-struct diff_values {
-	int64_t live_bytes, live_blocks, peak_bytes; /* each process at its own peak */
-	uint64_t allocs, bytes, temporary;
-	struct view_estimate estimate;
-};
+#include "report/view/site_groups.h"
 
 struct diff_site {
 	enum view_class class;
 	size_t places[DIFF_SIDES]; /* that were summed; 0: it was not there, or is not any more */
-	struct diff_values sides[DIFF_SIDES];
+	struct site_sums sides[DIFF_SIDES];
 	/* One of its places, of the later run if that has it, to show its stack by. */
 	const struct view_site *site;
 	const struct view_process *process;
@@ -34,7 +29,7 @@ struct diff_program {
 	char *name; /* as it came; "old → new" where that differs */
 	size_t processes[DIFF_SIDES];
 	bool exact[DIFF_SIDES];
-	struct diff_values heap[DIFF_SIDES], mmap[DIFF_SIDES];
+	struct site_sums heap[DIFF_SIDES], mmap[DIFF_SIDES];
 	/* Of what is mapped: without access (PROT_NONE), and of how many processes it is known. */
 	uint64_t inaccessible[DIFF_SIDES];
 	size_t n_looked_at[DIFF_SIDES];
@@ -82,6 +77,8 @@ DEFINE_CLEANUP(struct diff, diff_free)
 
 /* Did both runs trace allocations? Else there are no programs and no sites. */
 bool diff_has_allocations(const struct diff *diff);
+/* Is nothing compared, as no job is of both? */
+bool diff_is_empty(const struct diff *diff);
 
 /*
  * Jobs with stacks that both runs have: allocations, then events. Formats of one job's stacks are
@@ -93,15 +90,14 @@ void diff_choose_job(struct diff *diff, size_t job);
 void diff_choose_mappings(struct diff *diff);
 const struct diff_event *diff_event_shown(const struct diff *diff);
 
-/* The quantity that is asked to be sorted by, and how it has changed. */
-int64_t diff_value(const struct diff_values *values, enum option_sort sort);
-int64_t diff_change(const struct diff_values sides[DIFF_SIDES], enum option_sort sort);
+/* How the quantity has changed that is asked to be sorted by. */
+int64_t diff_change(const struct site_sums sides[DIFF_SIDES], enum option_sort sort);
 
 /*
  * What the change can be off, of estimates; of what a run has no sample of, by what may have been
  * missed. A change that is not beyond it may be none.
  */
-struct view_estimate diff_estimate(const struct diff_values sides[DIFF_SIDES]);
+struct view_estimate diff_estimate(const struct site_sums sides[DIFF_SIDES]);
 uint64_t diff_ci95(const struct view_estimate *estimate, enum option_sort sort);
 bool diff_significant(int64_t change, uint64_t ci95);
 
@@ -117,20 +113,11 @@ static inline bool diff_exact(const struct diff_program *program)
 	return program->exact[DIFF_BEFORE] && program->exact[DIFF_AFTER];
 }
 
-/* The places, summed by what they have in common, each by what it is in its own run. */
-struct diff_group {
-	char *name; /* as it came */
-	struct diff_values sides[DIFF_SIDES];
-	bool exact;
-};
-
-struct diff_groups {
-	struct diff_group *groups; /* what has changed most comes first */
-	size_t n;
-};
-
-/* By the diff's group_by, which is not GROUP_BY_SITE. 0 or -ENOMEM; released in both cases. */
-int diff_groups_make(const struct diff *diff, struct diff_groups *ret_groups);
-void diff_groups_done(struct diff_groups *groups);
+/*
+ * The places, summed by what they have in common, each by what it is in its own run; what has
+ * changed most comes first. By the diff's group_by, which is not GROUP_BY_SITE. 0 or -ENOMEM;
+ * released in both cases (site_groups_done).
+ */
+int diff_groups_make(const struct diff *diff, struct site_groups *ret_groups);
 
 #endif

@@ -30,8 +30,7 @@ void diff_cell(struct table *t, const char *mark, int64_t value, enum diff_unit 
 	diff_number(&cell, mark, value, unit, sign);
 	strbuf_addch(&t->out, ' ');
 	table_cell(&t->out, "", strbuf_str(&cell), columns - 1);
-	if (strbuf_error(&cell) < 0)
-		t->out.error = strbuf_error(&cell);
+	strbuf_pass_error(&t->out, &cell);
 }
 
 #define CELLS 3

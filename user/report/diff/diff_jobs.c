@@ -14,12 +14,16 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-bool diff_events_match(const struct record_event *a, const struct record_event *b)
+/*
+ * Would numbers of the two say the same? The same event in the same unit, at the same rate where it
+ * is sampled by a clock; the same quantity in the same buckets.
+ */
+static bool events_match(const struct record_event *a, const struct record_event *b)
 {
 	return same_text(a->name, b->name) && a->timed == b->timed && a->period_ns == b->period_ns;
 }
 
-bool diff_histograms_match(const struct record_histogram *a, const struct record_histogram *b)
+static bool histograms_match(const struct record_histogram *a, const struct record_histogram *b)
 {
 	return same_text(a->spec, b->spec) && same_text(a->unit, b->unit) &&
 	       same_text(a->by, b->by) && a->linear == b->linear && a->step == b->step;
@@ -96,19 +100,7 @@ static int match_stacks(struct diff_keys *keys, struct diff_event *event)
 	return r;
 }
 
-/* The first of the later run's that is it and has no other yet. */
-static struct diff_event *find_event(struct diff_jobs *jobs, const struct view_event *event)
-{
-	for (size_t i = 0; i < jobs->n_events; i++) {
-		struct diff_event *it = &jobs->events[i];
-
-		if (!it->sides[DIFF_BEFORE] &&
-		    diff_events_match(it->sides[DIFF_AFTER]->asked, event->asked))
-			return it;
-	}
-	return &jobs->events[jobs->n_events++];
-}
-
+/* The first of the later run's that is it and has no other yet; else it stands alone. */
 static int match_events(const struct view *const views[DIFF_SIDES], struct diff_keys *keys,
 			struct diff_jobs *jobs)
 {
@@ -122,26 +114,20 @@ static int match_events(const struct view *const views[DIFF_SIDES], struct diff_
 		jobs->events[jobs->n_events++].sides[DIFF_AFTER] = view_event(views[DIFF_AFTER], i);
 	for (size_t i = 0; i < n[DIFF_BEFORE]; i++) {
 		const struct view_event *event = view_event(views[DIFF_BEFORE], i);
+		size_t j = 0;
 
-		find_event(jobs, event)->sides[DIFF_BEFORE] = event;
+		while (j < n[DIFF_AFTER] &&
+		       (jobs->events[j].sides[DIFF_BEFORE] ||
+			!events_match(jobs->events[j].sides[DIFF_AFTER]->asked, event->asked)))
+			j++;
+		if (j == n[DIFF_AFTER])
+			j = jobs->n_events++;
+		jobs->events[j].sides[DIFF_BEFORE] = event;
 	}
 	for (size_t i = 0; r == 0 && i < jobs->n_events; i++)
 		if (diff_event_in_both(&jobs->events[i]))
 			r = match_stacks(keys, &jobs->events[i]);
 	return r;
-}
-
-static struct diff_histogram *find_histogram(struct diff_jobs *jobs,
-					     const struct view_histogram *histogram)
-{
-	for (size_t i = 0; i < jobs->n_histograms; i++) {
-		struct diff_histogram *it = &jobs->histograms[i];
-
-		if (!it->sides[DIFF_BEFORE] &&
-		    diff_histograms_match(it->sides[DIFF_AFTER]->asked, histogram->asked))
-			return it;
-	}
-	return &jobs->histograms[jobs->n_histograms++];
 }
 
 static int match_groups(struct diff_histogram *histogram)
@@ -182,8 +168,16 @@ static int match_histograms(const struct view *const views[DIFF_SIDES], struct d
 			view_histogram(views[DIFF_AFTER], i);
 	for (size_t i = 0; i < n[DIFF_BEFORE]; i++) {
 		const struct view_histogram *histogram = view_histogram(views[DIFF_BEFORE], i);
+		size_t j = 0;
 
-		find_histogram(jobs, histogram)->sides[DIFF_BEFORE] = histogram;
+		while (j < n[DIFF_AFTER] &&
+		       (jobs->histograms[j].sides[DIFF_BEFORE] ||
+			!histograms_match(jobs->histograms[j].sides[DIFF_AFTER]->asked,
+					  histogram->asked)))
+			j++;
+		if (j == n[DIFF_AFTER])
+			j = jobs->n_histograms++;
+		jobs->histograms[j].sides[DIFF_BEFORE] = histogram;
 	}
 	for (size_t i = 0; r == 0 && i < jobs->n_histograms; i++)
 		if (diff_histogram_in_both(&jobs->histograms[i]))

@@ -47,13 +47,6 @@ int diff_jobs_init(const struct view *const views[DIFF_SIDES], struct diff_keys 
 		   struct diff_jobs *ret_jobs);
 void diff_jobs_done(struct diff_jobs *jobs);
 
-/*
- * Would numbers of the two say the same? The same event in the same unit, at the same rate where it
- * is sampled by a clock; the same quantity in the same buckets.
- */
-bool diff_events_match(const struct record_event *a, const struct record_event *b);
-bool diff_histograms_match(const struct record_histogram *a, const struct record_histogram *b);
-
 static inline bool diff_event_in_both(const struct diff_event *event)
 {
 	return event->sides[DIFF_BEFORE] && event->sides[DIFF_AFTER];

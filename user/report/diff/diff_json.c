@@ -73,8 +73,6 @@ static void put_run(struct json_out *out, const char *key, const struct diff_run
 	const char *next = next_words(view_model(run->view));
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return;
 	json_out_string(out, json, "file", run->path);
 	json_out_bool(out, json, "exact", view_is_exact(run->view));
 	json_out_bool(out, json, "damaged", run->damaged);
@@ -96,9 +94,21 @@ static const char *const column_names[COLUMNS] = { "before", "after", "change" }
 struct number {
 	const char *key;
 	uint64_t sides[DIFF_SIDES];
-	int64_t change;
-	bool known[COLUMNS];
+	bool known[DIFF_SIDES];
 };
+
+static void add_change(struct json_out *out, struct json_object *to, const struct number *number,
+		       const char *key)
+{
+	const uint64_t *sides = number->sides;
+
+	if (number->known[DIFF_BEFORE] && number->known[DIFF_AFTER])
+		json_out_add(
+			out, to, key,
+			json_object_new_int64((int64_t)(sides[DIFF_AFTER] - sides[DIFF_BEFORE])));
+	else
+		json_out_null(out, to, key);
+}
 
 /* Numbers of one column, with what they can be off where `estimate` is not NULL. */
 static struct json_object *column_json(struct json_out *out, const struct number *numbers, size_t n,
@@ -107,14 +117,13 @@ static struct json_object *column_json(struct json_out *out, const struct number
 {
 	struct json_object *json = json_out_new(out);
 
-	for (size_t i = 0; json && i < n; i++)
-		if (column != CHANGE || !numbers[i].known[CHANGE])
-			json_out_known(out, json, numbers[i].key, numbers[i].known[column],
-				       column == CHANGE ? 0 : numbers[i].sides[column]);
+	for (size_t i = 0; i < n; i++)
+		if (column == CHANGE)
+			add_change(out, json, &numbers[i], numbers[i].key);
 		else
-			json_out_add(out, json, numbers[i].key,
-				     json_object_new_int64(numbers[i].change));
-	if (json && estimate)
+			json_out_known(out, json, numbers[i].key, numbers[i].known[column],
+				       numbers[i].sides[column]);
+	if (estimate)
 		json_add_estimate(out, json, estimate, is_process);
 	return json;
 }
@@ -124,53 +133,38 @@ static void add_columns(struct json_out *out, struct json_object *to, const stru
 			const struct view_estimate *estimates, bool is_process)
 {
 	for (enum column column = BEFORE; column < COLUMNS; column++)
-		if (column == CHANGE || there[column])
-			json_out_add(out, to, column_names[column],
-				     column_json(out, numbers, n, column,
-						 estimates ? &estimates[column] : NULL,
-						 is_process));
-		else
-			json_out_null(out, to, column_names[column]);
+		json_out_add_or_null(out, to, column_names[column],
+				     column == CHANGE || there[column] ?
+					     column_json(out, numbers, n, column,
+							 estimates ? &estimates[column] : NULL,
+							 is_process) :
+					     NULL);
 }
 
 static void add_values(struct json_out *out, struct json_object *to,
-		       const struct diff_values sides[DIFF_SIDES], bool has_before, bool has_after,
+		       const struct site_sums sides[DIFF_SIDES], const size_t there[DIFF_SIDES],
 		       bool is_process)
 {
-	const struct diff_values *b = &sides[DIFF_BEFORE], *a = &sides[DIFF_AFTER];
+	const struct site_sums *b = &sides[DIFF_BEFORE], *a = &sides[DIFF_AFTER];
 	const struct view_estimate estimates[] = { b->estimate, a->estimate, diff_estimate(sides) };
-	const bool there[DIFF_SIDES] = { has_before, has_after };
-	struct number numbers[] = {
-		{ "live_bytes",
-		  { (uint64_t)b->live_bytes, (uint64_t)a->live_bytes },
-		  saturate_subtract(a->live_bytes, b->live_bytes),
-		  { true, true, true } },
-		{ "live_blocks",
-		  { (uint64_t)b->live_blocks, (uint64_t)a->live_blocks },
-		  saturate_subtract(a->live_blocks, b->live_blocks),
-		  { true, true, true } },
-		{ "peak_bytes",
-		  { (uint64_t)b->peak_bytes, (uint64_t)a->peak_bytes },
-		  saturate_subtract(a->peak_bytes, b->peak_bytes),
-		  { true, true, true } },
-		{ "allocs",
-		  { b->allocs, a->allocs },
-		  (int64_t)(a->allocs - b->allocs),
-		  { true, true, true } },
-		{ "bytes",
-		  { b->bytes, a->bytes },
-		  (int64_t)(a->bytes - b->bytes),
-		  { true, true, true } },
+#define OF(member)                                                                                 \
+#member,                                                                                   \
+	{                                                                                          \
+		(uint64_t) b->member, (uint64_t)a->member                                          \
+	}
+	const struct number numbers[] = {
+		{ OF(live_bytes), { true, true } },
+		{ OF(live_blocks), { true, true } },
+		{ OF(peak_bytes), { true, true } },
+		{ OF(allocs), { true, true } },
+		{ OF(bytes), { true, true } },
 		/* Samples do not tell it. */
-		{ "temporary",
-		  { b->temporary, a->temporary },
-		  (int64_t)(a->temporary - b->temporary),
-		  { !estimates[BEFORE].interval, !estimates[AFTER].interval,
-		    !estimates[CHANGE].interval } },
+		{ OF(temporary), { !b->estimate.interval, !a->estimate.interval } },
 	};
+#undef OF
 
-	add_columns(out, to, numbers, sizeof(numbers) / sizeof(numbers[0]), there, estimates,
-		    is_process);
+	add_columns(out, to, numbers, sizeof(numbers) / sizeof(numbers[0]),
+		    (const bool[]){ there[DIFF_BEFORE], there[DIFF_AFTER] }, estimates, is_process);
 }
 
 static void put_site(struct json_out *out, const struct diff_site *site)
@@ -178,13 +172,10 @@ static void put_site(struct json_out *out, const struct diff_site *site)
 	bool one_place = site->places[DIFF_BEFORE] <= 1 && site->places[DIFF_AFTER] <= 1;
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return;
 	json_out_string(out, json, "class", site->class == VIEW_MMAP ? "mmap" : "heap");
 	json_out_u64(out, json, "places_before", site->places[DIFF_BEFORE]);
 	json_out_u64(out, json, "places_after", site->places[DIFF_AFTER]);
-	add_values(out, json, site->sides, site->places[DIFF_BEFORE] > 0,
-		   site->places[DIFF_AFTER] > 0, false);
+	add_values(out, json, site->sides, site->places, false);
 	json_out_bool(out, json, "truncated",
 		      site->site->stack.truncated || site->site->stack.lost);
 	add_stack(out, json, &site->site->stack, one_place);
@@ -192,14 +183,12 @@ static void put_site(struct json_out *out, const struct diff_site *site)
 }
 
 static struct json_object *totals_json(struct json_out *out,
-				       const struct diff_values sides[DIFF_SIDES],
+				       const struct site_sums sides[DIFF_SIDES],
 				       const struct diff_program *program)
 {
 	struct json_object *json = json_out_new(out);
 
-	if (json)
-		add_values(out, json, sides, program->processes[DIFF_BEFORE] > 0,
-			   program->processes[DIFF_AFTER] > 0, true);
+	add_values(out, json, sides, program->processes, true);
 	return json;
 }
 
@@ -207,25 +196,17 @@ static struct json_object *totals_json(struct json_out *out,
 static struct json_object *inaccessible_json(struct json_out *out,
 					     const struct diff_program *program)
 {
-	const uint64_t *sides = program->inaccessible;
-	bool all_known = true;
 	struct json_object *json = json_out_new(out);
+	struct number number = { 0 };
 
-	if (!json)
-		return NULL;
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
-		bool known = diff_knows_inaccessible(program, side);
-
-		json_out_known(out, json, column_names[side], known && program->processes[side] > 0,
-			       sides[side]);
-		all_known &= known;
+		number.sides[side] = program->inaccessible[side];
+		number.known[side] = diff_knows_inaccessible(program, side);
+		json_out_known(out, json, column_names[side],
+			       number.known[side] && program->processes[side] > 0,
+			       number.sides[side]);
 	}
-	if (all_known)
-		json_out_add(
-			out, json, column_names[CHANGE],
-			json_object_new_int64((int64_t)(sides[DIFF_AFTER] - sides[DIFF_BEFORE])));
-	else
-		json_out_null(out, json, column_names[CHANGE]);
+	add_change(out, json, &number, column_names[CHANGE]);
 	return json;
 }
 
@@ -234,8 +215,6 @@ static void put_program(struct json_out *out, const struct diff *diff,
 {
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return;
 	json_out_string(out, json, "name", program->name);
 	json_out_u64(out, json, "processes_before", program->processes[DIFF_BEFORE]);
 	json_out_u64(out, json, "processes_after", program->processes[DIFF_AFTER]);
@@ -260,14 +239,8 @@ static void add_counts(struct json_out *out, struct json_object *to, const bool 
 		       const uint64_t counts[DIFF_SIDES], const uint64_t ns[DIFF_SIDES], bool timed)
 {
 	const struct number numbers[] = {
-		{ "count",
-		  { counts[DIFF_BEFORE], counts[DIFF_AFTER] },
-		  (int64_t)(counts[DIFF_AFTER] - counts[DIFF_BEFORE]),
-		  { true, true, true } },
-		{ "ns",
-		  { ns[DIFF_BEFORE], ns[DIFF_AFTER] },
-		  (int64_t)(ns[DIFF_AFTER] - ns[DIFF_BEFORE]),
-		  { timed, timed, timed } },
+		{ "count", { counts[DIFF_BEFORE], counts[DIFF_AFTER] }, { true, true } },
+		{ "ns", { ns[DIFF_BEFORE], ns[DIFF_AFTER] }, { timed, timed } },
 	};
 
 	add_columns(out, to, numbers, 2, there, NULL, false);
@@ -277,8 +250,6 @@ static void put_event_stack(struct json_out *out, const struct diff_stack *stack
 {
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return;
 	json_out_string(out, json, "comm", stack->image->comm);
 	add_counts(out, json, stack->seen, stack->counts, stack->values, timed);
 	add_stack(out, json, stack->stack, false);
@@ -294,8 +265,6 @@ static void put_event(struct json_out *out, const struct diff_event *event)
 	uint64_t counts[DIFF_SIDES], ns[DIFF_SIDES];
 	bool there[DIFF_SIDES];
 
-	if (!json)
-		return;
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
 		const struct view_event *of = event->sides[side];
 
@@ -324,24 +293,19 @@ static void put_group(struct json_out *out, const struct record_histogram *asked
 	const struct view_group *shown =
 		group->sides[DIFF_AFTER] ? group->sides[DIFF_AFTER] : group->sides[DIFF_BEFORE];
 	struct json_object *json = json_out_new(out);
-	uint64_t counts[DIFF_SIDES] = { 0 };
+	struct number count = { .known = { true, true } };
 
-	if (!json)
-		return;
 	json_out_string(out, json, "spec", asked->spec);
 	json_out_string(out, json, "unit", asked->unit);
 	json_out_string(out, json, "key", shown->counts->key);
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
 		const struct view_group *of = group->sides[side];
 
-		counts[side] = of ? of->count : 0;
-		if (of)
-			json_out_add(out, json, column_names[side], json_counts_group(out, of));
-		else
-			json_out_null(out, json, column_names[side]);
+		count.sides[side] = of ? of->count : 0;
+		json_out_add_or_null(out, json, column_names[side],
+				     of ? json_counts_group(out, of) : NULL);
 	}
-	json_out_add(out, json, "change",
-		     json_object_new_int64((int64_t)(counts[DIFF_AFTER] - counts[DIFF_BEFORE])));
+	add_change(out, json, &count, column_names[CHANGE]);
 	json_out_put(out, json);
 }
 

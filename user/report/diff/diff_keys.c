@@ -106,8 +106,8 @@ static int learn_builds(struct diff_keys *keys, unsigned int side)
 	const struct model *model = view_model(keys->views[side]);
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < object_table_count(model_objects(model)); i++) {
-		const struct model_object *object = object_table_get(model_objects(model), i);
+	for (size_t i = 0; r == 0 && i < model_objects(model)->list.len; i++) {
+		const struct model_object *object = model_objects(model)->list.data[i];
 		size_t index;
 
 		if (object->build_id_len == 0)

@@ -61,7 +61,7 @@ static struct entry site_entry(const struct diff *diff, const struct diff_site *
 	if (site->site->class != class_shown(diff))
 		return entry;
 	for (unsigned int side = 0; side < DIFF_SIDES; side++) {
-		int64_t value = diff_value(&site->sides[side], quantity);
+		int64_t value = site_sums_value(&site->sides[side], quantity);
 
 		entry.values[side] = value > 0 ? (uint64_t)value : 0;
 	}

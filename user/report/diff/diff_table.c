@@ -26,20 +26,6 @@ static enum diff_unit unit_of(enum option_sort sort)
 	return sort == SORT_COUNT || sort == SORT_TEMPORARY ? DIFF_COUNT : DIFF_BYTES;
 }
 
-static const char *quantity_name(enum option_sort sort)
-{
-	switch (sort) {
-	case SORT_COUNT:
-		return "live blocks";
-	case SORT_PEAK:
-		return "at the peak";
-	case SORT_TEMPORARY:
-		return "temporary";
-	default:
-		return "live";
-	}
-}
-
 struct total {
 	const char *name;
 	int64_t sides[DIFF_SIDES];
@@ -88,7 +74,7 @@ static void total_line(struct table *t, const struct diff_program *program,
 
 static void totals(struct table *t, const struct diff_program *program)
 {
-	const struct diff_values *heap = program->heap, *mmap = program->mmap;
+	const struct site_sums *heap = program->heap, *mmap = program->mmap;
 	const char *at_peak = diff_peaks_differ(program) ? "at peaks" : "at peak";
 	/* Samples do not tell it. */
 	const bool knows_temporary = !heap[0].estimate.interval && !heap[1].estimate.interval;
@@ -132,22 +118,12 @@ static void totals(struct table *t, const struct diff_program *program)
 			total_line(t, program, &lines[i]);
 }
 
-/* Samples do not tell what is temporary. */
-static void add_margin(struct strbuf *out, const struct view_estimate *estimate,
-		       enum option_sort sort)
-{
-	if (sort == SORT_COUNT)
-		table_count_margin(out, estimate, diff_ci95(estimate, sort));
-	else if (sort != SORT_TEMPORARY)
-		table_margin(out, estimate, diff_ci95(estimate, sort));
-}
-
-static void add_held(struct strbuf *out, const struct diff_values *values, const char *mark,
+static void add_held(struct strbuf *out, const struct site_sums *values, const char *mark,
 		     enum option_sort sort, const char *of)
 {
 	if (sort != SORT_BYTES && sort != SORT_COUNT) {
-		diff_number(out, mark, diff_value(values, sort), unit_of(sort), false);
-		add_margin(out, &values->estimate, sort);
+		diff_number(out, mark, site_sums_value(values, sort), unit_of(sort), false);
+		table_quantity_margin(out, &values->estimate, sort);
 		return;
 	}
 	diff_number(out, mark, values->live_bytes, DIFF_BYTES, false);
@@ -198,8 +174,8 @@ static void site_head(struct table *t, const struct diff_program *program,
 
 	strbuf_addf(&line, "  #%zu  ", rank);
 	diff_number(&line, mark, diff_change(site->sides, sort), unit_of(sort), true);
-	add_margin(&line, &estimate, sort);
-	strbuf_addf(&line, " %s", quantity_name(sort));
+	table_quantity_margin(&line, &estimate, sort);
+	strbuf_addf(&line, " %s", table_quantity_name(sort));
 	if (estimate.interval && sort != SORT_TEMPORARY &&
 	    !diff_significant(diff_change(site->sides, sort), diff_ci95(&estimate, sort)))
 		strbuf_adds(&line, ", not significant");
@@ -212,11 +188,7 @@ static void site_head(struct table *t, const struct diff_program *program,
 	add_sides(&line, program, site, sort);
 	if (allocs != 0)
 		add_allocs(&line, mark, allocs, &estimate);
-	table_bold(t, true);
-	table_wrap(t, 8, strbuf_str(&line));
-	table_bold(t, false);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_title(t, 8, &line);
 }
 
 static void rest_lines(struct table *t, size_t n_hidden, int64_t hidden, size_t n_same,
@@ -229,11 +201,11 @@ static void rest_lines(struct table *t, size_t n_hidden, int64_t hidden, size_t 
 	if (n_hidden > 0) {
 		diff_number(&change, mark, hidden, unit_of(sort), true);
 		table_line(t, 4, "  … %zu more site%s, %s %s together; --top 0 shows all", n_hidden,
-			   table_plural(n_hidden), strbuf_str(&change), quantity_name(sort));
+			   table_plural(n_hidden), strbuf_str(&change), table_quantity_name(sort));
 	}
 	if (n_same > 0)
 		table_line(t, 4, "  … %zu site%s with no change %s%s", n_same, table_plural(n_same),
-			   quantity_name(sort),
+			   table_quantity_name(sort),
 			   sort == SORT_BYTES ? "; --sort compares peak, count, temporary" : "");
 	if (program->n_left_out > 0) {
 		strbuf_reset(&change);
@@ -241,8 +213,7 @@ static void rest_lines(struct table *t, size_t n_hidden, int64_t hidden, size_t 
 		table_line(t, 4, "  … %zu site%s left out by --where, %s live", program->n_left_out,
 			   table_plural(program->n_left_out), strbuf_str(&change));
 	}
-	if (strbuf_error(&change) < 0)
-		t->out.error = strbuf_error(&change);
+	strbuf_pass_error(&t->out, &change);
 }
 
 static void sites(struct table *t, const struct diff *diff, const struct diff_program *program)
@@ -296,11 +267,7 @@ static void program_part(struct table *t, const struct diff *diff,
 		    program->processes[DIFF_BEFORE] == 1 ? "" : "es",
 		    program->processes[DIFF_AFTER], program->n_sites,
 		    table_plural(program->n_sites), n_new, n_gone);
-	table_bold(t, true);
-	table_wrap(t, 4, strbuf_str(&line));
-	table_bold(t, false);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_title(t, 4, &line);
 	totals(t, program);
 	if (diff->opts.group_by == GROUP_BY_SITE)
 		sites(t, diff, program);
@@ -329,7 +296,7 @@ static void run_line(struct table *t, const struct diff_run *run, const char *na
 	escape_text(&line, run->path);
 	if (record)
 		add_time(&line, record, view_now_ns(run->view));
-	table_wrap(t, 8, strbuf_str(&line));
+	table_wrap(t, 8, &line);
 	table_warn(t, true);
 	if (run->damaged)
 		table_line(t, 8, "        damaged: compared up to the damage");
@@ -342,8 +309,6 @@ static void run_line(struct table *t, const struct diff_run *run, const char *na
 	table_warn(t, false);
 	if (next)
 		table_line(t, 8, "        %s", next);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
 }
 
 /* What names of groups need to be read. */
@@ -370,10 +335,10 @@ static size_t fitting_columns(const struct table *t, size_t *ret_first, size_t *
 					GROUP_COLUMNS - GROUP_CHANGE, LEAST_NAME, ret_used);
 }
 
-static void group_margins(struct table *t, const struct diff_group *group,
+static void group_margins(struct table *t, const struct site_group *group,
 			  const struct view_estimate *of_change)
 {
-	const struct diff_values *sides = group->sides;
+	const struct site_sums *sides = group->sides;
 	const uint64_t margins[GROUP_COLUMNS] = {
 		[GROUP_BEFORE] = sides[DIFF_BEFORE].estimate.ci95_bytes,
 		[GROUP_AFTER] = sides[DIFF_AFTER].estimate.ci95_bytes,
@@ -394,9 +359,9 @@ static void group_margins(struct table *t, const struct diff_group *group,
 	strbuf_addch(&t->out, '\n');
 }
 
-static void group_line(struct table *t, const struct diff_group *group)
+static void group_line(struct table *t, const struct site_group *group)
 {
-	const struct diff_values *sides = group->sides;
+	const struct site_sums *sides = group->sides;
 	const int64_t values[GROUP_COLUMNS] = {
 		[GROUP_BEFORE] = sides[DIFF_BEFORE].live_bytes,
 		[GROUP_AFTER] = sides[DIFF_AFTER].live_bytes,
@@ -420,18 +385,18 @@ static void group_line(struct table *t, const struct diff_group *group)
 
 static int groups_part(struct table *t, const struct diff *diff)
 {
-	struct diff_groups groups;
+	struct site_groups groups;
 	int r = diff_groups_make(diff, &groups);
-	size_t n_shown = table_shown(t, groups.n), first, used;
+	size_t n_shown = table_shown(t, groups.list.len), first, used;
 	size_t end = fitting_columns(t, &first, &used);
 
 	strbuf_addch(&t->out, '\n');
 	table_heads(t, group_columns + first, end - first, group_by_name(diff->opts.group_by));
 	for (size_t i = 0; r == 0 && i < n_shown; i++)
-		group_line(t, &groups.groups[i]);
-	if (r == 0 && groups.n > n_shown)
-		strbuf_addf(&t->out, "  … %zu more; --top 0 shows all\n", groups.n - n_shown);
-	diff_groups_done(&groups);
+		group_line(t, &groups.list.data[i]);
+	if (r == 0)
+		table_more(t, 2, groups.list.len, n_shown, "");
+	site_groups_done(&groups);
 	return r;
 }
 
@@ -443,8 +408,7 @@ static void programs_part(struct table *t, const struct view *before)
 	table_programs(&notes, before);
 	if (notes.out.len > 0)
 		strbuf_addf(&t->out, "\n%s", strbuf_str(&notes.out));
-	if (strbuf_error(&notes.out) < 0)
-		t->out.error = strbuf_error(&notes.out);
+	strbuf_pass_error(&t->out, &notes.out);
 	strbuf_done(&notes.out);
 }
 

@@ -120,11 +120,7 @@ static void stack_head(struct table *t, const struct diff *diff, const struct di
 	}
 	strbuf_adds(&line, "; ");
 	escape_text(&line, *stack->image->comm ? stack->image->comm : "unknown");
-	table_bold(t, true);
-	table_wrap(t, 8, strbuf_str(&line));
-	table_bold(t, false);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_title(t, 8, &line);
 }
 
 static void stacks(struct table *t, const struct diff *diff, const struct diff_event *event)
@@ -148,9 +144,7 @@ static void stacks(struct table *t, const struct diff *diff, const struct diff_e
 	}
 	if (n_shown > 0 && n_hidden + n_same > 0)
 		strbuf_addch(&t->out, '\n');
-	if (n_hidden > 0)
-		table_line(t, 4, "  … %zu more stack%s; --top 0 shows all", n_hidden,
-			   table_plural(n_hidden));
+	table_more(t, 2, n_shown + n_hidden, n_shown, " stack");
 	if (n_same > 0)
 		strbuf_addf(&t->out, "  … %zu stack%s with no change\n", n_same,
 			    table_plural(n_same));
@@ -160,11 +154,7 @@ static void stacks(struct table *t, const struct diff *diff, const struct diff_e
 static void head_line(struct table *t, const struct strbuf *line)
 {
 	strbuf_addch(&t->out, '\n');
-	table_bold(t, true);
-	table_wrap(t, 4, strbuf_str(line));
-	table_bold(t, false);
-	if (strbuf_error(line) < 0)
-		t->out.error = strbuf_error(line);
+	table_title(t, 4, line);
 }
 
 static void only_in(struct table *t, const char *name, const struct record_event *asked,
@@ -221,8 +211,7 @@ static void bucket_lines(struct table *t, const struct diff *diff,
 
 		bucket_label(&label, asked, at->lo, at->hi);
 		number_line(t, diff, strbuf_str(&label), LABEL_COLUMNS, &numbers);
-		if (strbuf_error(&label) < 0)
-			t->out.error = strbuf_error(&label);
+		strbuf_pass_error(&t->out, &label);
 		i += has_before;
 		j += has_after;
 	}
@@ -272,19 +261,7 @@ static void group_part(struct table *t, const struct diff *diff,
 	const char *key = after ? after->counts->key : before->counts->key;
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 
-	strbuf_addch(&line, '@');
-	if (key) {
-		strbuf_addch(&line, '[');
-		escape_text(&line, key);
-		strbuf_addch(&line, ']');
-	}
-	strbuf_adds(&line, ": ");
-	escape_text(&line, asked->spec);
-	if (asked->unit) {
-		strbuf_adds(&line, " (");
-		escape_text(&line, asked->unit);
-		strbuf_addch(&line, ')');
-	}
+	table_group_name(&line, asked, key);
 	strbuf_adds(&line, !before ? ", new" : !after ? ", gone" : "");
 	head_line(t, &line);
 	diff_column_heads(t, LABEL_COLUMNS);
@@ -314,10 +291,7 @@ static void histogram_part(struct table *t, const struct diff *diff,
 	}
 	for (size_t i = 0; i < n_shown; i++)
 		group_part(t, diff, after->asked, &histogram->groups[i]);
-	if (n_shown < histogram->n_groups)
-		table_line(t, 2, "… %zu more group%s; --top 0 shows all",
-			   histogram->n_groups - n_shown,
-			   table_plural(histogram->n_groups - n_shown));
+	table_more(t, 0, histogram->n_groups, n_shown, " group");
 }
 
 void diff_table_jobs(struct table *t, const struct diff *diff)

@@ -161,8 +161,7 @@ static void put_label(struct drawing *d, const struct path_node *node, double x,
 	text_fit(&fitting, node->name, (size_t)room);
 	strbuf_reset(&d->text);
 	text_xml(&d->text, strbuf_str(&fitting));
-	if (strbuf_error(&fitting) < 0)
-		d->text.error = strbuf_error(&fitting);
+	strbuf_pass_error(&d->text, &fitting);
 	fprintf(d->file, "<text x=\"%.2f\" y=\"%zu\">%s</text>", x + 3, y + 12,
 		strbuf_str(&d->text));
 }
@@ -227,8 +226,7 @@ static void put_remark(struct drawing *d)
 		strbuf_addf(&remark, "%s%zu frame%s narrower than a tenth of a pixel not drawn",
 			    remark.len > 0 ? "; " : "", d->left_out, d->left_out == 1 ? "" : "s");
 	put_text(d, "remark", WIDTH / 2, 43, strbuf_str(&remark));
-	if (strbuf_error(&remark) < 0)
-		d->text.error = strbuf_error(&remark);
+	strbuf_pass_error(&d->text, &remark);
 }
 
 /* What only works with the script. */

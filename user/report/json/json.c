@@ -25,8 +25,6 @@ static void put_site(struct json_out *out, const struct view_process *process,
 	bool has_newest = site->newest_ns != VIEW_UNKNOWN;
 	char id[24];
 
-	if (!json)
-		return;
 	snprintf(id, sizeof(id), "%016" PRIx64, site->id);
 	json_out_string(out, json, "id", id);
 	json_out_string(out, json, "class", site->class == VIEW_MMAP ? "mmap" : "heap");

@@ -23,12 +23,10 @@ static struct json_object *buckets_json(struct json_out *out,
 {
 	struct json_object *array = json_object_new_array();
 
-	for (size_t i = 0; array && i < counts->n_buckets; i++) {
+	for (size_t i = 0; i < counts->n_buckets; i++) {
 		const struct record_bucket *bucket = &counts->buckets[i];
 		struct json_object *json = json_out_push_new(out, array);
 
-		if (!json)
-			break;
 		add_bound(out, json, "lo", bucket->lo, INT64_MIN);
 		add_bound(out, json, "hi", bucket->hi, INT64_MAX);
 		json_out_u64(out, json, "count", bucket->count);
@@ -42,7 +40,7 @@ static struct json_object *errors_json(struct json_out *out,
 	struct json_object *json = json_out_new(out);
 	char name[TEXT_ERRNO_LEN];
 
-	for (size_t i = 0; json && i < counts->n_errors; i++)
+	for (size_t i = 0; i < counts->n_errors; i++)
 		json_out_u64(out, json, text_errno(counts->errors[i].number, name),
 			     counts->errors[i].count);
 	return json;
@@ -89,8 +87,6 @@ static void put_group(struct json_out *out, const struct record_histogram *asked
 		what == HIST_SYSCALL_RESULT || what == HIST_SYSCALL_ARG || what == HIST_SYSCALL_NS;
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return;
 	json_out_string(out, json, "spec", asked->spec);
 	json_out_string(out, json, "unit", asked->unit);
 	json_out_string(out, json, "key", counts->key);
@@ -144,8 +140,6 @@ static void put_stack(struct json_out *out, const struct view_event *event,
 {
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return;
 	json_out_known(out, json, "pid", stack->image->known, stack->image->pid);
 	json_out_string(out, json, "comm", stack->image->comm);
 	json_out_u64(out, json, "count", stack->count);
@@ -160,8 +154,6 @@ static void put_event(struct json_out *out, const struct view_event *event)
 {
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return;
 	json_out_string(out, json, "name", event->asked->name);
 	json_out_u64(out, json, "count", event->count);
 	json_out_known(out, json, "period_ns", event->asked->period_ns > 0,
@@ -196,11 +188,9 @@ static struct json_object *errnos_json(struct json_out *out, const struct record
 {
 	struct json_object *array = json_object_new_array();
 
-	for (size_t i = 0; array && i < sum->n_errnos; i++) {
+	for (size_t i = 0; i < sum->n_errnos; i++) {
 		struct json_object *json = json_out_push_new(out, array);
 
-		if (!json)
-			break;
 		json_out_u64(out, json, "errno", sum->errnos[i].number);
 		json_out_string(out, json, "name", strerrorname_np((int)sum->errnos[i].number));
 		json_out_u64(out, json, "count", sum->errnos[i].count);
@@ -212,12 +202,10 @@ static struct json_object *latency_json(struct json_out *out, const struct recor
 {
 	struct json_object *array = json_object_new_array();
 
-	for (size_t i = 0; array && i < sum->n_buckets; i++) {
+	for (size_t i = 0; i < sum->n_buckets; i++) {
 		const struct record_bucket *bucket = &sum->buckets[i];
 		struct json_object *json = json_out_push_new(out, array);
 
-		if (!json)
-			break;
 		json_out_u64(out, json, "lo", (uint64_t)bucket->lo);
 		json_out_known(out, json, "hi", bucket->hi != INT64_MAX, (uint64_t)bucket->hi);
 		json_out_u64(out, json, "count", bucket->count);
@@ -229,14 +217,12 @@ static struct json_object *calls_json(struct json_out *out, const struct view_ca
 {
 	struct json_object *array = json_object_new_array();
 
-	for (size_t i = 0; array && i < calls->n_calls; i++) {
+	for (size_t i = 0; i < calls->n_calls; i++) {
 		const struct view_call *call = &calls->calls[i];
 		const struct record_syscall *sum = &call->sum;
 		struct json_object *json = json_out_push_new(out, array);
 		bool timed = call->timed > 0;
 
-		if (!json)
-			break;
 		json_out_add(out, json, "number", json_object_new_int64(sum->number));
 		json_out_string(out, json, "name", sum->name);
 		json_out_u64(out, json, "calls", sum->calls);
@@ -257,12 +243,10 @@ static struct json_object *files_json(struct json_out *out, const struct view_ca
 {
 	struct json_object *array = json_object_new_array();
 
-	for (size_t i = 0; array && i < calls->n_files; i++) {
+	for (size_t i = 0; i < calls->n_files; i++) {
 		const struct record_syscall_file *file = &calls->files[i];
 		struct json_object *json = json_out_push_new(out, array);
 
-		if (!json)
-			break;
 		json_out_string(out, json, "path", file->path);
 		json_out_u64(out, json, "opens", file->opens);
 		json_out_u64(out, json, "reads", file->reads);
@@ -279,12 +263,10 @@ static struct json_object *stacks_json(struct json_out *out, const struct view_c
 {
 	struct json_object *array = json_object_new_array();
 
-	for (size_t i = 0; array && i < calls->n_callers; i++) {
+	for (size_t i = 0; i < calls->n_callers; i++) {
 		const struct view_caller *caller = calls->callers[i];
 		struct json_object *json = json_out_push_new(out, array);
 
-		if (!json)
-			break;
 		json_out_add(out, json, "number", json_object_new_int64(caller->number));
 		json_out_string(out, json, "name", caller->name);
 		json_out_u64(out, json, "calls", caller->calls);
@@ -298,8 +280,6 @@ static void put_process(struct json_out *out, const struct view_calls *calls)
 {
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return;
 	json_out_known(out, json, "pid", calls->image->known, calls->image->pid);
 	json_out_string(out, json, "comm", calls->image->comm);
 	json_out_add(out, json, "calls", calls_json(out, calls));

@@ -16,7 +16,7 @@ static struct json_object *losses_json(struct json_out *out, const struct record
 {
 	struct json_object *json = json_out_new(out);
 
-	for (size_t i = 0; json && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		json_out_u64(out, json, losses[i].cause, losses[i].count);
 	return json;
 }
@@ -25,13 +25,10 @@ static struct json_object *unprobed_json(struct json_out *out, const struct mode
 {
 	struct json_object *array = json_object_new_array();
 
-	for (size_t i = 0; array && i < coverage_n_unprobed(model_coverage(model)); i++) {
-		const struct record_unprobed *unprobed =
-			coverage_unprobed(model_coverage(model), i);
+	for (size_t i = 0; i < model_coverage(model)->unprobed.len; i++) {
+		const struct record_unprobed *unprobed = &model_coverage(model)->unprobed.data[i];
 		struct json_object *json = json_out_push_new(out, array);
 
-		if (!json)
-			break;
 		json_out_string(out, json, "function", unprobed->function);
 		json_out_string(out, json, "object", unprobed->object);
 		json_out_string(out, json, "why", unprobed->why);
@@ -60,8 +57,6 @@ static struct json_object *difference_json(struct json_out *out, const struct vi
 	const struct model_process *image = model_find_process(view_model(view), differs->slot);
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return NULL;
 	json_out_known(out, json, "pid", image && image->known, image ? image->pid : 0);
 	json_out_bool(out, json, "whole", differs->whole);
 	json_out_add(out, json, "stack", lines_json(out, differs->ours));
@@ -70,19 +65,23 @@ static struct json_object *difference_json(struct json_out *out, const struct vi
 }
 
 /* --check-stacks */
-static struct json_object *stack_check_json(struct json_out *out, const struct view *view,
-					    const struct record_stack_check *check)
+static struct json_object *stack_check_json(struct json_out *out, const struct view *view)
 {
 	const struct model *model = view_model(view);
-	struct json_object *json = json_out_new(out), *results = json_out_new(out);
-	struct json_object *differing = json_object_new_array();
+	const struct record_stack_check *check = model_coverage(model)->of_stacks;
+	struct json_object *json, *results, *differing;
 
-	for (size_t i = 0; results && i < check->n_results; i++)
+	if (!check)
+		return NULL;
+	json = json_out_new(out);
+	results = json_out_new(out);
+	differing = json_object_new_array();
+	for (size_t i = 0; i < check->n_results; i++)
 		json_out_u64(out, results, check->results[i].cause, check->results[i].count);
-	for (size_t i = 0; differing && i < coverage_n_differs(model_coverage(model)); i++)
+	for (size_t i = 0; i < model_coverage(model)->stacks_differ.len; i++)
 		json_out_push(out, differing,
 			      difference_json(out, view,
-					      coverage_differs(model_coverage(model), i)));
+					      &model_coverage(model)->stacks_differ.data[i]));
 	json_out_add(out, json, "results", results);
 	json_out_add(out, json, "differing", differing);
 	return json;
@@ -138,7 +137,7 @@ static struct json_object *depths_json(struct json_out *out, const struct model 
 	uint64_t start_ns = run ? run->start_ns : 0;
 	struct json_object *json = json_object_new_array();
 
-	for (size_t i = 0; json && i < model_depths(model)->changes.len; i++) {
+	for (size_t i = 0; i < model_depths(model)->changes.len; i++) {
 		const struct record_depth_change *change = &model_depths(model)->changes.data[i];
 		bool known = change->predicted_ppm != UINT64_MAX;
 		struct json_object *one = json_out_push_new(out, json);
@@ -158,8 +157,6 @@ static struct json_object *library_json(struct json_out *out, const char *counte
 	bool used = strcmp(counted_by, RECORD_BY_LIBRARY) == 0;
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return NULL;
 	json_out_bool(out, json, "used", used);
 	json_out_string(out, json, "why_not", used ? NULL : counted_by);
 	return json;
@@ -176,8 +173,6 @@ void json_coverage(struct json_out *out, const struct view *view)
 	const char *next = next_words(view_model(view));
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return;
 	json_out_bool(out, json, "exact", view_is_exact(view));
 	json_out_bool(out, json, "sampled", run && run->sampled);
 	json_out_known(out, json, "events", known, coverage->events);
@@ -191,13 +186,7 @@ void json_coverage(struct json_out *out, const struct view *view)
 		json_out_bool(out, json, "all_stacks_complete", !coverage->stacks_truncated);
 	else
 		json_out_null(out, json, "all_stacks_complete");
-	if (coverage_of_stacks(model_coverage(view_model(view))))
-		json_out_add(
-			out, json, "stack_check",
-			stack_check_json(out, view,
-					 coverage_of_stacks(model_coverage(view_model(view)))));
-	else
-		json_out_null(out, json, "stack_check");
+	json_out_add_or_null(out, json, "stack_check", stack_check_json(out, view));
 	json_out_string(out, json, "kernel_lacks", lacks ? run->kernel_lacks : NULL);
 	/* Of a run with --exact=library. */
 	if (run && run->counted_by)
@@ -243,8 +232,6 @@ void json_run(struct json_out *out, const struct view *view)
 	struct json_object *json = json_out_new(out);
 	uint64_t now_ns = view_now_ns(view);
 
-	if (!json)
-		return;
 	json_out_string(out, json, "tool", run ? run->tool : NULL);
 	if (run)
 		add_start(out, json, run->start_realtime_ns);

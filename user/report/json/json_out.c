@@ -27,6 +27,15 @@ void json_out_push(struct json_out *out, struct json_object *to, struct json_obj
 	out->error = -ENOMEM;
 }
 
+void json_out_add_or_null(struct json_out *out, struct json_object *to, const char *key,
+			  struct json_object *value)
+{
+	if (value)
+		json_out_add(out, to, key, value);
+	else
+		json_out_null(out, to, key);
+}
+
 void json_out_null(struct json_out *out, struct json_object *to, const char *key)
 {
 	if (!to || json_object_object_add(to, key, NULL) < 0)
@@ -156,6 +165,8 @@ void json_out_put_members(struct json_out *out, struct json_object *object)
 {
 	bool first = true;
 
+	if (!object)
+		return;
 	json_object_object_foreach(object, key, value)
 	{
 		fprintf(out->file, "%s\"%s\":", first ? "" : ",", key);

@@ -21,7 +21,7 @@ struct json_out {
 	struct json_stacks *stacks; /* tables of those so far; NULL: none */
 };
 
-/* An empty object, or NULL. */
+/* An empty object; NULL is one that could not be made, which all below take. */
 struct json_object *json_out_new(struct json_out *out);
 struct json_object *json_out_new_string(struct json_out *out, const char *s);
 
@@ -40,6 +40,9 @@ void json_out_push_null(struct json_out *out, struct json_object *to);
 struct json_object *json_out_push_new(struct json_out *out, struct json_object *to);
 
 void json_out_null(struct json_out *out, struct json_object *to, const char *key);
+/* A value of one of the above, which has told of its error; NULL is null. */
+void json_out_add_or_null(struct json_out *out, struct json_object *to, const char *key,
+			  struct json_object *value);
 void json_out_bool(struct json_out *out, struct json_object *to, const char *key, bool value);
 void json_out_u64(struct json_out *out, struct json_object *to, const char *key, uint64_t value);
 /* Else null. */

@@ -28,8 +28,6 @@ static struct json_object *end_json(struct json_out *out, const struct model_pro
 	struct json_object *json = json_out_new(out);
 	bool exited = image->how == RECORD_END_EXIT, killed = image->how == RECORD_END_SIGNAL;
 
-	if (!json)
-		return NULL;
 	json_out_known(out, json, "exit", exited, image->end_value);
 	json_out_known(out, json, "signal", killed, image->end_value);
 	if (image->oom_unknown)
@@ -48,8 +46,6 @@ static struct json_object *before_json(struct json_out *out, const struct record
 {
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return NULL;
 	json_out_u64(out, json, "usable_bytes", totals->before_bytes);
 	json_out_u64(out, json, "live_blocks", totals->before_blocks);
 	json_out_u64(out, json, "unread_bytes", totals->before_unread);
@@ -87,15 +83,11 @@ static struct json_object *alloc_json(struct json_out *out, const struct view *v
 	struct json_object *json = json_out_new(out);
 	struct view_estimate estimate;
 
-	if (!json)
-		return NULL;
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		json_out_known(out, json, members[i].key,
 			       known && (members[i].of_samples || !is_sampled), members[i].value);
-	if (known && totals->has_before)
-		json_out_add(out, json, "before_attach", before_json(out, totals));
-	else
-		json_out_null(out, json, "before_attach");
+	json_out_add_or_null(out, json, "before_attach",
+			     known && totals->has_before ? before_json(out, totals) : NULL);
 	if (is_asked_how(view))
 		json_out_bool(out, json, "by_library", totals->by_library);
 	estimate = view_estimate_totals(totals);
@@ -109,8 +101,6 @@ static struct json_object *mmap_json(struct json_out *out, const struct view_pro
 	const struct model_process *image = process->image;
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return NULL;
 	json_out_u64(out, json, "live_bytes", (uint64_t)totals->live_bytes);
 	json_out_u64(out, json, "live_blocks", (uint64_t)totals->live_blocks);
 	json_out_u64(out, json, "peak_bytes", (uint64_t)totals->peak_bytes);
@@ -160,8 +150,6 @@ void json_process_head(struct json_out *out, const struct view *view,
 	const struct model_process *image = process->image;
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return;
 	json_out_known(out, json, "pid", image->known, image->pid);
 	json_out_string(out, json, "comm", image->comm);
 	json_out_string(out, json, "exe", image->exe);
@@ -169,25 +157,20 @@ void json_process_head(struct json_out *out, const struct view *view,
 	if (depths_overhead(model_depths(view_model(view))))
 		json_out_string(out, json, "depth", json_depth_name(image->depth));
 	json_add_notes(out, json, view, image);
-	if (image->ended)
-		json_out_add(out, json, "end", end_json(out, image));
-	else
-		json_out_null(out, json, "end");
+	json_out_add_or_null(out, json, "end", image->ended ? end_json(out, image) : NULL);
 	json_out_add(out, json, "alloc",
 		     alloc_json(out, view, &process->totals,
 				view_has_allocations(view) && image->has_totals,
 				view_image_is_sampled(view_model(view), image)));
-	if (process->has_mmap)
-		json_out_add(out, json, "mmap", mmap_json(out, process));
-	else
-		json_out_null(out, json, "mmap");
+	json_out_add_or_null(out, json, "mmap", process->has_mmap ? mmap_json(out, process) : NULL);
 	json_out_put_members(out, json);
 }
 
+/* NULL: of no cgroup. */
 static struct json_object *use_json(struct json_out *out, const char *path,
 				    const struct record_memory_use *use)
 {
-	struct json_object *json = json_out_new(out);
+	struct json_object *json = path ? json_out_new(out) : NULL;
 
 	if (!json)
 		return NULL;
@@ -202,8 +185,6 @@ static struct json_object *sender_json(struct json_out *out, const struct record
 {
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return NULL;
 	json_out_u64(out, json, "pid", death->sender);
 	json_out_u64(out, json, "uid", death->sender_uid);
 	json_out_string(out, json, "comm", death->sender_comm);
@@ -214,14 +195,9 @@ static struct json_object *oom_json(struct json_out *out, const struct record_de
 {
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return NULL;
 	json_out_string(out, json, "constraint", death->oom_constraint);
-	if (death->oom_cgroup)
-		json_out_add(out, json, "cgroup",
+	json_out_add_or_null(out, json, "cgroup",
 			     use_json(out, death->oom_cgroup, &death->oom_use));
-	else
-		json_out_null(out, json, "cgroup");
 	return json;
 }
 
@@ -229,8 +205,6 @@ static struct json_object *memory_json(struct json_out *out, const struct record
 {
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return NULL;
 	json_out_u64(out, json, "total_vm", death->total_vm);
 	json_out_u64(out, json, "anon_rss", death->anon);
 	json_out_u64(out, json, "file_rss", death->file);
@@ -244,31 +218,14 @@ static struct json_object *cgroup_json(struct json_out *out, const struct record
 {
 	struct json_object *json = use_json(out, death->cgroup, &death->use);
 
-	if (!json)
-		return NULL;
 	json_out_known(out, json, "limit_hits", death->has_events, death->limit_hits);
 	json_out_known(out, json, "ooms", death->has_events, death->ooms);
 	json_out_known(out, json, "oom_kills", death->has_events, death->oom_kills);
 	return json;
 }
 
-static struct json_object *full_json(struct json_out *out, const struct record_death *death)
-{
-	return use_json(out, death->full_cgroup, &death->full_use);
-}
-
-static void add_if(struct json_out *out, struct json_object *to, const char *key, bool known,
-		   struct json_object *(*make)(struct json_out *out,
-					       const struct record_death *death),
-		   const struct record_death *death)
-{
-	if (known)
-		json_out_add(out, to, key, make(out, death));
-	else
-		json_out_null(out, to, key);
-}
-
-static void put_death(struct json_out *out, const struct view_process *process)
+/* As all findings of a process: NULL where there is none. */
+static struct json_object *death_json(struct json_out *out, const struct view_process *process)
 {
 	static const char *const killers[] = {
 		[RECORD_KILLER_KERNEL] = "kernel",
@@ -277,21 +234,23 @@ static void put_death(struct json_out *out, const struct view_process *process)
 	const struct record_death *death = &process->image->death;
 	struct json_object *json = process->image->has_death ? json_out_new(out) : NULL;
 
-	if (!json) {
-		fputs("null", out->file);
-		return;
-	}
+	if (!json)
+		return NULL;
 	json_out_u64(out, json, "signal", (uint64_t)death->signal);
 	json_out_add(out, json, "code", json_object_new_int(death->code));
 	json_out_string(out, json, "by",
 			death->killer <= RECORD_KILLER_PROCESS ? killers[death->killer] : NULL);
-	add_if(out, json, "sender", death->killer == RECORD_KILLER_PROCESS, sender_json, death);
-	add_if(out, json, "oom", death->oom, oom_json, death);
+	json_out_add_or_null(out, json, "sender",
+			     death->killer == RECORD_KILLER_PROCESS ? sender_json(out, death) :
+								      NULL);
+	json_out_add_or_null(out, json, "oom", death->oom ? oom_json(out, death) : NULL);
 	json_out_add(out, json, "oom_score_adj", json_object_new_int(death->oom_score_adj));
-	add_if(out, json, "memory", death->has_memory, memory_json, death);
-	add_if(out, json, "cgroup", death->cgroup != NULL, cgroup_json, death);
-	add_if(out, json, "full_cgroup", death->full_cgroup != NULL, full_json, death);
-	json_out_put(out, json);
+	json_out_add_or_null(out, json, "memory",
+			     death->has_memory ? memory_json(out, death) : NULL);
+	json_out_add_or_null(out, json, "cgroup", death->cgroup ? cgroup_json(out, death) : NULL);
+	json_out_add_or_null(out, json, "full_cgroup",
+			     use_json(out, death->full_cgroup, &death->full_use));
+	return json;
 }
 
 static struct json_object *fault_block_json(struct json_out *out, const struct view_fault *fault)
@@ -302,8 +261,6 @@ static struct json_object *fault_block_json(struct json_out *out, const struct v
 	uint64_t bytes;
 	int side = fault_side(v, &bytes);
 
-	if (!json)
-		return NULL;
 	json_out_address(out, json, "addr", true, v->block);
 	json_out_u64(out, json, "size", v->block_size);
 	json_out_bool(out, json, "freed", v->freed);
@@ -312,99 +269,82 @@ static struct json_object *fault_block_json(struct json_out *out, const struct v
 	return json;
 }
 
-static void put_fault(struct json_out *out, const struct view_process *process)
+static struct json_object *fault_json(struct json_out *out, const struct view_process *process)
 {
 	const struct view_fault *fault = &process->fault;
 	const struct record_fault *v = fault->values;
 	struct json_object *json = v ? json_out_new(out) : NULL;
 
-	if (!json) {
-		fputs("null", out->file);
-		return;
-	}
+	if (!json)
+		return NULL;
 	json_out_u64(out, json, "signal", (uint64_t)v->signal);
 	json_out_string(out, json, "name", fault_signal_name(v->signal));
 	json_out_add(out, json, "code", json_object_new_int(v->code));
 	json_out_u64(out, json, "tid", v->tid);
 	json_out_address(out, json, "addr", v->has_addr, v->addr);
-	if (v->block)
-		json_out_add(out, json, "block", fault_block_json(out, fault));
-	else
-		json_out_null(out, json, "block");
+	json_out_add_or_null(out, json, "block", v->block ? fault_block_json(out, fault) : NULL);
 	json_add_stack(out, json, "stack_id", true, &fault->stack);
 	json_add_stack(out, json, "allocated_stack_id", fault->has_allocated, &fault->allocated);
 	json_add_stack(out, json, "freed_stack_id", fault->has_freed, &fault->freed);
-	json_out_put(out, json);
+	return json;
 }
 
 static struct json_object *error_block_json(struct json_out *out, const struct record_heap_error *v)
 {
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return NULL;
 	json_out_address(out, json, "addr", v->block != 0, v->block);
 	json_out_u64(out, json, "size", v->block_size);
 	json_out_u64(out, json, "offset", v->addr - v->block);
 	return json;
 }
 
-static void put_error(struct json_out *out, const struct view_process *process,
-		      const struct view_heap_error *error)
+static struct json_object *error_json(struct json_out *out, const struct view_process *process,
+				      const struct view_heap_error *error)
 {
 	const struct record_heap_error *v = error->values;
 	struct json_object *json = json_out_new(out);
 	bool asked = v->kind == RECORD_FAILED_ALLOCATION || v->kind == RECORD_SUSPICIOUS_SIZE;
 
-	if (!json)
-		return;
 	json_out_string(out, json, "kind", view_error_name(v->kind));
 	json_out_bool(out, json, "certain", view_errors_certain(process));
 	json_out_u64(out, json, "count", error->count);
 	json_out_address(out, json, "addr", v->addr != 0, v->addr);
 	json_out_known(out, json, "size", asked, v->size);
-	if (error->has_block)
-		json_out_add(out, json, "block", error_block_json(out, v));
-	else
-		json_out_null(out, json, "block");
+	json_out_add_or_null(out, json, "block",
+			     error->has_block ? error_block_json(out, v) : NULL);
 	json_add_stack(out, json, "stack_id", true, &error->stack);
 	json_add_stack(out, json, "allocated_stack_id", error->has_allocated, &error->allocated);
 	json_add_stack(out, json, "freed_stack_id", error->has_freed, &error->freed);
-	json_out_put(out, json);
+	return json;
 }
 
-static void put_errors(struct json_out *out, const struct view_process *process)
+static struct json_object *errors_json(struct json_out *out, const struct view_process *process)
 {
-	fputc('[', out->file);
-	for (size_t i = 0; i < process->errors.n; i++) {
-		if (i > 0)
-			fputc(',', out->file);
-		put_error(out, process, &process->errors.errors[i]);
-	}
-	fputc(']', out->file);
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < process->errors.n; i++)
+		json_out_push(out, array, error_json(out, process, &process->errors.errors[i]));
+	return array;
 }
 
 static struct json_object *sum_json(struct json_out *out, const struct loss_sum *sum)
 {
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return NULL;
 	json_out_u64(out, json, "bytes", sum->bytes);
 	json_out_u64(out, json, "blocks", sum->blocks);
 	return json;
 }
 
-static void put_leaks(struct json_out *out, const struct view_process *process)
+static struct json_object *leaks_json(struct json_out *out, const struct view_process *process)
 {
 	const struct leak_result *leaks = process->leaks;
 	const struct loss_totals *totals = leaks ? loss_records_totals(leaks->records) : NULL;
 	struct json_object *json = leaks ? json_out_new(out) : NULL;
 
-	if (!json) {
-		fputs("null", out->file);
-		return;
-	}
+	if (!json)
+		return NULL;
 	for (int class = 0; class < REACH_CLASSES; class ++)
 		json_out_add(out, json, reach_class_name((enum reach_class) class),
 			     sum_json(out, &totals->classes[class]));
@@ -415,24 +355,19 @@ static void put_leaks(struct json_out *out, const struct view_process *process)
 		      leaks->stats.end == REACH_COMPLETE && leaks->running_threads == 0);
 	json_out_bool(out, json, "all_blocks_known", !leaks->unknown_blocks);
 	json_out_u64(out, json, "stopped_ns", leaks->stopped_ns);
-	json_out_put(out, json);
+	return json;
 }
 
-static void put_resident(struct json_out *out, const struct view *view,
-			 const struct view_process *process)
+static struct json_object *resident_json(struct json_out *out, const struct view *view,
+					 const struct view_process *process)
 {
 	const struct record_resident *v = &process->image->resident;
 	const struct record_run *run = model_run(view_model(view));
 	bool timed = run && v->time_ns >= run->start_ns;
-	struct json_object *json;
+	struct json_object *json = process->image->has_resident ? json_out_new(out) : NULL;
 
-	if (!process->image->has_resident) {
-		fputs("null", out->file);
-		return;
-	}
-	json = json_out_new(out);
 	if (!json)
-		return;
+		return NULL;
 	json_out_known(out, json, "at_ns", timed, timed ? v->time_ns - run->start_ns : 0);
 	json_out_bool(out, json, "exact", view_resident_exact(process));
 	json_out_u64(out, json, "rss", v->rss);
@@ -449,23 +384,21 @@ static void put_resident(struct json_out *out, const struct view *view,
 	json_out_u64(out, json, "page_tables", v->page_tables);
 	json_out_u64(out, json, "mapped", v->mapped);
 	json_out_u64(out, json, "inaccessible", v->inaccessible);
-	json_out_put(out, json);
+	return json;
 }
 
 void json_process_findings(struct json_out *out, const struct view *view,
 			   const struct view_process *process)
 {
-	fputs("\"leaks\":", out->file);
-	put_leaks(out, process);
-	fputs(",\"death\":", out->file);
-	put_death(out, process);
-	fputs(",\"fault\":", out->file);
-	put_fault(out, process);
-	fputs(",\"heap_errors\":", out->file);
-	put_errors(out, process);
-	fprintf(out->file,
-		",\"further_heap_errors\":%" PRIu64 ",\"rss\":", process->errors.further);
-	put_resident(out, view, process);
+	struct json_object *json = json_out_new(out);
+
+	json_out_add_or_null(out, json, "leaks", leaks_json(out, process));
+	json_out_add_or_null(out, json, "death", death_json(out, process));
+	json_out_add_or_null(out, json, "fault", fault_json(out, process));
+	json_out_add(out, json, "heap_errors", errors_json(out, process));
+	json_out_u64(out, json, "further_heap_errors", process->errors.further);
+	json_out_add_or_null(out, json, "rss", resident_json(out, view, process));
+	json_out_put_members(out, json);
 }
 
 /* Sums of processes that ended long ago, by what they ran. */
@@ -478,8 +411,6 @@ void json_ended(struct json_out *out, const struct view *view)
 		struct json_object *json = json_out_new(out);
 		bool exact;
 
-		if (!json)
-			return;
 		json_out_string(out, json, "comm", ended->comm);
 		json_out_string(out, json, "exe", ended->exe);
 		json_out_u64(out, json, "processes", ended->processes);

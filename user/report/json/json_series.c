@@ -3,15 +3,11 @@
 
 #include "model/series.h"
 
-#include <errno.h>
-
 static struct json_object *point_json(struct json_out *out, const struct view_point *point,
 				      bool has_heap)
 {
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return NULL;
 	json_out_u64(out, json, "time_ns", point->time_ns);
 	json_out_known(out, json, "live_bytes", has_heap, (uint64_t)point->live_bytes);
 	json_out_known(out, json, "live_blocks", has_heap, (uint64_t)point->live_blocks);
@@ -36,20 +32,15 @@ void json_timeline(struct json_out *out, const struct view *view,
 	}
 	json = json_out_new(out);
 	points = json_object_new_array();
-	if (!points)
-		out->error = -ENOMEM;
-	for (size_t i = 0; points && i < timeline->n; i++)
+	for (size_t i = 0; i < timeline->n; i++)
 		json_out_push(out, points,
 			      point_json(out, &timeline->points[i], timeline->has_heap));
-	if (json) {
-		json_out_known(out, json, "peak_ns", timeline->peak_ns != UINT64_MAX,
-			       timeline->peak_ns);
-		json_out_known(out, json, "peak_rss", timeline->peak_rss_bytes != UINT64_MAX,
-			       timeline->peak_rss_bytes);
-		json_out_bool(out, json, "peak_rss_exact", timeline->peak_rss_exact);
-		json_out_known(out, json, "sites_left_out", timeline->has_heap,
-			       series_left_out(model_series(view_model(view))));
-	}
+	json_out_known(out, json, "peak_ns", timeline->peak_ns != UINT64_MAX, timeline->peak_ns);
+	json_out_known(out, json, "peak_rss", timeline->peak_rss_bytes != UINT64_MAX,
+		       timeline->peak_rss_bytes);
+	json_out_bool(out, json, "peak_rss_exact", timeline->peak_rss_exact);
+	json_out_known(out, json, "sites_left_out", timeline->has_heap,
+		       series_left_out(model_series(view_model(view))));
 	json_out_add(out, json, "points", points);
 	json_out_put(out, json);
 }
@@ -65,7 +56,7 @@ void json_add_series(struct json_out *out, struct json_object *to,
 		return;
 	}
 	array = json_object_new_array();
-	for (size_t i = 0; array && i < process->timeline.n; i++) {
+	for (size_t i = 0; i < process->timeline.n; i++) {
 		if (i >= series->first)
 			json_out_push(out, array, json_object_new_int64(series->live_bytes[i]));
 		else
@@ -84,11 +75,9 @@ void json_add_growth(struct json_out *out, struct json_object *to, bool known,
 		return;
 	}
 	json = json_out_new(out);
-	if (json) {
-		json_out_string(out, json, "verdict", growth_verdict_name(growth->verdict));
-		json_out_add(out, json, "bytes_per_s", json_out_new_real(out, growth->bytes_per_s));
-		json_out_add(out, json, "confidence", json_out_new_real(out, growth->confidence));
-	}
+	json_out_string(out, json, "verdict", growth_verdict_name(growth->verdict));
+	json_out_add(out, json, "bytes_per_s", json_out_new_real(out, growth->bytes_per_s));
+	json_out_add(out, json, "confidence", json_out_new_real(out, growth->confidence));
 	json_out_add(out, to, "growth", json);
 }
 
@@ -97,8 +86,6 @@ void json_growth(struct json_out *out, const struct view_process *process)
 	struct json_object *json = json_out_new(out);
 
 	fputc(',', out->file);
-	if (!json)
-		return;
 	json_add_growth(out, json, process->has_growth, &process->growth);
 	json_out_put_members(out, json);
 }

@@ -60,8 +60,6 @@ static struct json_object *place_json(struct json_out *out, const struct view_fr
 	uint64_t mean_ns = view_frees_mean_ns(place->total_ns, place->count, place->unknown);
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return NULL;
 	json_out_u64(out, json, "blocks", place->count);
 	json_out_u64(out, json, "bytes", place->bytes);
 	json_out_u64(out, json, "other_thread", place->others);

@@ -40,17 +40,7 @@ struct json_stacks {
 	VEC(uint32_t) place_frames;
 };
 
-static uint64_t place_hash(const void *item)
-{
-	return hash_u64((uintptr_t)((const struct known_place *)item)->place);
-}
-
-static bool place_equal(const void *a, const void *b)
-{
-	return ((const struct known_place *)a)->place == ((const struct known_place *)b)->place;
-}
-
-static const struct hashmap_ops place_ops = { place_hash, place_equal, free };
+DEFINE_HASHMAP_OPS(place_ops, struct known_place, place, free);
 
 static void stacks_free(struct json_stacks *stacks)
 {
@@ -257,8 +247,6 @@ static void put_function(const struct json_stacks *stacks, size_t i, struct json
 	const struct function_key *function = interns_get(stacks->functions, i);
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return;
 	json_out_string(out, json, "function", string(stacks, function->name));
 	json_out_string(out, json, "file", string(stacks, function->file));
 	json_out_string(out, json, "object", string(stacks, function->object));
@@ -270,8 +258,6 @@ static void put_frame(const struct json_stacks *stacks, size_t i, struct json_ou
 	const struct frame_key *frame = interns_get(stacks->frames, i);
 	struct json_object *json = json_out_new(out);
 
-	if (!json)
-		return;
 	json_out_u64(out, json, "function", frame->function);
 	json_out_address(out, json, "addr", frame->flags & HAS_ADDR, frame->addr);
 	json_out_known(out, json, "offset", frame->flags & HAS_OFFSET, frame->offset);

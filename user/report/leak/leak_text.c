@@ -535,8 +535,7 @@ static void fault_line(struct strbuf *out, pid_t pid, const char *indent,
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 
 	words(&text, fault);
-	if (strbuf_error(&text) < 0)
-		out->error = strbuf_error(&text);
+	strbuf_pass_error(out, &text);
 	if (text.len == 0)
 		return;
 	leak_line(out, pid);

@@ -28,8 +28,7 @@ void perf_text_comm(struct strbuf *out, const char *comm)
 	text_word(out, strbuf_str(&trimmed), swaps, 1);
 	while (out->len < before + 2 && strbuf_error(out) == 0)
 		strbuf_addch(out, '_');
-	if (strbuf_error(&trimmed) < 0)
-		out->error = strbuf_error(&trimmed);
+	strbuf_pass_error(out, &trimmed);
 }
 
 /*
@@ -55,8 +54,7 @@ static void add_symbol(struct strbuf *out, const char *function)
 	}
 	for (; *s; s++)
 		strbuf_addch(out, *s == ';' ? ':' : *s == '-' && s[1] == '>' ? '=' : *s);
-	if (strbuf_error(&clean) < 0)
-		out->error = strbuf_error(&clean);
+	strbuf_pass_error(out, &clean);
 }
 
 static void add_dso(struct strbuf *out, const struct view_frame *frame)
@@ -77,8 +75,7 @@ static void add_dso(struct strbuf *out, const struct view_frame *frame)
 		strbuf_adds(out, "[anon]");
 	else
 		text_word(out, strbuf_str(&path), NULL, 0);
-	if (strbuf_error(&path) < 0)
-		out->error = strbuf_error(&path);
+	strbuf_pass_error(out, &path);
 }
 
 static void add_frame(struct strbuf *out, const struct view_frame *frame)

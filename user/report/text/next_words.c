@@ -20,7 +20,7 @@ const char *next_words_event(const struct record_event *event)
 
 static bool saw_nothing(const struct model *model)
 {
-	const struct record_coverage *coverage = coverage_at_cut(model_coverage(model));
+	const struct record_coverage *coverage = model_coverage(model)->at_cut;
 
 	if (!coverage || coverage->events > 0 || record_counted_nothing(coverage))
 		return false;
@@ -34,7 +34,7 @@ static bool saw_nothing(const struct model *model)
 /* Was --existing given? What it did not find is no reason to give it. */
 static bool read_existing(const struct model *model)
 {
-	const struct record_coverage *coverage = coverage_at_cut(model_coverage(model));
+	const struct record_coverage *coverage = model_coverage(model)->at_cut;
 
 	for (size_t i = 0; i < coverage->n_losses; i++)
 		if (coverage->losses[i].count > 0 &&
@@ -64,6 +64,5 @@ const char *next_words(const struct model *model)
 	if (!run->no_allocations)
 		return "no call of an allocator was seen: --existing counts what a running process "
 		       "holds, --page-faults=10 shows where its memory grows";
-	return next_words_event(event_counts_count(events) ? &event_counts_get(events, 0)->asked :
-							     NULL);
+	return next_words_event(events->list.len ? &events->list.data[0]->asked : NULL);
 }

@@ -67,8 +67,7 @@ static void process_head(struct table *t, const struct view_process *process)
 		text_fit(&t->out, image->exe, width - 2);
 		strbuf_addch(&t->out, '\n');
 	}
-	if (strbuf_error(&head) < 0)
-		t->out.error = strbuf_error(&head);
+	strbuf_pass_error(&t->out, &head);
 }
 
 /* What was held at the peak can be known less well than the peak itself. */
@@ -124,9 +123,7 @@ static void heap_calls(struct table *t, const struct record_totals *totals, bool
 	if (totals->unknown_frees > 0)
 		strbuf_addf(&line, ", %" PRIu64 " free%s of unknown blocks", totals->unknown_frees,
 			    table_plural(totals->unknown_frees));
-	table_wrap(t, 8, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 8, &line);
 }
 
 static void heap_before(struct table *t, const struct record_totals *totals)
@@ -143,9 +140,7 @@ static void heap_before(struct table *t, const struct record_totals *totals)
 	if (totals->before_unread > 0)
 		strbuf_addf(&line, "; %s of the heap then could not be made out",
 			    table_size((int64_t)totals->before_unread, true, size));
-	table_wrap(t, 8, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 8, &line);
 }
 
 static void not_exact(struct table *t, uint64_t lost)
@@ -155,7 +150,7 @@ static void not_exact(struct table *t, uint64_t lost)
 		table_line(t, 4, "  NOT EXACT: %" PRIu64 " event%s of this process %s lost", lost,
 			   table_plural(lost), lost == 1 ? "was" : "were");
 	else
-		table_wrap(t, 4, "  NOT EXACT: events were lost, perhaps of this process");
+		table_line(t, 4, "  NOT EXACT: events were lost, perhaps of this process");
 	table_warn(t, false);
 }
 
@@ -171,9 +166,7 @@ static void heap_counted_by(struct table *t, const struct record_totals *totals)
 	strbuf_adds(&line, strcmp(run->counted_by, RECORD_BY_LIBRARY) == 0 ?
 				   "the library was not loaded, or kept no book" :
 				   run->counted_by);
-	table_wrap(t, 4, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 4, &line);
 }
 
 static void heap_totals(struct table *t, const struct view_process *process)
@@ -191,7 +184,7 @@ static void heap_totals(struct table *t, const struct view_process *process)
 	if (process->has_growth && process->growth.verdict >= GROWTH_GROWING)
 		strbuf_addf(&line, "; %s, %s", growth_verdict_name(process->growth.verdict),
 			    table_rate(process->growth.bytes_per_s, rate));
-	table_wrap(t, 8, strbuf_str(&line));
+	table_wrap(t, 8, &line);
 	if (is_sampled)
 		table_estimated_calls(t, totals);
 	else
@@ -203,8 +196,6 @@ static void heap_totals(struct table *t, const struct view_process *process)
 	if (!process->exact &&
 	    (totals->lost || !(is_sampled || view_is_cut_off(view_model(t->view)))))
 		not_exact(t, totals->lost);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
 }
 
 /* Reservations of address space: when it was looked at, which the memory's lines say. */
@@ -237,9 +228,7 @@ static void mmap_totals(struct table *t, const struct view_process *process)
 	if (mmap->left_out)
 		strbuf_addf(&line, "; %" PRIu64 " more %s not known any more: there were too many",
 			    mmap->left_out, mmap->left_out == 1 ? "is" : "are");
-	table_wrap(t, 8, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 8, &line);
 }
 
 /* One image of it: what it allocated, and where. */
@@ -319,8 +308,7 @@ static void head_line(struct table *t)
 		strbuf_addf(&line, " by %s probes", run->attach_path);
 	text_fit(&t->out, strbuf_str(&line), view_opts(t->view)->width);
 	strbuf_adds(&t->out, "\n\n");
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	strbuf_pass_error(&t->out, &line);
 }
 
 enum { ENDED, ENDED_LIVE, ENDED_PEAK, ENDED_ALLOCS, ENDED_COLUMNS };
@@ -390,7 +378,7 @@ static int ended_processes(struct table *t)
 	for (size_t i = 0; i < n; i++)
 		all[i] = view_ended(t->view, i);
 	qsort(all, n, sizeof(all[0]), compare_ended);
-	table_wrap(t, 4,
+	table_line(t, 4,
 		   "processes that ended before those above, without their sites "
 		   "(--keep-ended)");
 	table_heads(t, ended_columns, table_fit(t, ended_columns, ENDED_COLUMNS, LEAST_PATH, &used),
@@ -483,9 +471,7 @@ static void grand_totals(struct table *t, struct view_process *const *processes,
 	strbuf_addf(&line, "all %" PRIu64 " processes: ", n_ended + n);
 	add_live(&line, sum.live_bytes, sum.live_blocks, "block", exact, &estimate);
 	grand_calls(t, &sum, exact, &estimate, &line);
-	table_wrap(t, 8, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 8, &line);
 }
 
 /* `all`: there are no others. */
@@ -500,9 +486,7 @@ static void processes_left_out(struct table *t, bool all)
 		    n == 1 ? "" : "es");
 	if (all)
 		strbuf_adds(&line, "; 'memtraced --help where' says how it is written");
-	table_wrap(t, 2, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 2, &line);
 }
 
 static int all_processes(struct table *t, struct view_process **processes, size_t n, size_t n_idle)

@@ -38,8 +38,7 @@ static void bucket_line(struct chart *chart, int64_t lo, int64_t hi, uint64_t co
 	size_t bar;
 
 	bucket_label(&label, chart->asked, lo, hi);
-	if (strbuf_error(&label) < 0)
-		out->error = strbuf_error(&label);
+	strbuf_pass_error(out, &label);
 	snprintf(number, sizeof(number), "%" PRIu64, count);
 	if (chart->measuring) {
 		if (label.len > chart->label_columns)
@@ -127,33 +126,16 @@ static void draw(struct table *t, const struct record_histogram *asked,
 static void group_head(struct table *t, const struct record_histogram *asked,
 		       const struct view_group *group)
 {
-	const char *key = group ? group->counts->key : NULL;
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char number[TABLE_NUMBER_LEN];
 
-	strbuf_adds(&line, "@");
-	if (key) {
-		strbuf_addch(&line, '[');
-		escape_text(&line, key);
-		strbuf_addch(&line, ']');
-	}
-	strbuf_adds(&line, ": ");
-	escape_text(&line, asked->spec);
-	if (asked->unit) {
-		strbuf_adds(&line, " (");
-		escape_text(&line, asked->unit);
-		strbuf_addch(&line, ')');
-	}
+	table_group_name(&line, asked, group ? group->counts->key : NULL);
 	strbuf_addf(&line, ": %s counted",
 		    group ? table_count(group->count, view_lost_nothing(t->view), number) :
 			    "nothing");
 	if (!group)
 		strbuf_addf(&line, "; %s", next_words_event(NULL));
-	table_bold(t, true);
-	table_wrap(t, 4, strbuf_str(&line));
-	table_bold(t, false);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_title(t, 4, &line);
 }
 
 static void group_notes(struct table *t, const struct record_hist_counts *counts)
@@ -165,15 +147,14 @@ static void group_notes(struct table *t, const struct record_hist_counts *counts
 		strbuf_addf(&line, "%s%s %" PRIu64, i == 0 ? "errors: " : ", ",
 			    text_errno(counts->errors[i].number, name), counts->errors[i].count);
 	if (counts->n_errors > 0)
-		table_wrap(t, 4, strbuf_str(&line));
+		table_wrap(t, 4, &line);
 	if (counts->restarted > 0)
 		table_line(t, 4, "restarted after a signal, counted at their return: %" PRIu64,
 			   counts->restarted);
 	if (counts->passed_on > 0)
 		table_line(t, 4, "passed on by another allocator, counted once: %" PRIu64,
 			   counts->passed_on);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	strbuf_pass_error(&t->out, &line);
 }
 
 static void hidden_groups(struct table *t, const struct view_histogram *histogram, size_t n_shown,
@@ -187,10 +168,8 @@ static void hidden_groups(struct table *t, const struct view_histogram *histogra
 	escape_text(&line, histogram->asked->spec);
 	strbuf_addf(&line, ", %s counted; --top 0 shows all",
 		    table_count(hidden, view_lost_nothing(t->view), number));
-	table_wrap(t, 2, strbuf_str(&line));
+	table_wrap(t, 2, &line);
 	strbuf_addch(&t->out, '\n');
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
 }
 
 static void groups(struct table *t, const struct view_histogram *histogram)
@@ -273,11 +252,7 @@ static void event_head(struct table *t, const struct view_event *event)
 	strbuf_addf(&line, " on %zu stack%s", event->n_stacks, table_plural(event->n_stacks));
 	if (event->count == 0)
 		strbuf_addf(&line, "; %s", next_words_event(event->asked));
-	table_bold(t, true);
-	table_wrap(t, 4, strbuf_str(&line));
-	table_bold(t, false);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_title(t, 4, &line);
 }
 
 static void stack_head(struct table *t, const struct view_event *event,
@@ -301,11 +276,7 @@ static void stack_head(struct table *t, const struct view_event *event,
 	strbuf_addf(&line, ", %s%.1f%%, ", counted && !sampled ? "" : "~",
 		    100.0 * (double)part / (double)(all ? all : 1));
 	table_process(&line, stack->image);
-	table_bold(t, true);
-	table_wrap(t, 8, strbuf_str(&line));
-	table_bold(t, false);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_title(t, 8, &line);
 }
 
 /* The stacks from n_shown on. */
@@ -330,9 +301,7 @@ static void hidden_stacks(struct table *t, const struct view_event *event, size_
 			    table_count(count, view_lost_nothing(t->view), number),
 			    event->asked->timed ? "wait" : "time", table_plural(count));
 	strbuf_adds(&line, "; --top 0 shows all");
-	table_wrap(t, 4, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 4, &line);
 }
 
 static void event_section(struct table *t, const struct view_event *event)
@@ -383,7 +352,7 @@ static int flat_profile(struct table *t, const struct view_event *event)
 	enum group_by by = view_opts(t->view)->group_by;
 	struct event_groups groups;
 	int r = event_groups_make(event, by, view_opts(t->view)->full_names, &groups);
-	size_t n_shown = table_shown(t, groups.n);
+	size_t n_shown = table_shown(t, groups.list.len);
 	bool with_values = view_opts(t->view)->width >= LEAST_WITH_VALUES;
 	size_t rest = table_rest(t, with_values ? 41 : 17);
 	int values = with_values ? 12 : 0;
@@ -392,7 +361,7 @@ static int flat_profile(struct table *t, const struct view_event *event)
 	strbuf_addf(&t->out, "%7s%*s %7s%*s  %s\n", "SELF", values, "", "TOTAL", values, "",
 		    group_by_name(by));
 	for (size_t i = 0; r == 0 && i < n_shown; i++) {
-		const struct event_group *group = &groups.groups[i];
+		const struct event_group *group = &groups.list.data[i];
 
 		value_cells(t, event, group->self);
 		strbuf_addch(&t->out, ' ');
@@ -404,8 +373,8 @@ static int flat_profile(struct table *t, const struct view_event *event)
 			text_fit(&t->out, group->name, rest);
 		strbuf_addch(&t->out, '\n');
 	}
-	if (r == 0 && groups.n > n_shown)
-		strbuf_addf(&t->out, "  … %zu more; --top 0 shows all\n", groups.n - n_shown);
+	if (r == 0)
+		table_more(t, 2, groups.list.len, n_shown, "");
 	strbuf_addch(&t->out, '\n');
 	event_groups_done(&groups);
 	return r;

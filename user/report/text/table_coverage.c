@@ -12,8 +12,8 @@ static void unprobed(struct table *t)
 {
 	const struct model *model = view_model(t->view);
 
-	for (size_t i = 0; i < coverage_n_unprobed(model_coverage(model)); i++) {
-		const struct record_unprobed *u = coverage_unprobed(model_coverage(model), i);
+	for (size_t i = 0; i < model_coverage(model)->unprobed.len; i++) {
+		const struct record_unprobed *u = &model_coverage(model)->unprobed.data[i];
 		_cleanup_strbuf_ struct strbuf line = { 0 };
 
 		strbuf_adds(&line, "not probed: ");
@@ -24,9 +24,7 @@ static void unprobed(struct table *t)
 			strbuf_adds(&line, ": ");
 			escape_text(&line, u->why);
 		}
-		table_wrap(t, 12, strbuf_str(&line));
-		if (strbuf_error(&line) < 0)
-			t->out.error = strbuf_error(&line);
+		table_wrap(t, 12, &line);
 	}
 }
 
@@ -61,18 +59,15 @@ static void stacks(struct table *t, const struct record_coverage *coverage)
 			    format_duration(run->age_resolution_ns, duration));
 	if (coverage->stacks_truncated)
 		table_warn(t, true);
-	table_wrap(t, 8, strbuf_str(&line));
+	table_wrap(t, 8, &line);
 	if (coverage->stacks_truncated)
 		table_warn(t, false);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
 }
 
 /* --check-stacks */
 static void stack_check(struct table *t)
 {
-	const struct record_stack_check *check =
-		coverage_of_stacks(model_coverage(view_model(t->view)));
+	const struct record_stack_check *check = model_coverage(view_model(t->view))->of_stacks;
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 
 	if (!check)
@@ -85,9 +80,7 @@ static void stack_check(struct table *t)
 	}
 	if (check->n_results == 0)
 		strbuf_adds(&line, " none");
-	table_wrap(t, 8, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 8, &line);
 }
 
 static void kernel(struct table *t)
@@ -99,9 +92,7 @@ static void kernel(struct table *t)
 		return;
 	strbuf_adds(&line, "kernel: ");
 	escape_text(&line, run->kernel_lacks);
-	table_wrap(t, 8, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 8, &line);
 }
 
 /* Of a service. */
@@ -113,9 +104,7 @@ static void budget(struct table *t)
 	if (!budget)
 		return;
 	coverage_budget_words(budget, &line);
-	table_wrap(t, 8, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 8, &line);
 }
 
 void table_coverage(struct table *t)
@@ -126,16 +115,14 @@ void table_coverage(struct table *t)
 	strbuf_adds(&line, "coverage: ");
 	if (!coverage) {
 		coverage_words(t->view, &line);
-		table_wrap(t, 10, strbuf_str(&line));
+		table_wrap(t, 10, &line);
 		unprobed(t);
-		if (strbuf_error(&line) < 0)
-			t->out.error = strbuf_error(&line);
 		return;
 	}
 	coverage_words(t->view, &line);
 	if (!view_lost_nothing(t->view))
 		table_warn(t, true);
-	table_wrap(t, 10, strbuf_str(&line));
+	table_wrap(t, 10, &line);
 	if (!view_lost_nothing(t->view))
 		table_warn(t, false);
 	if (!record_counted_nothing(coverage) && has_stacks(t->view, coverage))
@@ -145,6 +132,4 @@ void table_coverage(struct table *t)
 	table_depths(t);
 	kernel(t);
 	unprobed(t);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
 }

@@ -23,13 +23,6 @@ static const char *run_time(const struct table *t, uint64_t time_ns, char buf[FO
 	return format_duration(time_ns > start_ns ? time_ns - start_ns : 0, buf);
 }
 
-static void wrap_line(struct table *t, int indent, const struct strbuf *line)
-{
-	table_wrap(t, indent, strbuf_str(line));
-	if (strbuf_error(line) < 0)
-		t->out.error = strbuf_error(line);
-}
-
 void table_stretch_begin(const struct table *t, const struct model_process *image,
 			 struct strbuf *out)
 {
@@ -71,7 +64,7 @@ void table_process_depth(struct table *t, const struct view_process *process)
 		strbuf_adds(&line, ": blocks that were live then may be freed now");
 	if (image->prev_slot != RECORD_NO_SLOT && image->depth != RECORD_DEPTH_GROWTH)
 		strbuf_adds(&line, "; earlier blocks are not known");
-	wrap_line(t, 8, &line);
+	table_wrap(t, 8, &line);
 }
 
 static void add_kept(struct strbuf *line, const struct record_depth_change *change, const char *all)
@@ -94,7 +87,7 @@ static void one_interval(struct table *t, const struct record_depth_change *chan
 	strbuf_adds(&line, is_longer ? "they took more than their share, estimates are as right "
 				       "as before and less exact" :
 				       "there is room for more");
-	wrap_line(t, 7, &line);
+	table_wrap(t, 7, &line);
 }
 
 static void one_change(struct table *t, const struct record_depth_change *change)
@@ -121,7 +114,7 @@ static void one_change(struct table *t, const struct record_depth_change *change
 			    change->depth == RECORD_DEPTH_EXACT ? "~" : "",
 			    format_count((int64_t)change->calls_per_s, rate),
 			    (double)change->predicted_ppm / 10000);
-	wrap_line(t, 7, &line);
+	table_wrap(t, 7, &line);
 }
 
 /* `overhead`: of a limit that was reached, though nobody gave it; NULL: of none. */
@@ -138,7 +131,7 @@ static void put_cost(struct table *t, const struct record_cost *cost,
 			    overhead->max_ppm / 10000);
 	else if (cost_is_high(cost))
 		strbuf_addf(&line, "; %s", COST_ADVICE);
-	wrap_line(t, 6, &line);
+	table_wrap(t, 6, &line);
 }
 
 static void put_overhead(struct table *t, const struct record_overhead *overhead)
@@ -160,7 +153,7 @@ static void put_overhead(struct table *t, const struct record_overhead *overhead
 		    " (the kernel's count of the programs' time, with traps and what these drive "
 		    "out of caches); asked for: %.2f %%",
 		    (double)overhead->max_ppm / 10000);
-	wrap_line(t, 10, &line);
+	table_wrap(t, 10, &line);
 }
 
 void table_depths(struct table *t)

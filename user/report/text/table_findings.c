@@ -22,9 +22,8 @@ static void add_death_line(struct table *t, const struct model_process *image,
 	none = line.len;
 	words(&line, image);
 	if (line.len > none)
-		table_wrap(t, 6, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+		table_wrap(t, 6, &line);
+	strbuf_pass_error(&t->out, &line);
 }
 
 void table_death(struct table *t, const struct view_process *process)
@@ -43,16 +42,9 @@ static void add_fault_line(struct table *t, const char *indent,
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 
 	words(&line, fault);
-	if (line.len > 0) {
-		_cleanup_strbuf_ struct strbuf whole = { 0 };
-
-		strbuf_addf(&whole, "%s%s", indent, strbuf_str(&line));
-		table_wrap(t, 8, strbuf_str(&whole));
-		if (strbuf_error(&whole) < 0)
-			t->out.error = strbuf_error(&whole);
-	}
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	if (line.len > 0)
+		table_line(t, 8, "%s%s", indent, strbuf_str(&line));
+	strbuf_pass_error(&t->out, &line);
 }
 
 void table_fault(struct table *t, const struct view_process *process)
@@ -71,7 +63,7 @@ void table_fault(struct table *t, const struct view_process *process)
 	if (fault->has_freed)
 		table_stack(t, &fault->freed);
 	if (fault->has_freed && fault->has_allocated)
-		table_wrap(t, 6, "    Block was alloc'd at");
+		table_line(t, 6, "    Block was alloc'd at");
 	if (fault->has_allocated)
 		table_stack(t, &fault->allocated);
 }
@@ -86,13 +78,6 @@ static void add_title(struct strbuf *line, const struct view_heap_error *error)
 		strbuf_addf(line, ", %" PRIu64 " times", error->count);
 }
 
-static void detail(struct table *t, const char *text, const struct view_stack *stack)
-{
-	table_wrap(t, 6, text);
-	if (stack)
-		table_stack(t, stack);
-}
-
 /* Of a block that was freed, its free comes first, as memcheck has it. */
 static void block_lines(struct table *t, const struct view_heap_error *error)
 {
@@ -101,18 +86,16 @@ static void block_lines(struct table *t, const struct view_heap_error *error)
 
 	strbuf_adds(&line, "    ");
 	error_words_address(&line, error->values, error->has_block);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
-	if (!freed) {
-		detail(t, strbuf_str(&line), error->has_allocated ? &error->allocated : NULL);
-		return;
-	}
-	detail(t, strbuf_str(&line), error->has_freed ? &error->freed : NULL);
-	if (!error->has_freed)
-		detail(t, "    (where it was free'd is not known: --heap-errors remembers it)",
-		       NULL);
+	table_wrap(t, 6, &line);
+	if (freed && error->has_freed)
+		table_stack(t, &error->freed);
+	else if (freed)
+		table_line(t, 6,
+			   "    (where it was free'd is not known: --heap-errors remembers it)");
+	if (freed && error->has_allocated)
+		table_line(t, 6, "    Block was alloc'd at");
 	if (error->has_allocated)
-		detail(t, "    Block was alloc'd at", &error->allocated);
+		table_stack(t, &error->allocated);
 }
 
 static void error_section(struct table *t, const struct view_heap_error *error, bool certain)
@@ -122,14 +105,10 @@ static void error_section(struct table *t, const struct view_heap_error *error, 
 	strbuf_adds(&line, certain ? "  " : "  Possibly: ");
 	add_title(&line, error);
 	strbuf_addch(&t->out, '\n');
-	table_bold(t, true);
-	table_wrap(t, 8, strbuf_str(&line));
-	table_bold(t, false);
+	table_title(t, 8, &line);
 	table_stack(t, &error->stack);
 	if (error_words_has_address(error->values, error->has_block))
 		block_lines(t, error);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
 }
 
 void table_errors(struct table *t, const struct view_process *process)
@@ -152,10 +131,8 @@ void table_errors(struct table *t, const struct view_process *process)
 			    failed, table_plural(failed));
 	strbuf_addf(&line, ", from %zu place%s", errors->n, table_plural(errors->n));
 	table_warn(t, faults > 0);
-	table_wrap(t, 4, strbuf_str(&line));
+	table_wrap(t, 4, &line);
 	table_warn(t, false);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
 	for (size_t i = 0; i < n_shown; i++)
 		error_section(t, &errors->errors[i], view_errors_certain(process));
 	if (errors->n > n_shown)
@@ -196,7 +173,5 @@ void table_leaks(struct table *t, const struct view_process *process)
 	}
 	if (leaks->stats.end != REACH_COMPLETE)
 		strbuf_adds(&line, "; partial, since --max-stop was over");
-	table_wrap(t, 9, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 9, &line);
 }

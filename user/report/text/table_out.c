@@ -13,11 +13,19 @@ size_t table_rest(const struct table *t, size_t used)
 	return width > used + 10 ? width - used : 10;
 }
 
-void table_wrap(struct table *t, size_t indent, const char *text)
+void table_wrap(struct table *t, size_t indent, const struct strbuf *text)
 {
 	size_t width = view_opts(t->view)->width;
 
-	text_wrap(&t->out, text, width > indent + 20 ? width : indent + 20, indent);
+	text_wrap(&t->out, strbuf_str(text), width > indent + 20 ? width : indent + 20, indent);
+	strbuf_pass_error(&t->out, text);
+}
+
+void table_title(struct table *t, size_t indent, const struct strbuf *text)
+{
+	table_bold(t, true);
+	table_wrap(t, indent, text);
+	table_bold(t, false);
 }
 
 void table_line(struct table *t, size_t indent, const char *format, ...)
@@ -28,9 +36,7 @@ void table_line(struct table *t, size_t indent, const char *format, ...)
 	va_start(ap, format);
 	strbuf_vaddf(&line, format, ap);
 	va_end(ap);
-	table_wrap(t, indent, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, indent, &line);
 }
 
 size_t table_fit(const struct table *t, const struct table_column *columns, size_t n, size_t least,
@@ -92,6 +98,15 @@ size_t table_shown(const struct table *t, size_t n)
 	uint64_t top = view_opts(t->view)->top;
 
 	return top > 0 && top < n ? top : n;
+}
+
+void table_more(struct table *t, size_t indent, size_t n, size_t n_shown, const char *what)
+{
+	const char *plural = text_ends_in(what, "s") ? "es" : *what ? "s" : "";
+
+	if (n > n_shown)
+		table_line(t, indent + 2, "%*s… %zu more%s%s; --top 0 shows all", (int)indent, "",
+			   n - n_shown, what, n - n_shown == 1 ? "" : plural);
 }
 
 void table_cell(struct strbuf *line, const char *mark, const char *number, size_t columns)
@@ -190,9 +205,7 @@ void table_estimated_calls(struct table *t, const struct record_totals *totals)
 	if (totals->unknown_frees > 0)
 		strbuf_addf(&line, "; %" PRIu64 " free%s of unknown samples", totals->unknown_frees,
 			    table_plural(totals->unknown_frees));
-	table_wrap(t, 8, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 8, &line);
 }
 
 void table_frame_name(const struct view_frame *frame, bool full, struct strbuf *out)
@@ -249,7 +262,7 @@ static void stack_lines(struct table *t, const struct view_stack *stack, bool ha
 	struct view_frame frame;
 
 	if (stack->kernel_lost)
-		table_wrap(t, 7, "      (the kernel's stack was lost)");
+		table_line(t, 7, "      (the kernel's stack was lost)");
 	for (; view_frames_next(&it, &frame); at = it)
 		frame_line(t, &frame,
 			   has_name && at.place == stack->name.place &&
@@ -257,7 +270,7 @@ static void stack_lines(struct table *t, const struct view_stack *stack, bool ha
 	if (stack->lost)
 		strbuf_adds(&t->out, "      (the stack was lost)\n");
 	else if (stack->truncated)
-		table_wrap(t, 7, "      (the stack goes on: it was truncated)");
+		table_line(t, 7, "      (the stack goes on: it was truncated)");
 	else if (stack->n_places == 0 && !stack->kernel_lost)
 		strbuf_adds(&t->out, "      (no frames)\n");
 }
@@ -270,6 +283,23 @@ void table_stack(struct table *t, const struct view_stack *stack)
 void table_site_stack(struct table *t, const struct view_stack *stack)
 {
 	stack_lines(t, stack, true);
+}
+
+void table_group_name(struct strbuf *out, const struct record_histogram *asked, const char *key)
+{
+	strbuf_addch(out, '@');
+	if (key) {
+		strbuf_addch(out, '[');
+		escape_text(out, key);
+		strbuf_addch(out, ']');
+	}
+	strbuf_adds(out, ": ");
+	escape_text(out, asked->spec);
+	if (asked->unit) {
+		strbuf_adds(out, " (");
+		escape_text(out, asked->unit);
+		strbuf_addch(out, ')');
+	}
 }
 
 /* Powers of two have a suffix at each power of 1024; linear bounds as far as the step has it. */

@@ -31,6 +31,8 @@ const char *table_count(uint64_t n, bool exact, char buf[TABLE_NUMBER_LEN]);
 
 /* How many of n things the table shows. */
 size_t table_shown(const struct table *t, size_t n);
+/* "  … 3 more files; --top 0 shows all", where n_shown of n are; `what` is " file", or nothing. */
+void table_more(struct table *t, size_t indent, size_t n, size_t n_shown, const char *what);
 
 /* Right-aligned; `mark` says that the number is not exact. */
 void table_cell(struct strbuf *line, const char *mark, const char *number, size_t columns);
@@ -46,9 +48,13 @@ void table_process(struct strbuf *out, const struct model_process *image);
 /* The columns that so many leave of a line, 10 at least. */
 size_t table_rest(const struct table *t, size_t used);
 
-/* A line broken to the width of the report, all but its first part indented. */
-void table_wrap(struct table *t, size_t indent, const char *text);
-/* The same of a text that is to be made. */
+/*
+ * A line broken to the width of the report, all but its first part indented; an error of the text
+ * becomes the table's. table_title: in bold.
+ */
+void table_wrap(struct table *t, size_t indent, const struct strbuf *text);
+void table_title(struct table *t, size_t indent, const struct strbuf *text);
+/* The same as table_wrap of a text that is to be made. */
 __attribute__((format(printf, 3, 4))) void table_line(struct table *t, size_t indent,
 						      const char *format, ...);
 
@@ -116,6 +122,15 @@ void table_few_samples(struct strbuf *line, const struct view_estimate *estimate
 const char *table_at_least(const struct table *t, bool exact);
 /* What a process has allocated and freed, where that is an estimate. */
 void table_estimated_calls(struct table *t, const struct record_totals *totals);
+
+/* What sites are sorted by: "live", "at the peak". */
+const char *table_quantity_name(enum option_sort sort);
+/* What of the estimate is that quantity's margin. */
+void table_quantity_margin(struct strbuf *out, const struct view_estimate *estimate,
+			   enum option_sort sort);
+
+/* A group of a histogram: "@[dd]: read,by=comm (bytes)"; the key may be NULL. */
+void table_group_name(struct strbuf *out, const struct record_histogram *asked, const char *key);
 
 /* What a bucket is called, as bpftrace has it: "[16, 32)", "[1K, 2K)", "(..., 0)". */
 void bucket_label(struct strbuf *out, const struct record_histogram *asked, int64_t lo, int64_t hi);

@@ -187,9 +187,7 @@ void table_hidden(struct table *t, struct view_process *const *processes, size_t
 	}
 	strbuf_addf(&line, "%s… %zu more process%s, %s of heap live%s", indent, n - n_shown,
 		    n - n_shown == 1 ? "" : "es", table_size(hidden_bytes, exact, size), hint);
-	table_wrap(t, strlen(indent) + 2, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, strlen(indent) + 2, &line);
 }
 
 /* Is there a process that was counted several times? */

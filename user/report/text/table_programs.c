@@ -44,7 +44,7 @@ void table_programs(struct table *t, const struct view *before)
 		if (line.len == 0 || words.len == 0)
 			continue;
 		strbuf_addf(&line, ": %s", strbuf_str(&words));
-		table_wrap(t, 8, strbuf_str(&line));
+		table_wrap(t, 8, &line);
 		if (strbuf_error(&line) < 0 || strbuf_error(&words) < 0)
 			t->out.error = -ENOMEM;
 	}

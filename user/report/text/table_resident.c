@@ -30,9 +30,7 @@ static void head_line(struct table *t, const struct record_resident *v)
 		    format_size(saturate_signed(v->page_tables), text));
 	if (v->swap)
 		strbuf_addf(&line, ", %s swapped out", format_size(saturate_signed(v->swap), text));
-	table_wrap(t, 8, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 8, &line);
 }
 
 static void part_line(struct table *t, const struct record_resident *v, const struct part *part,
@@ -46,9 +44,7 @@ static void part_line(struct table *t, const struct record_resident *v, const st
 		 v->rss ? 100.0 * (double)part->bytes / (double)v->rss : 0.0);
 	strbuf_addf(&line, "      %11s %7s  %s",
 		    table_size(saturate_signed(part->bytes), exact, size), share, part->what);
-	table_wrap(t, view_opts(t->view)->width < 60 ? 8 : 27, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, view_opts(t->view)->width < 60 ? 8 : 27, &line);
 }
 
 static void moved_line(struct table *t, const struct record_resident *v)
@@ -58,9 +54,7 @@ static void moved_line(struct table *t, const struct record_resident *v)
 
 	strbuf_addf(&line, "      %s came or went while it was read",
 		    format_size(saturate_signed(v->moved), size));
-	table_wrap(t, 8, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 8, &line);
 }
 
 static void parts_of(const struct record_resident *v, struct part parts[PARTS])

@@ -50,10 +50,8 @@ static void place_part(struct table *t, const struct view_frees *frees,
 	if (place->unknown > 0)
 		strbuf_addf(&line, "; of %" PRIu64 " it is not known when they were allocated",
 			    place->unknown);
-	table_wrap(t, 8, strbuf_str(&line));
+	table_wrap(t, 8, &line);
 	table_stack(t, &place->stack);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
 }
 
 /* Where its blocks are freed; nothing where that is not known. */
@@ -91,7 +89,7 @@ static bool belongs(const struct section *s, const struct view_site *site)
 	return site_is_ranked(site, s->sort) || site->frees.n > 0;
 }
 
-static const char *value_name(enum option_sort sort)
+const char *table_quantity_name(enum option_sort sort)
 {
 	switch (sort) {
 	case SORT_BYTES:
@@ -112,8 +110,8 @@ static const char *value_name(enum option_sort sort)
  * What has grown is the difference of two states that have blocks in common, so less is unknown of
  * it than of what is live, which is said beside it. Samples do not tell what is temporary.
  */
-static void add_value_margin(struct strbuf *out, enum option_sort sort,
-			     const struct view_estimate *estimate)
+void table_quantity_margin(struct strbuf *out, const struct view_estimate *estimate,
+			   enum option_sort sort)
 {
 	if (sort == SORT_BYTES)
 		table_margin(out, estimate, estimate->ci95_bytes);
@@ -133,8 +131,8 @@ static void add_value(struct strbuf *out, const struct section *s, int64_t value
 		strbuf_addf(out, "%s%" PRId64, s->process->exact ? "" : "~", value);
 	else
 		strbuf_adds(out, table_size(value, s->process->exact, size));
-	add_value_margin(out, s->sort, estimate);
-	strbuf_addf(out, " %s", value_name(s->sort));
+	table_quantity_margin(out, estimate, s->sort);
+	strbuf_addf(out, " %s", table_quantity_name(s->sort));
 }
 
 static void add_ages(struct strbuf *out, const struct view_site *site)
@@ -197,11 +195,7 @@ static void site_head(struct table *t, const struct section *s, const struct vie
 	}
 	if (s->sort != SORT_GROWTH)
 		add_growth(&line, "; ", site, "");
-	table_bold(t, true);
-	table_wrap(t, 8, strbuf_str(&line));
-	table_bold(t, false);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_title(t, 8, &line);
 }
 
 /* Where they held most of the peak, as of a program that frees all in the end, that is told. */
@@ -213,11 +207,9 @@ static void zero_line(struct table *t, const struct section *s, bool is_more, si
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 
 	strbuf_addf(&line, "  … %zu %ssite%s with nothing %s%s", n, is_more ? "more " : "",
-		    table_plural(n), value_name(s->sort),
+		    table_plural(n), table_quantity_name(s->sort),
 		    was_most ? "; --sort=peak shows what they held at the peak" : "");
-	table_wrap(t, 4, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_wrap(t, 4, &line);
 }
 
 static void rest_lines(struct table *t, const struct section *s, size_t n_shown, size_t n_hidden,
@@ -230,7 +222,7 @@ static void rest_lines(struct table *t, const struct section *s, size_t n_shown,
 		add_value(&value, s, hidden_weight, hidden);
 		strbuf_addf(&line, "  … %zu more site%s, %s; --top 0 shows all", n_hidden,
 			    table_plural(n_hidden), strbuf_str(&value));
-		table_wrap(t, 4, strbuf_str(&line));
+		table_wrap(t, 4, &line);
 	}
 	/* Without a title of its own, a line of regions would be read as one of the heap. */
 	if (n_zero > 0 && (n_shown > 0 || s->class == VIEW_HEAP))
@@ -312,11 +304,12 @@ static void margins_line(struct table *t, const struct view_estimate *estimate, 
 
 static void group_cells(struct table *t, const struct site_group *group, size_t n)
 {
+	const struct site_sums *sums = &group->sides[0];
 	const char *near = group->exact ? "" : "~", *at_least = table_at_least(t, group->exact);
 	const int64_t values[GROUP_COLUMNS] = {
-		[LIVE] = group->live_bytes,	   [BLOCKS] = group->live_blocks,
-		[AT_PEAK] = group->peak_bytes,	   [ALLOCATED] = (int64_t)group->bytes,
-		[ALLOCS] = (int64_t)group->allocs, [SITES] = (int64_t)group->n_sites,
+		[LIVE] = sums->live_bytes,	  [BLOCKS] = sums->live_blocks,
+		[AT_PEAK] = sums->peak_bytes,	  [ALLOCATED] = (int64_t)sums->bytes,
+		[ALLOCS] = (int64_t)sums->allocs, [SITES] = (int64_t)group->n_sites,
 	};
 	char number[FORMAT_UNIT_LEN];
 
@@ -346,8 +339,8 @@ static void group_line(struct table *t, const struct site_group *group)
 	else
 		text_fit(&t->out, name, columns);
 	strbuf_addch(&t->out, '\n');
-	if (group->estimate.interval)
-		margins_line(t, &group->estimate, n);
+	if (group->sides[0].estimate.interval)
+		margins_line(t, &group->sides[0].estimate, n);
 }
 
 /* Are there mappings that the groups are not of? */
@@ -365,20 +358,21 @@ int table_groups(struct table *t)
 {
 	struct site_groups groups;
 	int r = site_groups_make(t->view, &groups);
-	size_t n_shown = table_shown(t, groups.n), used, n_columns = fitting_columns(t, &used);
+	size_t n_shown = table_shown(t, groups.list.len), used,
+	       n_columns = fitting_columns(t, &used);
 
 	if (r == 0) {
 		table_heads(t, group_columns, n_columns,
 			    group_by_name(view_opts(t->view)->group_by));
 		if (has_other_class(t->view))
-			table_wrap(t, 2, "  of the heap; --where 'class = mmap' shows mappings");
+			table_line(t, 2, "  of the heap; --where 'class = mmap' shows mappings");
 	}
 	if (r == 0 && view_n_programs(t->view) > 1)
-		table_wrap(t, 4, "  AT PEAK: " SAMPLE_PEAKS_DIFFER);
+		table_line(t, 4, "  AT PEAK: " SAMPLE_PEAKS_DIFFER);
 	for (size_t i = 0; r == 0 && i < n_shown; i++)
-		group_line(t, &groups.groups[i]);
-	if (r == 0 && groups.n > n_shown)
-		strbuf_addf(&t->out, "  … %zu more; --top 0 shows all\n", groups.n - n_shown);
+		group_line(t, &groups.list.data[i]);
+	if (r == 0)
+		table_more(t, 2, groups.list.len, n_shown, "");
 	strbuf_addch(&t->out, '\n');
 	site_groups_done(&groups);
 	return r;

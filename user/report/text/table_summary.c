@@ -71,14 +71,12 @@ static void process_lines(struct table *t, const struct view_process *process)
 		strbuf_adds(&line, "; ");
 		table_growth_words(&process->growth, &line);
 	}
-	table_bold(t, true);
-	table_wrap(t, 8, strbuf_str(&line));
-	table_bold(t, false);
+	table_title(t, 8, &line);
 	if (image->has_resident) {
 		strbuf_reset(&line);
 		strbuf_adds(&line, "  ");
 		table_resident_words(&image->resident, view_resident_exact(process), &line);
-		table_wrap(t, 8, strbuf_str(&line));
+		table_wrap(t, 8, &line);
 	}
 	if (strbuf_error(&name) < 0 || strbuf_error(&line) < 0)
 		t->out.error = -ENOMEM;

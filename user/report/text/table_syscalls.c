@@ -98,9 +98,8 @@ static void call_notes(struct table *t, const struct view_call *call)
 		strbuf_addf(&line, "%s%" PRIu64 " without a time", line.len ? ", " : NOTES_BEGIN,
 			    untimed);
 	if (line.len)
-		table_wrap(t, NOTES_INDENT, strbuf_str(&line));
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+		table_wrap(t, NOTES_INDENT, &line);
+	strbuf_pass_error(&t->out, &line);
 }
 
 enum { CALLS, ERRORS, TIME, MEAN, P99, MAX, BYTES, CALL_COLUMNS };
@@ -129,8 +128,7 @@ static void call_line(struct table *t, const struct view_call *call)
 	add_call_name(&name, sum->name, sum->number);
 	put_line(t, call_columns, CALL_COLUMNS, cells, strbuf_str(&name));
 	call_notes(t, call);
-	if (strbuf_error(&name) < 0)
-		t->out.error = strbuf_error(&name);
+	strbuf_pass_error(&t->out, &name);
 }
 
 static void calls_section(struct table *t, const struct view_calls *calls)
@@ -187,9 +185,7 @@ static void files_section(struct table *t, const struct view_calls *calls)
 	put_heads(t, file_columns, FILE_COLUMNS, "FILE");
 	for (size_t i = 0; i < n_shown; i++)
 		file_line(t, &calls->files[i]);
-	if (n_shown < calls->n_files)
-		strbuf_addf(&t->out, "  … %zu more file%s; --top 0 shows all\n",
-			    calls->n_files - n_shown, table_plural(calls->n_files - n_shown));
+	table_more(t, 2, calls->n_files, n_shown, " file");
 	strbuf_addch(&t->out, '\n');
 }
 
@@ -210,11 +206,7 @@ static void caller_head(struct table *t, const struct view_caller *caller, size_
 		strbuf_adds(&line, ", ");
 		table_process(&line, caller->image);
 	}
-	table_bold(t, true);
-	table_wrap(t, 8, strbuf_str(&line));
-	table_bold(t, false);
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
+	table_title(t, 8, &line);
 }
 
 static void callers_section(struct table *t, const struct view_syscalls *syscalls)
@@ -229,9 +221,8 @@ static void callers_section(struct table *t, const struct view_syscalls *syscall
 		table_stack(t, &all->callers[i]->stack);
 		strbuf_addch(&t->out, '\n');
 	}
-	if (n_shown < all->n_callers)
-		strbuf_addf(&t->out, "  … %zu more caller%s; --top 0 shows all\n\n",
-			    all->n_callers - n_shown, table_plural(all->n_callers - n_shown));
+	table_more(t, 2, all->n_callers, n_shown, " caller");
+	strbuf_adds(&t->out, n_shown < all->n_callers ? "\n" : "");
 }
 
 static void processes_section(struct table *t, const struct view_syscalls *syscalls)
@@ -249,13 +240,9 @@ static void processes_section(struct table *t, const struct view_syscalls *sysca
 		time_cell(cells[TIME], true, process->total_ns);
 		table_process(&name, process->image);
 		put_line(t, call_columns, MEAN, cells, strbuf_str(&name));
-		if (strbuf_error(&name) < 0)
-			t->out.error = strbuf_error(&name);
+		strbuf_pass_error(&t->out, &name);
 	}
-	if (n_shown < syscalls->n_processes)
-		strbuf_addf(&t->out, "  … %zu more process%s; --top 0 shows all\n",
-			    syscalls->n_processes - n_shown,
-			    syscalls->n_processes - n_shown == 1 ? "" : "es");
+	table_more(t, 2, syscalls->n_processes, n_shown, " process");
 	strbuf_addch(&t->out, '\n');
 }
 
@@ -274,10 +261,8 @@ static void head_line(struct table *t, const struct view_syscalls *syscalls)
 	strbuf_addf(&line, ", %s with an error; %s in them",
 		    table_count(all->errors, view_lost_nothing(t->view), number),
 		    format_duration(all->total_ns, duration));
-	table_wrap(t, 4, strbuf_str(&line));
+	table_wrap(t, 4, &line);
 	strbuf_addch(&t->out, '\n');
-	if (strbuf_error(&line) < 0)
-		t->out.error = strbuf_error(&line);
 }
 
 void table_syscalls(struct table *t)

@@ -41,8 +41,7 @@ void text_xml(struct strbuf *out, const char *s)
 	_cleanup_strbuf_ struct strbuf clean = { 0 };
 
 	escape_text(&clean, s);
-	if (strbuf_error(&clean) < 0)
-		out->error = strbuf_error(&clean);
+	strbuf_pass_error(out, &clean);
 	for (const char *at = strbuf_str(&clean); *at; at++)
 		if (xml_entity(*at))
 			strbuf_adds(out, xml_entity(*at));
@@ -148,8 +147,7 @@ void text_fit(struct strbuf *out, const char *s, size_t columns)
 		strbuf_adds(out, ELLIPSIS);
 		strbuf_adds(out, at_column(text, have - tail));
 	}
-	if (strbuf_error(&clean) < 0)
-		out->error = strbuf_error(&clean);
+	strbuf_pass_error(out, &clean);
 }
 
 /* Of a name with its scope the end tells more than the beginning. */
@@ -187,8 +185,7 @@ void text_fit_function(struct strbuf *out, const char *name, size_t columns)
 		text_fit(out, strbuf_str(&bare), columns);
 	else
 		fit_end(out, part.start, part.len, columns);
-	if (strbuf_error(&bare) < 0)
-		out->error = strbuf_error(&bare);
+	strbuf_pass_error(out, &bare);
 }
 
 /* What a function needs without its parameters. */
@@ -240,10 +237,7 @@ void text_clip(struct strbuf *out, const char *s, size_t columns)
 	size_t len = 0;
 
 	escape_text(&clean, s);
-	if (strbuf_error(&clean) < 0) {
-		out->error = strbuf_error(&clean);
-		return;
-	}
+	strbuf_pass_error(out, &clean);
 	/* A code point is a column: its first byte, and those that begin with the bits 10. */
 	for (text = strbuf_str(&clean); text[len]; len++)
 		if (((unsigned char)text[len] & 0xc0) != 0x80 && columns-- == 0)

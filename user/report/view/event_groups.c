@@ -1,42 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/view/event_groups.h"
 
-#include "base/interns.h"
 #include "base/saturate.h"
-#include "base/vec.h"
 #include "report/view/view.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct grouping {
 	enum group_by by;
 	bool full;
-	struct interns *names;
-	VEC(struct event_group) groups; /* of the names, by their numbers */
+	struct event_groups *groups;
 	struct strbuf name;
 };
 
 /* That of the name in `g`. */
 static int find_group(struct grouping *g, struct event_group **ret_group)
 {
-	struct event_group group = { 0 };
+	struct event_groups *groups = g->groups;
 	size_t index;
 	int r = strbuf_error(&g->name);
 
 	if (r == 0)
-		r = interns_add_string(g->names, strbuf_str(&g->name), &index);
-	if (r == 1) {
-		r = -ENOMEM;
-		group.name = strdup(strbuf_str(&g->name));
-		if (group.name)
-			r = vec_push(&g->groups, group);
-		if (r < 0)
-			free(group.name);
-	}
+		r = interns_add_string(groups->names, strbuf_str(&g->name), &index);
+	if (r == 1)
+		r = vec_push(&groups->list,
+			     (struct event_group){ .name = interns_get(groups->names, index) });
 	if (r == 0)
-		*ret_group = &g->groups.data[index];
+		*ret_group = &groups->list.data[index];
 	return r;
 }
 
@@ -108,22 +98,22 @@ static int compare(const void *item_a, const void *item_b)
 int event_groups_make(const struct view_event *event, enum group_by by, bool full,
 		      struct event_groups *ret_groups)
 {
-	struct grouping g = { .by = by, .full = full };
-	int r = interns_new(&g.names);
+	struct grouping g = { .by = by, .full = full, .groups = ret_groups };
+	int r;
 
+	*ret_groups = (struct event_groups){ 0 };
+	r = interns_new(&ret_groups->names);
 	for (size_t i = 0; r == 0 && i < event->n_stacks; i++)
 		r = add_stack(&g, event, i);
-	if (g.groups.len > 0)
-		qsort(g.groups.data, g.groups.len, sizeof(g.groups.data[0]), compare);
-	*ret_groups = (struct event_groups){ g.groups.data, g.groups.len };
-	interns_free(g.names);
+	if (ret_groups->list.len > 0)
+		qsort(ret_groups->list.data, ret_groups->list.len, sizeof(struct event_group),
+		      compare);
 	strbuf_done(&g.name);
 	return r;
 }
 
 void event_groups_done(struct event_groups *groups)
 {
-	for (size_t i = 0; i < groups->n; i++)
-		free(groups->groups[i].name);
-	free(groups->groups);
+	vec_done(&groups->list);
+	interns_free(groups->names);
 }

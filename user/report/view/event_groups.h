@@ -6,19 +6,21 @@
 #ifndef MEMTRACED_REPORT_VIEW_EVENT_GROUPS_H
 #define MEMTRACED_REPORT_VIEW_EVENT_GROUPS_H
 
+#include "base/interns.h"
+#include "base/vec.h"
 #include "config/options.h"
 #include "report/view/view_counts.h"
 
 struct event_group {
-	char *name;	/* as it came, not made safe for a terminal */
-	uint64_t self;	/* view_event_value of the stacks whose innermost frame it is */
-	uint64_t total; /* of those that it is in, each once */
-	size_t last;	/* the index of the stack that was added last, and 1 */
+	const char *name; /* as it came, not made safe for a terminal */
+	uint64_t self;	  /* view_event_value of the stacks whose innermost frame it is */
+	uint64_t total;	  /* of those that it is in, each once */
+	size_t last;	  /* the index of the stack that was added last, and 1 */
 };
 
 struct event_groups {
-	struct event_group *groups; /* by self, then total, the largest first */
-	size_t n;
+	VEC(struct event_group) list; /* by self, then total, the largest first */
+	struct interns *names;	      /* of the list, by their numbers until it is sorted */
 };
 
 /*

@@ -3,13 +3,9 @@
 
 #include "analyze/reach.h"
 #include "base/clock.h"
-#include "base/interns.h"
 #include "base/saturate.h"
-#include "base/vec.h"
 #include "config/units.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define UNKNOWN "(not known)"
@@ -100,107 +96,127 @@ void site_group_name(struct strbuf *name, const struct view_process *process,
 	}
 }
 
-static void add_site(struct site_group *group, const struct view_process *process,
-		     const struct view_site *all)
+struct site_sums site_sums_of(const struct view_site *site)
 {
-	const struct view_site summed = view_site_in_sums(process, all), *site = &summed;
-
-	group->n_sites++;
-	group->live_bytes = saturate_add(group->live_bytes, site->live_bytes);
-	group->live_blocks = saturate_add(group->live_blocks, site->live_blocks);
-	group->peak_bytes = saturate_add(group->peak_bytes, site->peak_bytes);
-	group->bytes += site->bytes;
-	group->allocs += site->allocs;
-	if (site->temporary != VIEW_UNKNOWN)
-		group->temporary += site->temporary;
-	group->exact &= process->exact;
-	view_estimate_add_image(&group->estimate, &site->estimate, process->image);
+	return (struct site_sums){
+		.live_bytes = site->live_bytes,
+		.live_blocks = site->live_blocks,
+		.peak_bytes = site->peak_bytes,
+		.allocs = site->allocs,
+		.bytes = site->bytes,
+		.temporary = view_site_temporary(site),
+		.estimate = site->estimate,
+	};
 }
 
-static int64_t weight_of(const struct site_group *group, enum option_sort sort)
+void site_sums_add(struct site_sums *to, const struct site_sums *from)
+{
+	to->live_bytes = saturate_add(to->live_bytes, from->live_bytes);
+	to->live_blocks = saturate_add(to->live_blocks, from->live_blocks);
+	to->peak_bytes = saturate_add(to->peak_bytes, from->peak_bytes);
+	to->allocs = saturate_add_u64(to->allocs, from->allocs);
+	to->bytes = saturate_add_u64(to->bytes, from->bytes);
+	to->temporary = saturate_add_u64(to->temporary, from->temporary);
+	view_estimate_add(&to->estimate, &from->estimate);
+}
+
+int64_t site_sums_value(const struct site_sums *sums, enum option_sort sort)
 {
 	switch (sort) {
 	case SORT_COUNT:
-		return group->live_blocks;
+		return sums->live_blocks;
 	case SORT_PEAK:
-		return group->peak_bytes;
+		return sums->peak_bytes;
 	case SORT_TEMPORARY:
-		return (int64_t)group->temporary;
+		return saturate_signed(sums->temporary);
 	default:
-		return group->live_bytes;
+		return sums->live_bytes;
 	}
+}
+
+int site_groups_init(struct site_groups *ret_groups)
+{
+	*ret_groups = (struct site_groups){ 0 };
+	return interns_new(&ret_groups->names);
+}
+
+int site_groups_get(struct site_groups *groups, const struct strbuf *name,
+		    struct site_group **ret_group)
+{
+	size_t index = 0;
+	int r = strbuf_error(name);
+
+	if (r == 0)
+		r = interns_add_string(groups->names, strbuf_str(name), &index);
+	if (r == 1)
+		r = vec_push(&groups->list,
+			     (struct site_group){ .name = interns_get(groups->names, index),
+						  .exact = true });
+	if (r == 0)
+		*ret_group = &groups->list.data[index];
+	return r;
+}
+
+/* Samples of forked images are their parents' as well. */
+static void add_site(struct site_group *group, const struct view_process *process,
+		     const struct view_site *all)
+{
+	const struct view_site site = view_site_in_sums(process, all);
+	struct site_sums sums = site_sums_of(&site), *to = &group->sides[0];
+
+	sums.estimate.interval = 0; /* added below */
+	site_sums_add(to, &sums);
+	view_estimate_add_image(&to->estimate, &site.estimate, process->image);
+	group->n_sites++;
+	group->exact &= process->exact;
 }
 
 static int compare(const void *item_a, const void *item_b, void *userdata)
 {
 	const struct site_group *a = item_a, *b = item_b;
 	enum option_sort sort = *(const enum option_sort *)userdata;
-	int64_t weight_a = weight_of(a, sort), weight_b = weight_of(b, sort);
+	int64_t weight_a = site_sums_value(&a->sides[0], sort);
+	int64_t weight_b = site_sums_value(&b->sides[0], sort);
 
 	if (weight_a != weight_b)
 		return weight_a > weight_b ? -1 : 1;
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
+	if (a->sides[0].bytes != b->sides[0].bytes)
+		return a->sides[0].bytes > b->sides[0].bytes ? -1 : 1;
 	return strcmp(a->name, b->name);
-}
-
-struct grouping {
-	struct interns *names;
-	VEC(struct site_group) groups; /* of the names, by their numbers */
-	struct strbuf name;
-};
-
-static int group_site(struct grouping *g, const struct view_process *process,
-		      const struct view_site *site, const struct report_opts *opts)
-{
-	struct site_group group = { .exact = true };
-	size_t index;
-	int r;
-
-	strbuf_reset(&g->name);
-	site_group_name(&g->name, process, site, opts);
-	r = strbuf_error(&g->name);
-	if (r == 0)
-		r = interns_add_string(g->names, strbuf_str(&g->name), &index);
-	if (r == 1) {
-		r = -ENOMEM;
-		group.name = strdup(strbuf_str(&g->name));
-		if (group.name)
-			r = vec_push(&g->groups, group);
-		if (r < 0)
-			free(group.name);
-	}
-	if (r == 0)
-		add_site(&g->groups.data[index], process, site);
-	return r;
 }
 
 int site_groups_make(const struct view *view, struct site_groups *ret_groups)
 {
 	const struct report_opts *opts = view_opts(view);
+	_cleanup_strbuf_ struct strbuf name = { 0 };
 	enum option_sort sort = opts->sort;
-	struct grouping g = { 0 };
-	int r = interns_new(&g.names);
+	int r = site_groups_init(ret_groups);
 
 	for (size_t i = 0; r == 0 && i < view_n_processes(view); i++) {
 		const struct view_process *process = view_process(view, i);
 
-		for (size_t j = 0; r == 0 && j < process->n_sites; j++)
-			if (opts->group_by == GROUP_BY_CLASS ||
-			    process->sites[j].class == view_class_shown(view))
-				r = group_site(&g, process, &process->sites[j], opts);
+		for (size_t j = 0; r == 0 && j < process->n_sites; j++) {
+			const struct view_site *site = &process->sites[j];
+			struct site_group *group;
+
+			if (opts->group_by != GROUP_BY_CLASS &&
+			    site->class != view_class_shown(view))
+				continue;
+			strbuf_reset(&name);
+			site_group_name(&name, process, site, opts);
+			r = site_groups_get(ret_groups, &name, &group);
+			if (r == 0)
+				add_site(group, process, site);
+		}
 	}
-	if (g.groups.len > 0)
-		qsort_r(g.groups.data, g.groups.len, sizeof(g.groups.data[0]), compare, &sort);
-	*ret_groups = (struct site_groups){ g.groups.data, g.groups.len };
-	interns_free(g.names);
-	strbuf_done(&g.name);
+	if (ret_groups->list.len > 0)
+		qsort_r(ret_groups->list.data, ret_groups->list.len, sizeof(struct site_group),
+			compare, &sort);
 	return r;
 }
 
 void site_groups_done(struct site_groups *groups)
 {
-	for (size_t i = 0; i < groups->n; i++)
-		free(groups->groups[i].name);
-	free(groups->groups);
+	vec_done(&groups->list);
+	interns_free(groups->names);
 }

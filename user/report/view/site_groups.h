@@ -1,32 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sites of all processes of a view, summed by what they have in common (--group-by): of the class
- * that is shown (view_class_shown), but by class, of both. Pure functions of the view. For tables.
+ * Sites summed by what they have in common (--group-by): those of all processes of a view, of the
+ * class that is shown (view_class_shown), but by class, of both; or those of two runs (diff.h).
+ * Pure functions of the view. For tables.
  */
 #ifndef MEMTRACED_REPORT_VIEW_SITE_GROUPS_H
 #define MEMTRACED_REPORT_VIEW_SITE_GROUPS_H
 
+#include "base/interns.h"
+#include "base/vec.h"
 #include "report/view/view.h"
 
-struct site_group {
-	char *name; /* as it came, not made safe for a terminal */
-	size_t n_sites;
+/* The numbers of a site, or of several. */
+struct site_sums {
 	int64_t live_bytes, live_blocks, peak_bytes; /* each site's at its own process's peak */
-	uint64_t bytes, allocs, temporary;
-	bool exact; /* those of all its processes are */
+	uint64_t allocs, bytes, temporary;
 	struct view_estimate estimate;
+};
+
+struct site_sums site_sums_of(const struct view_site *site);
+void site_sums_add(struct site_sums *to, const struct site_sums *from);
+/* The number that is asked to be sorted by. */
+int64_t site_sums_value(const struct site_sums *sums, enum option_sort sort);
+
+#define SITE_GROUP_SIDES 2 /* of one run all are side 0 */
+
+struct site_group {
+	const char *name; /* as it came, not made safe for a terminal */
+	size_t n_sites;
+	struct site_sums sides[SITE_GROUP_SIDES];
+	bool exact; /* those of all its processes are */
+};
+
+struct site_groups {
+	VEC(struct site_group) list;
+	struct interns *names; /* of the list, by their numbers until it is sorted */
 };
 
 /* What a site is summed under, by `opts->group_by`. */
 void site_group_name(struct strbuf *name, const struct view_process *process,
 		     const struct view_site *site, const struct report_opts *opts);
 
-struct site_groups {
-	struct site_group *groups; /* in the order of the report's sort, the largest first */
-	size_t n;
-};
+/* 0 or -ENOMEM; released in both cases. */
+int site_groups_init(struct site_groups *ret_groups);
+/* The group of that name, made when it is new; until the next is made. 0 or -ENOMEM. */
+int site_groups_get(struct site_groups *groups, const struct strbuf *name,
+		    struct site_group **ret_group);
 
-/* By the view's group_by, which is not GROUP_BY_SITE. 0 or -ENOMEM; released in both cases. */
+/*
+ * By the view's group_by, which is not GROUP_BY_SITE, in the order of the report's sort, the
+ * largest first. 0 or -ENOMEM; released in both cases.
+ */
 int site_groups_make(const struct view *view, struct site_groups *ret_groups);
 void site_groups_done(struct site_groups *groups);
 

@@ -54,8 +54,7 @@ int symbols_close_files(struct symbols *symbols, const struct symbols_file *file
 	if (!closing)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_objects; i++) {
-		const struct model_object *object =
-			object_table_get(model_objects(symbols->model), i);
+		const struct model_object *object = model_objects(symbols->model)->list.data[i];
 
 		for (size_t k = 0; k < n; k++)
 			closing[i] |= object->dev == files[k].dev && object->ino == files[k].ino;
@@ -90,8 +89,7 @@ int symbols_open_again(struct symbols *symbols, const struct record_mapping *map
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && symbols->n_closed && i < symbols->objects.len; i++) {
-		const struct model_object *object =
-			object_table_get(model_objects(symbols->model), i);
+		const struct model_object *object = model_objects(symbols->model)->list.data[i];
 		struct symbol_object *opened = symbols->objects.data[i];
 
 		if (object->dev != mapping->dev || object->ino != mapping->ino ||

@@ -139,12 +139,12 @@ int symbols_open(struct symbols *symbols, const struct model_object *object, con
 
 int symbols_update(struct symbols *symbols)
 {
-	size_t n = object_table_count(model_objects(symbols->model));
+	size_t n = model_objects(symbols->model)->list.len;
 	int r = vec_reserve(&symbols->objects, n);
 
 	while (r == 0 && symbols->objects.len < n) {
 		const struct model_object *object =
-			object_table_get(model_objects(symbols->model), symbols->objects.len);
+			model_objects(symbols->model)->list.data[symbols->objects.len];
 
 		r = symbols_open(symbols, object, symbols->open_files ? object->local_path : NULL,
 				 object->slot, &symbols->objects.data[symbols->objects.len]);

@@ -13,8 +13,7 @@ static const struct model_object *find_object(struct symbols *symbols,
 
 	for (size_t i = 0; i < n; i++) {
 		size_t at = (symbols->last_object + i) % n;
-		const struct model_object *object =
-			object_table_get(model_objects(symbols->model), at);
+		const struct model_object *object = model_objects(symbols->model)->list.data[at];
 
 		if (object->dev == record->dev && object->ino == record->ino &&
 		    strcmp(object->path, record->object) == 0) {

@@ -272,8 +272,8 @@ static int add_ended(struct view *view)
 	const struct ended *ended = model_ended(view->model);
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ended_count(ended); i++)
-		r = vec_push(&view->ended, ended_get(ended, i));
+	for (size_t i = 0; r == 0 && i < ended->list.len; i++)
+		r = vec_push(&view->ended, &ended->list.data[i]);
 	return r;
 }
 
@@ -281,7 +281,7 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 	     struct view **ret_view)
 {
 	_cleanup_(view_free_p) struct view *view = calloc(1, sizeof(*view));
-	const struct record_coverage *coverage = coverage_at_cut(model_coverage(model));
+	const struct record_coverage *coverage = model_coverage(model)->at_cut;
 	int r;
 
 	if (!view)

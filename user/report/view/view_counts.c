@@ -28,11 +28,11 @@ static int compare_groups(const void *item_a, const void *item_b)
 static int add_histogram(const struct model_histogram *from, struct view_histogram *histogram)
 {
 	histogram->asked = &from->asked;
-	histogram->groups = calloc(from->n_groups + 1, sizeof(histogram->groups[0]));
+	histogram->groups = calloc(from->groups.len + 1, sizeof(histogram->groups[0]));
 	if (!histogram->groups)
 		return -ENOMEM;
-	for (size_t i = 0; i < from->n_groups; i++) {
-		const struct record_hist_counts *counts = &from->groups[i];
+	for (size_t i = 0; i < from->groups.len; i++) {
+		const struct record_hist_counts *counts = &from->groups.data[i];
 		struct view_group *group = &histogram->groups[histogram->n_groups++];
 
 		group->counts = counts;
@@ -201,11 +201,11 @@ static int add_event(const struct view_resolver *resolver, const struct model_ev
 
 	event->asked = &from->asked;
 	event->interval = from->asked.period;
-	for (size_t i = 0; r == 0 && i < from->n_counts; i++) {
-		if (from->asked.adapts && from->counts[i].interval > event->interval)
-			event->interval = from->counts[i].interval;
-		if (is_shown(resolver->model, opts, from->counts[i].slot))
-			r = add_count(resolver, &from->asked, &from->counts[i], merged);
+	for (size_t i = 0; r == 0 && i < from->counts.len; i++) {
+		if (from->asked.adapts && from->counts.data[i].interval > event->interval)
+			event->interval = from->counts.data[i].interval;
+		if (is_shown(resolver->model, opts, from->counts.data[i].slot))
+			r = add_count(resolver, &from->asked, &from->counts.data[i], merged);
 	}
 	return r < 0 ? r : hand_over(merged, event);
 }
@@ -238,8 +238,8 @@ int view_counts_init(const struct model *model, struct symbols *symbols,
 		     const struct report_opts *opts, struct view_counts *ret_counts)
 {
 	const struct view_resolver resolver = { model, symbols };
-	size_t n_histograms = histograms_count(model_histograms(model)),
-	       n_events = event_counts_count(model_events(model));
+	size_t n_histograms = model_histograms(model)->list.len,
+	       n_events = model_events(model)->list.len;
 	int r = 0;
 
 	*ret_counts = (struct view_counts){
@@ -249,10 +249,10 @@ int view_counts_init(const struct model *model, struct symbols *symbols,
 	if (!ret_counts->histograms || !ret_counts->events)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < n_histograms; i++)
-		r = add_histogram(histograms_get(model_histograms(model), i),
+		r = add_histogram(model_histograms(model)->list.data[i],
 				  &ret_counts->histograms[ret_counts->n_histograms++]);
 	for (size_t i = 0; r == 0 && i < n_events; i++)
-		r = add_event(&resolver, event_counts_get(model_events(model), i), opts,
+		r = add_event(&resolver, model_events(model)->list.data[i], opts,
 			      &ret_counts->events[ret_counts->n_events++]);
 	return r;
 }

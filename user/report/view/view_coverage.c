@@ -10,7 +10,7 @@
 int view_coverage_init(const struct model *model, const struct symbols *symbols,
 		       struct view_coverage *ret_coverage)
 {
-	const struct record_coverage *known = coverage_at_cut(model_coverage(model));
+	const struct record_coverage *known = model_coverage(model)->at_cut;
 	uint64_t unread = symbols_unread(symbols), left_out = model_regions_left_out(model);
 	struct record_loss *losses;
 	size_t n = known ? known->n_losses : 0;
@@ -43,7 +43,7 @@ void view_coverage_done(struct view_coverage *coverage)
 
 bool view_is_cut_off(const struct model *model)
 {
-	const struct record_coverage *coverage = coverage_at_cut(model_coverage(model));
+	const struct record_coverage *coverage = model_coverage(model)->at_cut;
 
 	for (size_t i = 0; coverage && i < coverage->n_losses; i++)
 		if (strcmp(coverage->losses[i].cause, RECORD_CAUSE_CUT_OFF) == 0)
@@ -53,7 +53,7 @@ bool view_is_cut_off(const struct model *model)
 
 bool view_losses_attributed(const struct model *model)
 {
-	const struct record_coverage *coverage = coverage_at_cut(model_coverage(model));
+	const struct record_coverage *coverage = model_coverage(model)->at_cut;
 	uint64_t lost = 0, attributed = 0;
 
 	for (size_t i = 0; coverage && i < coverage->n_losses; i++)
@@ -61,15 +61,15 @@ bool view_losses_attributed(const struct model *model)
 			lost += coverage->losses[i].count;
 	for (size_t i = 0; i < model_n_processes(model); i++)
 		attributed += model_process(model, i)->totals.lost;
-	for (size_t i = 0; i < ended_count(model_ended(model)); i++)
-		attributed += ended_get(model_ended(model), i)->totals.lost;
+	for (size_t i = 0; i < model_ended(model)->list.len; i++)
+		attributed += model_ended(model)->list.data[i].totals.lost;
 	/* Samples leave nobody exact. */
 	return lost > 0 && lost <= attributed && !view_is_sampled(model);
 }
 
 bool view_saw_all(const struct model *model, const struct model_process *image)
 {
-	const struct record_coverage *coverage = coverage_at_cut(model_coverage(model));
+	const struct record_coverage *coverage = model_coverage(model)->at_cut;
 
 	return coverage && image->depth == RECORD_DEPTH_EXACT &&
 	       (coverage->exact || view_losses_attributed(model)) && image->totals.lost == 0 &&

@@ -292,11 +292,11 @@ static int add_callers(const struct view_resolver *resolver, const struct model_
 	_cleanup_(hashmap_free_p) struct hashmap *merged = NULL;
 	int r = hashmap_new(&caller_ops, &merged);
 
-	calls->callers = calloc(from->n_stacks + 1, sizeof(calls->callers[0]));
+	calls->callers = calloc(from->stacks.len + 1, sizeof(calls->callers[0]));
 	if (r == 0 && !calls->callers)
 		r = -ENOMEM;
-	for (size_t i = 0; r == 0 && i < from->n_stacks; i++)
-		r = add_caller(resolver, calls, &from->stacks[i], merged);
+	for (size_t i = 0; r == 0 && i < from->stacks.len; i++)
+		r = add_caller(resolver, calls, &from->stacks.data[i], merged);
 	if (r == 0)
 		qsort(calls->callers, calls->n_callers, sizeof(calls->callers[0]), compare_callers);
 	return r;
@@ -308,9 +308,9 @@ static int add_process(const struct view_resolver *resolver, const struct model_
 		       struct view_calls *calls)
 {
 	_cleanup_free_ const struct record_syscall **list =
-		calloc(from->n_calls + 1, sizeof(list[0]));
+		calloc(from->calls.len + 1, sizeof(list[0]));
 	_cleanup_free_ struct record_syscall_file *files =
-		calloc(from->n_files + 1, sizeof(files[0]));
+		calloc(from->files.len + 1, sizeof(files[0]));
 	int r;
 
 	if (!list || !files)
@@ -318,14 +318,14 @@ static int add_process(const struct view_resolver *resolver, const struct model_
 	calls->image = model_find_process(resolver->model, from->slot);
 	if (!calls->image)
 		calls->image = &unknown_image;
-	for (size_t i = 0; i < from->n_calls; i++)
-		list[i] = &from->calls[i];
-	r = sum_calls(calls, list, from->n_calls);
+	for (size_t i = 0; i < from->calls.len; i++)
+		list[i] = &from->calls.data[i];
+	r = sum_calls(calls, list, from->calls.len);
 	if (r < 0)
 		return r;
-	if (from->n_files > 0)
-		memcpy(files, from->files, from->n_files * sizeof(files[0]));
-	sum_files(calls, TAKE_PTR(files), from->n_files);
+	if (from->files.len > 0)
+		memcpy(files, from->files.data, from->files.len * sizeof(files[0]));
+	sum_files(calls, TAKE_PTR(files), from->files.len);
 	return add_callers(resolver, from, calls);
 }
 
@@ -380,7 +380,7 @@ int view_syscalls_init(const struct model *model, struct symbols *symbols,
 		       struct view_syscalls *ret_syscalls)
 {
 	const struct view_resolver resolver = { model, symbols };
-	size_t n = syscalls_count(model_syscalls(model));
+	size_t n = model_syscalls(model)->list.len;
 	int r = 0;
 
 	*ret_syscalls = (struct view_syscalls){ 0 };
@@ -388,7 +388,7 @@ int view_syscalls_init(const struct model *model, struct symbols *symbols,
 	if (!ret_syscalls->processes)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add_process(&resolver, syscalls_get(model_syscalls(model), i),
+		r = add_process(&resolver, model_syscalls(model)->list.data[i],
 				&ret_syscalls->processes[ret_syscalls->n_processes++]);
 	if (r < 0)
 		return r;

@@ -17,7 +17,7 @@ static bool has_allocations(const struct model *model)
 
 size_t jobs_count(const struct model *model)
 {
-	return event_counts_count(model_events(model)) + (has_allocations(model) ? 1 : 0);
+	return model_events(model)->list.len + (has_allocations(model) ? 1 : 0);
 }
 
 bool jobs_have_mappings(const struct model *model)
@@ -34,8 +34,8 @@ size_t jobs_of_event(const struct model *model, uint32_t event_id)
 {
 	size_t job = has_allocations(model) ? 1 : 0;
 
-	for (size_t i = 0; i < event_counts_count(model_events(model)); i++, job++)
-		if (event_counts_get(model_events(model), i)->asked.id == event_id)
+	for (size_t i = 0; i < model_events(model)->list.len; i++, job++)
+		if (model_events(model)->list.data[i]->asked.id == event_id)
 			break;
 	return job;
 }
@@ -55,8 +55,8 @@ static void add_plain_name(const struct model *model, size_t job, struct strbuf 
 		strbuf_adds(out, model_run(model) && model_run(model)->no_heap ? "mmap" : "alloc");
 		return;
 	}
-	name = job < event_counts_count(model_events(model)) ?
-		       event_counts_get(model_events(model), job)->asked.name :
+	name = job < model_events(model)->list.len ?
+		       model_events(model)->list.data[job]->asked.name :
 		       "";
 	if (!*name)
 		strbuf_adds(out, "event");

@@ -181,8 +181,8 @@ static char *job_path(const struct outputs *outputs, const struct option_output 
 static bool is_streamed(const struct outputs *outputs, const struct option_output *output,
 			size_t job)
 {
-	bool is_event = job > 0 || jobs_count(outputs->model) ==
-					   event_counts_count(model_events(outputs->model));
+	bool is_event =
+		job > 0 || jobs_count(outputs->model) == model_events(outputs->model)->list.len;
 
 	return outputs->streams && is_event && strcmp(output->format, "perf-script") == 0;
 }

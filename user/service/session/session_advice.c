@@ -131,11 +131,10 @@ void session_say_missing(const struct session *s)
 
 void session_say_unseen(const struct session *s)
 {
-	for (size_t i = 0;
-	     i < event_counts_count(model_events(s->model)) && !s->options->max_overhead; i++) {
-		const struct model_event *event = event_counts_get(model_events(s->model), i);
+	for (size_t i = 0; i < model_events(s->model)->list.len && !s->options->max_overhead; i++) {
+		const struct model_event *event = model_events(s->model)->list.data[i];
 
-		if (event->asked.page_bytes && event->asked.period > 1 && event->n_counts == 0)
+		if (event->asked.page_bytes && event->asked.period > 1 && event->counts.len == 0)
 			log_warning("--page-faults=%" PRIu32 ": no page fault was sampled, as too "
 				    "few came; without a number the interval follows what comes",
 				    event->asked.period);

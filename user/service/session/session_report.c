@@ -200,7 +200,7 @@ uint64_t session_regions_left_out(const struct session *s)
 
 const struct record_coverage *session_coverage(const struct session *s)
 {
-	return coverage_at_cut(model_coverage(s->model));
+	return model_coverage(s->model)->at_cut;
 }
 
 struct model_size session_size(const struct session *s)

@@ -185,9 +185,17 @@ struct abi_site_counts {
 	};
 	/* In the unit of live_blocks. Here, as all others are derived from sums at one cut. */
 	__u64 missed_frees;
-	/* Of samples alone: of bytes (ABI_SAMPLE_BYTES_SHIFT), and how many there were; */
-	__u64 bytes_variance, samples;
-	__u64 most_beyond; /* abi_sample_blocks_beyond(), the largest */
+	union {
+		/* How long blocks lived: the clock (ABI_CLOCK_SHIFT) at their ends less that at
+		 * their births, of live ones less that alone. Wraps. */
+		__u64 lifetimes;
+		__u64 bytes_variance; /* of samples: of bytes (ABI_SAMPLE_BYTES_SHIFT) */
+	};
+	union {
+		__s64 peak_blocks; /* live_blocks at the peak, as abi_site.peak_bytes */
+		__u64 samples;	   /* how many there were */
+	};
+	__u64 most_beyond; /* of samples: abi_sample_blocks_beyond(), the largest */
 };
 
 /* Counts now, at the process's last peak, and at the last cut: DESIGN.md section 10. */
@@ -440,6 +448,11 @@ enum abi_preemption {
 };
 
 #define ABI_TICK_NS 10000000ULL
+/*
+ * The clock of lifetimes is abi_control.tick, or with knob_lifetimes CLOCK_MONOTONIC in units of so
+ * many bits of nanoseconds.
+ */
+#define ABI_CLOCK_SHIFT 10
 /* The daemon looks into the ring so often at least, for what did not wake it: bpf/ring.bpf.h. */
 #define ABI_RING_LOOK_NS 100000000ULL
 

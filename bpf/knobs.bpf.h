@@ -20,6 +20,8 @@ __weak const volatile bool knob_heap_errors;
  * Without a value its place would be by its first use, which is another in old kernels' build.
  */
 __weak const volatile bool knob_free_stacks = false;
+/* Lifetimes of blocks are known to a microsecond: abi_site_counts.lifetimes. */
+__weak const volatile bool knob_lifetimes = false;
 /* Blocks have their form: form.bpf.h. */
 __weak const volatile bool knob_forms;
 /* Processes are seen from their first allocation on: what is no block never was one. */

@@ -176,22 +176,26 @@ static __always_inline bool site_own(struct abi_site *site)
  * the site then has.
  */
 static __always_inline __u32 site_enter_epochs(struct abi_site *site, const struct abi_proc *proc,
-					       __u32 peak_epoch)
+					       __u32 peak_epoch, bool is_sampled)
 {
 	__u32 cut = *(volatile __u32 *)&control.cut_epoch;
 	__u32 saved = site->cut_epoch & ~ABI_CUT_BUSY;
 
 	/* A program that was preempted may know of an older cut than the site was saved for. */
 	if ((__s32)(cut - saved) > 0) {
+		bool had_peak = site->peak_epoch == proc_cut_peak_epoch(proc);
+
 		site->cut = site->now;
-		site->cut_peak_bytes = site->peak_epoch == proc_cut_peak_epoch(proc) ?
-					       site->peak_bytes :
-					       site->now.live_bytes;
+		site->cut_peak_bytes = had_peak ? site->peak_bytes : site->now.live_bytes;
+		if (!is_sampled && !had_peak)
+			site->cut.peak_blocks = site->now.live_blocks;
 		PUBLISH(&site->cut_epoch, cut | ABI_CUT_BUSY);
 		saved = cut;
 	}
 	if (site->peak_epoch != peak_epoch) {
 		site->peak_bytes = site->now.live_bytes;
+		if (!is_sampled)
+			site->now.peak_blocks = site->now.live_blocks;
 		site->peak_epoch = peak_epoch;
 	}
 	return saved;
@@ -220,6 +224,18 @@ static __always_inline void site_note_beyond(struct abi_site_counts *now,
 		now->most_beyond = beyond;
 }
 
+static __always_inline bool site_is_sampled(__u16 fn)
+{
+	return knob_sampled && fn == ABI_FN_SAMPLED;
+}
+
+/* Of lifetimes. */
+static __always_inline __u64 site_clock(void)
+{
+	return knob_lifetimes ? bpf_ktime_get_ns() >> ABI_CLOCK_SHIFT :
+				*(volatile __u32 *)&control.tick;
+}
+
 /* is_own: nobody else changes the site meanwhile. */
 static __always_inline void site_add(struct abi_site *site, const struct site_change *change,
 				     __u16 fn, bool is_own)
@@ -232,14 +248,16 @@ static __always_inline void site_add(struct abi_site *site, const struct site_ch
 		SITE_ADD(now->allocs, change->blocks, is_own);
 		SITE_ADD(now->bytes, change->bytes, is_own);
 	}
-	if (knob_sampled && fn == ABI_FN_SAMPLED) {
+	if (site_is_sampled(fn)) {
 		SITE_ADD(now->allocs_variance, change->variance, is_own);
 		SITE_ADD(now->bytes_variance, change->bytes_variance, is_own);
 		SITE_ADD(now->samples, change->allocated, is_own);
 		if (change->allocated)
 			site_note_beyond(now, change);
-	} else if (change->end == BLOCK_TEMPORARY) {
-		SITE_ADD(now->temporary, 1, is_own);
+	} else {
+		SITE_ADD(now->lifetimes, -change->blocks * site_clock(), is_own);
+		if (change->end == BLOCK_TEMPORARY)
+			SITE_ADD(now->temporary, 1, is_own);
 	}
 	if (change->end == BLOCK_FREE_MISSED)
 		SITE_ADD(now->missed_frees, -change->blocks, is_own);
@@ -288,7 +306,7 @@ VERIFIED_ONCE int site_apply_at(__u32 slot, __u32 fn_stripes, __u64 stack,
 		site_add_shared(proc, site, change, fn);
 		return SITE_APPLIED;
 	}
-	epoch = site_enter_epochs(site, proc, peak_epoch);
+	epoch = site_enter_epochs(site, proc, peak_epoch, site_is_sampled(fn));
 	/* Another CPU may add to the common one without owning it. */
 	site_add(site, change, fn, stripes != SITE_COMMON_STRIPE);
 	PUBLISH(&site->cut_epoch, epoch);

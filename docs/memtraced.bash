@@ -39,8 +39,8 @@ _memtraced_values() {
     --time-unit) compgen -W 'ms B' -- "$2" ;;
     --widths) compgen -W 'after before' -- "$2" ;;
     --color) compgen -W 'auto always never' -- "$2" ;;
-    -f) compgen -W 'table json html folded flamegraph perf-script perf-data gprof2dot pprof speedscope callgrind massif heaptrack prometheus openmetrics' -- "$2" ;;
-    -o) compgen -S : -W 'table json html folded flamegraph perf-script perf-data gprof2dot pprof speedscope callgrind massif heaptrack prometheus openmetrics record' -- "$2" ;;
+    -f) compgen -W 'table json html folded flamegraph perf-script perf-data gprof2dot pprof speedscope callgrind massif heaptrack dhat prometheus openmetrics' -- "$2" ;;
+    -o) compgen -S : -W 'table json html folded flamegraph perf-script perf-data gprof2dot pprof speedscope callgrind massif heaptrack dhat prometheus openmetrics record' -- "$2" ;;
     esac
 }
 

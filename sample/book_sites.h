@@ -35,16 +35,25 @@ static inline void book_site_enter_epochs(struct abi_site *site, uint32_t peak_e
 	uint32_t cut = __atomic_load_n(&book.header->cut_epoch, __ATOMIC_RELAXED);
 
 	if (__builtin_expect(site->cut_epoch != cut, 0)) {
+		bool had_peak = site->peak_epoch == book.header->cut_peak_epoch;
+
 		site->cut = site->now;
-		site->cut_peak_bytes = site->peak_epoch == book.header->cut_peak_epoch ?
-					       site->peak_bytes :
-					       site->now.live_bytes;
+		site->cut_peak_bytes = had_peak ? site->peak_bytes : site->now.live_bytes;
+		if (!had_peak)
+			site->cut.peak_blocks = site->now.live_blocks;
 		__atomic_store_n(&site->cut_epoch, cut, __ATOMIC_RELEASE);
 	}
 	if (site->peak_epoch != peak_epoch) {
 		site->peak_bytes = site->now.live_bytes;
+		site->now.peak_blocks = site->now.live_blocks;
 		site->peak_epoch = peak_epoch;
 	}
+}
+
+/* The clock of lifetimes: abi_site_counts.lifetimes. */
+static inline uint32_t book_site_clock(void)
+{
+	return __atomic_load_n(&book.header->tick, __ATOMIC_RELAXED);
 }
 
 /* A block of so many bytes comes. peak_epoch: as it is before the process's total changes. */
@@ -57,6 +66,7 @@ static inline void book_site_add(struct abi_book_site *site, int64_t bytes, uint
 	now->live_blocks++;
 	now->allocs++;
 	now->bytes += (uint64_t)bytes;
+	now->lifetimes -= book_site_clock();
 }
 
 static inline void book_site_remove(struct abi_book_site *site, int64_t bytes, enum book_end how,
@@ -67,6 +77,7 @@ static inline void book_site_remove(struct abi_book_site *site, int64_t bytes, e
 	book_site_enter_epochs(&site->site, peak_epoch);
 	now->live_bytes -= bytes;
 	now->live_blocks--;
+	now->lifetimes += book_site_clock();
 	if (how == BOOK_TEMPORARY)
 		now->temporary++;
 	if (how == BOOK_FREE_MISSED)

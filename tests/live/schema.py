@@ -76,6 +76,7 @@ VERSION, EXPANDED = 2, "2, expanded"
 COUNTED = ("allocs", "frees", "failed", "bytes", "live_bytes", "live_blocks", "peak_bytes",
            "temporary", "missed_frees", "unknown_frees")
 ALLOC = {**{key: Nullable(NATURAL) for key in COUNTED}, "estimate": ESTIMATE,
+         "lifetime_resolution_ns": Nullable(NATURAL),
          # of what is live, with --existing
          "before_attach": Nullable({"usable_bytes": NATURAL, "live_blocks": NATURAL,
                                     "unread_bytes": NATURAL})}
@@ -88,6 +89,7 @@ GROWTH = Nullable({"verdict": OneOf("leak", "growing", "cache", "steady"), "byte
 
 SITE = {"id": Hex(digits=16), "class": OneOf("heap", "mmap"), "live_bytes": NATURAL,
         "live_blocks": NATURAL, "allocs": NATURAL, "bytes": NATURAL, "peak_bytes": NATURAL,
+        "peak_blocks": Nullable(NATURAL), "lifetime_ns": Nullable(NATURAL),
         "temporary": Nullable(NATURAL), "oldest_ns": Nullable(NATURAL),
         "newest_ns": Nullable(NATURAL),
         "growth": GROWTH,
@@ -319,6 +321,8 @@ def check_process(process, exact, sampled, where):
         known = site["temporary"] is not None
         assert known == (site["class"] == "heap" and not sampled), \
             f"{where}: only heap blocks can be temporary"
+        assert (site["lifetime_ns"] is None) == (site["peak_blocks"] is None), where
+        assert site["lifetime_ns"] is None or site["class"] == "heap" and not sampled, where
     for site in heap:
         assert site["live_blocks"] > 0 or site["live_bytes"] == 0, \
             f"{where}: bytes without blocks: {site}"

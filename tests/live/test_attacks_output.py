@@ -23,7 +23,8 @@ from test_service import Asking, service, until_traced
 
 BESIDE_OTHERS = "services"
 TEXT_FORMATS = ("table", "json", "html", "folded", "flamegraph", "perf-script", "gprof2dot",
-                "speedscope", "callgrind", "massif", "heaptrack", "prometheus", "openmetrics")
+                "speedscope", "callgrind", "massif", "heaptrack", "dhat", "prometheus",
+                "openmetrics")
 # A function's name, as formats have it whose readers take a backslash as it is.
 SEEN = r"a\x1b[2J\u{9b}b"
 

@@ -63,6 +63,8 @@ static inline struct record_site site(uint32_t slot, uint16_t fn, uint64_t stack
 		.bytes = 10 * (uint64_t)(bytes + 16),
 		.temporary = 2,
 		.peak_bytes = bytes + 1024,
+		.peak_blocks = blocks + 1,
+		.lifetime_ns = SECOND * (uint64_t)(blocks + 1),
 		.oldest_ns = blocks > 0 ? 5 * SECOND : UINT64_MAX,
 		.newest_ns = blocks > 0 ? SECOND / 2 : UINT64_MAX,
 	};
@@ -81,6 +83,7 @@ static inline struct record_totals totals(uint32_t slot, uint64_t allocs, int64_
 		.live_blocks = blocks,
 		.peak_bytes = bytes + 4096,
 		.temporary = allocs / 8,
+		.lifetime_resolution_ns = 1024,
 	};
 }
 

@@ -406,6 +406,7 @@ static void grammar_checkers_find_each_trap(void **state)
 	check_with(FOLDER "check_html.py", "--self-test");
 	check_with(FOLDER "check_heaptrack.py", "--self-test");
 	check_with(FOLDER "check_perf_data.py", "--self-test");
+	check_with(FOLDER "check_dhat.py", "--self-test");
 }
 
 /* Runs a checker on the golden files of all scenarios at once. */
@@ -440,6 +441,7 @@ static void golden_files_pass_the_grammar_checkers(void **state)
 	check_golden(FOLDER "check_speedscope.py", "speedscope");
 	check_golden(FOLDER "check_callgrind.py", "callgrind");
 	check_golden(FOLDER "check_massif.py", "massif");
+	check_golden(FOLDER "check_dhat.py", "dhat");
 }
 
 static void write_sites(const char *n_sites, const char *path)

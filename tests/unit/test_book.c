@@ -244,9 +244,12 @@ static void put_site(const struct hand_book *hand, uint32_t number, uint32_t nod
 		.node = node,
 		.function = ABI_BOOK_CALLOC,
 		.thread = 1,
-		.site = { .now = { .live_bytes = live, .live_blocks = 1, .allocs = 1 },
+		.site = { .now = { .live_bytes = live,
+				   .live_blocks = 1,
+				   .allocs = 1,
+				   .peak_blocks = 4 },
 			  .peak_bytes = live + 1,
-			  .cut = { .live_bytes = live + 2 },
+			  .cut = { .live_bytes = live + 2, .peak_blocks = 5 },
 			  .cut_peak_bytes = live + 3 },
 	};
 }
@@ -296,12 +299,12 @@ static void a_site_is_what_it_was_at_the_cut(void **state)
 	_cleanup_(book_close_p) struct book *book = open_hand(hand);
 	static const struct {
 		uint32_t cut_epoch, peak_epoch;
-		int64_t live, peak;
+		int64_t live, peak, peak_blocks;
 	} rows[] = {
-		{ CUT - ABI_CUT_STEP, 5, 100, 101 }, /* unchanged since then, and since the peak */
-		{ CUT - ABI_CUT_STEP, 4, 100, 100 },
-		{ CUT, 5, 102, 103 },
-		{ CUT | ABI_CUT_BUSY, 4, 102, 103 },
+		{ CUT - ABI_CUT_STEP, 5, 100, 101, 4 }, /* unchanged since then and the peak */
+		{ CUT - ABI_CUT_STEP, 4, 100, 100, 1 },
+		{ CUT, 5, 102, 103, 5 },
+		{ CUT | ABI_CUT_BUSY, 4, 102, 103, 5 },
 	};
 
 	hand_header(hand)->sites = 1;
@@ -316,6 +319,7 @@ static void a_site_is_what_it_was_at_the_cut(void **state)
 		assert_int_equal(sites.n, 1);
 		assert_int_equal(sites.site[0].counts.live_bytes, rows[i].live);
 		assert_int_equal(sites.site[0].peak_bytes, rows[i].peak);
+		assert_int_equal(sites.site[0].counts.peak_blocks, rows[i].peak_blocks);
 	}
 }
 

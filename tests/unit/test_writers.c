@@ -612,7 +612,7 @@ static void unknown_format_is_explained(void **state)
 		{ "xyzzy",
 		  "unknown format 'xyzzy'; formats are: table json html folded flamegraph "
 		  "perf-script perf-data gprof2dot pprof speedscope callgrind massif heaptrack "
-		  "prometheus openmetrics, and record (-o only)" },
+		  "dhat prometheus openmetrics, and record (-o only)" },
 		{ "\x1b[2J", "unknown format '\\x1b[2J'; " },
 	};
 	struct fixture f;

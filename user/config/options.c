@@ -55,6 +55,14 @@ size_t options_keep_ended(const struct options *options)
 	return options_trace_widely(options) ? OPTIONS_KEEP_ENDED : SIZE_MAX;
 }
 
+bool options_has_format(const struct options *options, const char *format)
+{
+	for (size_t i = 0; i < options->n_outputs; i++)
+		if (strcmp(options->outputs[i].format, format) == 0)
+			return true;
+	return false;
+}
+
 int options_add_pid(struct options *options, pid_t pid)
 {
 	pid_t *pids;

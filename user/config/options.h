@@ -250,6 +250,9 @@ static inline bool options_check_leaks(const struct options *options)
 	return options->leak.mode != LEAK_CHECK_NO;
 }
 
+/* Is one of the outputs in this format? */
+bool options_has_format(const struct options *options, const char *format);
+
 /* 0; -EINVAL: it is neither word. */
 int heap_depth_parse(const char *word, enum heap_depth *ret_depth);
 

@@ -36,14 +36,6 @@ static const struct key *given_with(const struct option_parser *p, unsigned int 
 	return NULL;
 }
 
-static bool has_format(const struct options *o, const char *format)
-{
-	for (size_t i = 0; i < o->n_outputs; i++)
-		if (strcmp(o->outputs[i].format, format) == 0)
-			return true;
-	return false;
-}
-
 /* --- report, diff, service -------------------------------------------------------------------- */
 
 static int check_report(struct option_parser *p)
@@ -207,7 +199,7 @@ static int check_jobs(const struct option_parser *p)
 		  "'--each' applies to events of -e and --cpu: waits are summed", NULL },
 		{ o->stacks && !o->syscalls,
 		  "'--stacks' applies to system calls: give --syscalls too", NULL },
-		{ o->each && !has_format(o, "perf-script"),
+		{ o->each && !options_has_format(o, "perf-script"),
 		  "'--each' needs a format that has a line for each event: give -f perf-script or "
 		  "-o perf-script:PATH",
 		  NULL },
@@ -444,7 +436,7 @@ static int check_trace(const struct option_parser *p)
 static void set_sample_interval(struct options *o)
 {
 	/* Less where a format draws the run of a short program. */
-	bool is_fine = has_format(o, "massif") || has_format(o, "heaptrack");
+	bool is_fine = options_has_format(o, "massif") || options_has_format(o, "heaptrack");
 
 	if (o->sample_interval_ns)
 		return;

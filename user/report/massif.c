@@ -4,10 +4,10 @@
  * its run. What each site held is known for all of them at the peak and at the end alone. Of the
  * points of the timeline each tenth has a tree, too, of the sites that were sampled then.
  */
-#include "analyze/valgrind_names.h"
 #include "base/strbuf.h"
 #include "report/massif_tree.h"
 #include "report/one_process.h"
+#include "report/place_label.h"
 #include "report/samples.h"
 #include "report/text/coverage_words.h"
 #include "report/text/text.h"
@@ -49,43 +49,11 @@ static void add_text(struct strbuf *out, const char *text)
 	strbuf_pass_error(out, &clean);
 }
 
-static void add_label(struct strbuf *out, const struct sample_frame *frame)
-{
-	const struct view_place *place = frame->frame.place;
-	const char *function = frame->frame.function;
-
-	if (frame->mark) {
-		strbuf_addf(out, "0x0: %s", frame->mark);
-		return;
-	}
-	strbuf_addf(out, "0x%" PRIX64 ": ",
-		    (place->has_addr ? place->addr : place->vaddr) - (place->is_call ? 1 : 0));
-	add_text(out, function && *function ? function : "???");
-	if (frame->frame.file) {
-		strbuf_adds(out, " (");
-		add_text(out, text_base_name(frame->frame.file));
-		strbuf_addf(out, ":%" PRIu32 ")", frame->frame.line);
-	} else if (place->object && *place->object) {
-		strbuf_adds(out, " (in ");
-		add_text(out, place->object);
-		strbuf_addch(out, ')');
-	}
-}
-
-/* Does the root stand for it? As in Valgrind, that is operator new as well as the malloc below. */
-static bool is_allocator(const struct sample_frame *frame)
-{
-	const struct suppression_frame named = { .function = frame->frame.function,
-						 .linkage = frame->frame.linkage };
-
-	return !frame->mark && (frame->frame.place->alloc || alloc_frames_is_allocator(&named));
-}
-
 /* Without the allocator functions that it begins with. */
 static int add_site(struct massif *massif, struct massif_tree *tree, const struct view_site *site,
 		    uint64_t bytes)
 {
-	_cleanup_strbuf_ struct strbuf label = { 0 };
+	_cleanup_strbuf_ struct strbuf place = { 0 }, label = { 0 };
 	int r = massif_tree_begin(tree, bytes);
 	bool begun = false;
 
@@ -94,11 +62,13 @@ static int add_site(struct massif *massif, struct massif_tree *tree, const struc
 	for (size_t i = 0; r == 0 && i < massif->frames.list.len; i++) {
 		const struct sample_frame *frame = &massif->frames.list.data[i];
 
-		if (!begun && is_allocator(frame))
+		if (!begun && place_is_allocator(frame))
 			continue;
 		begun = true;
+		strbuf_reset(&place);
 		strbuf_reset(&label);
-		add_label(&label, frame);
+		place_label(&place, frame);
+		add_text(&label, strbuf_str(&place));
 		r = strbuf_error(&label);
 		if (r == 0)
 			r = massif_tree_push(tree, strbuf_str(&label));
@@ -282,11 +252,5 @@ int massif_write_process(const struct view *view, const struct view_process *pro
 
 int massif_write(const struct view *view, FILE *file)
 {
-	size_t i = one_process_from(view, 0);
-
-	if (!view_has_allocations(view) || view_n_processes(view) == 0)
-		return 0;
-	/* Of a run that allocated nothing, the first process says so. */
-	return massif_write_process(view, view_process(view, i < view_n_processes(view) ? i : 0),
-				    file);
+	return one_process_write(view, massif_write_process, file);
 }

@@ -60,12 +60,28 @@ uint64_t one_process_end_ns(const struct view *view, const struct view_process *
 	return run && now_ns > run->start_ns ? now_ns - run->start_ns : 0;
 }
 
-uint64_t one_process_own_ms(const struct view *view, const struct view_process *process,
+uint64_t one_process_own_ns(const struct view *view, const struct view_process *process,
 			    uint64_t time_ns)
 {
 	const struct record_run *run = model_run(view_model(view));
 	uint64_t start_ns = process->image->start_ns;
 	uint64_t before_ns = run && start_ns > run->start_ns ? start_ns - run->start_ns : 0;
 
-	return time_ns > before_ns ? (time_ns - before_ns) / 1000000 : 0;
+	return time_ns > before_ns ? time_ns - before_ns : 0;
+}
+
+uint64_t one_process_own_ms(const struct view *view, const struct view_process *process,
+			    uint64_t time_ns)
+{
+	return one_process_own_ns(view, process, time_ns) / 1000000;
+}
+
+int one_process_write(const struct view *view, one_process_fn write, FILE *file)
+{
+	size_t i = one_process_from(view, 0), n = view_n_processes(view);
+
+	if (!view_has_allocations(view) || n == 0)
+		return 0;
+	/* Of a run that allocated nothing, the first process says so. */
+	return write(view, view_process(view, i < n ? i : 0), file);
 }

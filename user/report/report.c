@@ -112,6 +112,13 @@ static const struct report_format formats[] = {
 		.write_process = heaptrack_write_process,
 	},
 	{
+		.name = "dhat",
+		.description = "lifetimes and sizes by stack, for DHAT's viewer",
+		.at_end_only = true,
+		.write = dhat_write,
+		.write_process = dhat_write_process,
+	},
+	{
 		.name = "prometheus",
 		.description = "metrics in Prometheus' text format",
 		.at_end_only = true,

@@ -404,11 +404,5 @@ int heaptrack_write_process(const struct view *view, const struct view_process *
 
 int heaptrack_write(const struct view *view, FILE *file)
 {
-	size_t i = one_process_from(view, 0);
-
-	if (!view_has_allocations(view) || view_n_processes(view) == 0)
-		return 0;
-	/* Of a run that allocated nothing, the first process says so. */
-	return heaptrack_write_process(view, view_process(view, i < view_n_processes(view) ? i : 0),
-				       file);
+	return one_process_write(view, heaptrack_write_process, file);
 }

@@ -33,6 +33,10 @@ static void put_site(struct json_out *out, const struct view_process *process,
 	json_out_u64(out, json, "allocs", site->allocs);
 	json_out_u64(out, json, "bytes", site->bytes);
 	json_out_u64(out, json, "peak_bytes", site->peak_bytes);
+	json_out_known(out, json, "peak_blocks", site->peak_blocks != VIEW_UNKNOWN,
+		       site->peak_blocks);
+	json_out_known(out, json, "lifetime_ns", site->lifetime_ns != VIEW_UNKNOWN,
+		       site->lifetime_ns);
 	json_out_known(out, json, "temporary", site->temporary != VIEW_UNKNOWN, site->temporary);
 	json_out_known(out, json, "oldest_ns", has_oldest, site->oldest_ns);
 	json_out_known(out, json, "newest_ns", has_newest, site->newest_ns);

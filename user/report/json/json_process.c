@@ -88,6 +88,8 @@ static struct json_object *alloc_json(struct json_out *out, const struct view *v
 			       known && (members[i].of_samples || !is_sampled), members[i].value);
 	json_out_add_or_null(out, json, "before_attach",
 			     known && totals->has_before ? before_json(out, totals) : NULL);
+	json_out_known(out, json, "lifetime_resolution_ns", totals->lifetime_resolution_ns > 0,
+		       totals->lifetime_resolution_ns);
 	if (is_asked_how(view))
 		json_out_bool(out, json, "by_library", totals->by_library);
 	estimate = view_estimate_totals(totals);

@@ -61,6 +61,10 @@ static void merge(struct view_site *into, struct view_site *site, size_t n_point
 	into->allocs_variance += site->allocs_variance;
 	into->inherited_bytes = saturate_add(into->inherited_bytes, site->inherited_bytes);
 	into->young_blocks = saturate_add(into->young_blocks, site->young_blocks);
+	if (site->lifetime_ns != VIEW_UNKNOWN) {
+		into->peak_blocks = saturate_add_u64(into->peak_blocks, site->peak_blocks);
+		into->lifetime_ns = saturate_add_u64(into->lifetime_ns, site->lifetime_ns);
+	}
 	into->growth_bytes = saturate_add(into->growth_bytes, site->growth_bytes);
 	into->allocs += site->allocs;
 	into->bytes += site->bytes;
@@ -106,6 +110,8 @@ static int add_heap_site(struct collector *c, const struct model_process *image,
 	const struct record_site *v = &from->values;
 	bool is_live = v->live_blocks > 0;
 	bool is_sampled = view_image_is_sampled(c->resolver.model, image);
+	bool knows_lifetimes = !is_sampled && image->totals.lifetime_resolution_ns > 0;
+	uint64_t peak_blocks = v->peak_blocks > 0 ? (uint64_t)v->peak_blocks : 0;
 	struct view_site values = {
 		.class = VIEW_HEAP,
 		.live_bytes = v->live_bytes,
@@ -117,6 +123,8 @@ static int add_heap_site(struct collector *c, const struct model_process *image,
 		.allocs = v->allocs,
 		.bytes = v->bytes,
 		.temporary = is_sampled ? VIEW_UNKNOWN : v->temporary,
+		.peak_blocks = knows_lifetimes ? peak_blocks : VIEW_UNKNOWN,
+		.lifetime_ns = knows_lifetimes ? v->lifetime_ns : VIEW_UNKNOWN,
 		.live_variance = (double)v->se_live_bytes * (double)v->se_live_bytes,
 		.bytes_variance = (double)v->se_bytes * (double)v->se_bytes,
 		.samples = v->samples,
@@ -160,6 +168,8 @@ static int add_mmap_site(struct collector *c, const struct model_process *image,
 		.allocs = v->allocs,
 		.bytes = v->bytes,
 		.temporary = VIEW_UNKNOWN,
+		.peak_blocks = VIEW_UNKNOWN,
+		.lifetime_ns = VIEW_UNKNOWN,
 		.oldest_ns = age_ns(v->oldest_birth_ns, now_ns),
 		.newest_ns = age_ns(v->newest_birth_ns, now_ns),
 	};

@@ -20,6 +20,7 @@ struct view_site view_site_in_sums(const struct view_process *process, const str
 	if (!process->is_past)
 		return summed;
 	summed.live_bytes = summed.live_blocks = summed.peak_bytes = summed.growth_bytes = 0;
+	summed.peak_blocks = 0;
 	summed.young_bytes = summed.young_blocks = 0;
 	summed.estimate.samples = summed.estimate.ci95_bytes = summed.estimate.ci95_blocks = 0;
 	summed.estimate.ci95_peak_bytes = 0;

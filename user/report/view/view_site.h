@@ -31,7 +31,9 @@ struct view_site {
 	int64_t live_bytes, live_blocks, peak_bytes, growth_bytes;
 	int64_t young_bytes, young_blocks; /* of live ones, those from the latest mark on, or all */
 	uint64_t allocs, bytes;
-	uint64_t temporary;	       /* VIEW_UNKNOWN for mmap and of samples */
+	uint64_t temporary; /* VIEW_UNKNOWN for mmap and of samples */
+	/* The same, and of recordings of older versions: as of record_site. */
+	uint64_t peak_blocks, lifetime_ns;
 	uint64_t oldest_ns, newest_ns; /* ages; VIEW_UNKNOWN */
 	enum reach_class leak;	       /* the worst of its blocks; REACH_CLASSES: not checked */
 	uint64_t blocks_variance, allocs_variance; /* of samples */

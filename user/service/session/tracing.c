@@ -337,6 +337,7 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		.growth_span_ns = options->growth_span_ns,
 		.heap_errors = options->heap_errors,
 		.free_stacks = options->free_stacks,
+		.lifetimes = options_has_format(options, "dhat"),
 		.sampled = options->sample_bytes > 0,
 		.both = options->max_overhead > 0,
 		.depth = depth,

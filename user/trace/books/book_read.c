@@ -82,13 +82,17 @@ static int tell_site(struct site_reading *reading, const struct abi_book_site *c
 		told.counts = site->cut;
 		told.peak_bytes = site->cut_peak_bytes;
 	} else {
+		bool had_peak = site->peak_epoch == reading->peak_epoch;
+
 		told.counts = site->now;
-		told.peak_bytes = site->peak_epoch == reading->peak_epoch ? site->peak_bytes :
-									    site->now.live_bytes;
+		told.peak_bytes = had_peak ? site->peak_bytes : site->now.live_bytes;
+		if (!had_peak)
+			told.counts.peak_blocks = site->now.live_blocks;
 	}
 	if (!add_up(&reading->sum, told.counts.live_bytes) ||
 	    !add_up(&reading->sum, told.counts.live_blocks) ||
-	    !add_up(&reading->sum, told.peak_bytes))
+	    !add_up(&reading->sum, told.peak_bytes) ||
+	    !add_up(&reading->sum, told.counts.peak_blocks))
 		return -EBADMSG;
 	return fn(&told, userdata);
 }

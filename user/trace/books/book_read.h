@@ -11,7 +11,7 @@
 struct book_site {
 	uint32_t node;	   /* of its stack; ABI_BOOK_NO_NODE: there was no room for that */
 	uint16_t function; /* enum abi_book_function */
-	struct abi_site_counts counts;
+	struct abi_site_counts counts; /* peak_blocks are at that peak */
 	int64_t peak_bytes;
 };
 typedef int (*book_site_fn)(const struct book_site *site, void *userdata);

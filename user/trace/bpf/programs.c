@@ -242,6 +242,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_whole_life = opts->whole_life;
 	skel->rodata->knob_heap_errors = opts->heap_errors;
 	skel->rodata->knob_free_stacks = opts->free_stacks;
+	skel->rodata->knob_lifetimes = opts->lifetimes;
 	skel->rodata->knob_forms = programs_know_forms(opts);
 	skel->rodata->knob_max_procs = opts->max_procs;
 	skel->rodata->knob_sampled = opts->sampled;

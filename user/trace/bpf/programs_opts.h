@@ -41,6 +41,7 @@ struct programs_opts {
 	bool whole_life;  /* no allocation of a process is before its tracing */
 	bool heap_errors; /* where blocks are freed is remembered */
 	bool free_stacks; /* and counted by site */
+	bool lifetimes;	  /* of blocks are measured by CLOCK_MONOTONIC */
 	uint32_t max_procs;
 	struct map_room room;
 	struct abi_block_filter block_filter;

@@ -77,6 +77,7 @@ struct live_opts {
 	char *const *checkpoint_names;
 	bool heap_errors;      /* where blocks are freed is remembered, for double frees */
 	bool free_stacks;      /* where a site's blocks are freed is counted */
+	bool lifetimes;	       /* of blocks are known to a microsecond, not to a tick */
 	bool sampled;	       /* allocations: those that processes show by USDT probes */
 	bool both;	       /* with that: both, live_set_depth says which */
 	uint64_t pss_every_ns; /* trace/live/cuts/live_usage.h */

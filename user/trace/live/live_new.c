@@ -60,6 +60,7 @@ static int load(struct live *live)
 		.max_stack = live->opts.max_stack,
 		.heap_errors = live->opts.heap_errors,
 		.free_stacks = live->opts.free_stacks,
+		.lifetimes = live->opts.lifetimes,
 		.sampled = live->opts.sampled,
 		.both = live->opts.both,
 		.floor = live->opts.floor,

@@ -173,12 +173,13 @@ struct live_process {
 	bool unwanted;	    /* only followed, as what it forks is */
 	bool alone;	    /* its executable has no allocator, and has none loaded */
 	uint64_t execed_ns; /* 0: before the attach, or it is a fork's */
+	uint64_t forked_ns; /* of a fork's: since then it has what it inherited; else 0 */
 	/* Children that run in its memory, which may go on when it has ended: live_follow.c. */
 	uint32_t n_in_memory;
 	enum record_depth depth;
 	bool ended;
 	bool settled; /* ended, and its last values handed over */
-	uint32_t end_tick;
+	uint64_t end_ns;
 	char comm[16];
 	struct process_links links;
 	struct process_book book;
@@ -287,7 +288,8 @@ struct live_untold {
 struct live_cuts {
 	struct cut_coverage running, settled; /* of the last cut; of all settled processes */
 	bool torn;			      /* LOSS_CUT */
-	bool begun; /* the next cut is of an earlier moment: live_begin_cut */
+	bool begun;	  /* the next cut is of an earlier moment: live_begin_cut */
+	uint64_t time_ns; /* of the last cut */
 };
 
 /* Settling, as it takes time: live_drain.c. */

@@ -44,6 +44,11 @@ struct record_totals {
 	uint64_t peak_rss_bytes;
 	bool peak_rss_is_least; /* the mark at its end is not known, it may have been more */
 	bool by_library;	/* it kept a book, and was not probed: record_run.counted_by */
+	/*
+	 * Sites have the sum of their blocks' lifetimes, each true to so many ns: until their free,
+	 * the end of the process, or the cut; inherited ones from the fork on. 0: not known.
+	 */
+	uint64_t lifetime_resolution_ns;
 };
 
 /* The numbers are those in recordings. */
@@ -114,6 +119,9 @@ struct record_site {
 	uint64_t blocks_variance, allocs_variance; /* of samples: of live_blocks and allocs */
 	uint64_t se_live_bytes, se_bytes, samples, live_samples; /* as in record_totals, */
 	uint64_t live_beyond, most_beyond;			 /* and these */
+	/* Blocks at the peak, how long all lived: known where totals.lifetime_resolution_ns is. */
+	int64_t peak_blocks;
+	uint64_t lifetime_ns;
 };
 
 /*

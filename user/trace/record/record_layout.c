@@ -205,6 +205,7 @@ static const struct field totals_fields[] = {
 	F(record_totals, peak_rss_bytes, FIELD_U64),
 	F(record_totals, peak_rss_is_least, FIELD_BOOL),
 	F(record_totals, by_library, FIELD_BOOL),
+	F(record_totals, lifetime_resolution_ns, FIELD_U64),
 	F_END,
 };
 static const struct field site_fields[] = {
@@ -231,6 +232,8 @@ static const struct field site_fields[] = {
 	F(record_site, live_samples, FIELD_U64),
 	F(record_site, live_beyond, FIELD_U64),
 	F(record_site, most_beyond, FIELD_U64),
+	F(record_site, peak_blocks, FIELD_U64),
+	F(record_site, lifetime_ns, FIELD_U64),
 	F_END,
 };
 static const struct field coverage_fields[] = {

@@ -47,7 +47,7 @@ void live_book_done(struct live_process *process);
 struct live_book_site {
 	uint64_t stack;
 	uint16_t fn;
-	const struct abi_site_counts *counts; /* at the cut */
+	const struct abi_site_counts *counts; /* at the cut; peak_blocks are at that peak */
 	int64_t peak_bytes;
 };
 typedef int (*live_book_site_fn)(const struct live_book_site *site, void *userdata);

@@ -92,7 +92,8 @@ static const char *const loss_names[LOSSES] = {
 
 static uint64_t age_ns(const struct live *live, const struct live_process *process, uint32_t tick)
 {
-	uint32_t now = process->ended ? process->end_tick : live->programs->control->tick;
+	uint32_t now = process->ended ? live_tick_of(live, process->end_ns) :
+					live->programs->control->tick;
 
 	return now > tick ? (now - tick) * ABI_TICK_NS : 0;
 }
@@ -111,6 +112,28 @@ static uint64_t error_of(double variance)
 static double allocated_variance(const struct snapshot_site *site)
 {
 	return (double)site->counts.bytes_variance * (1 << ABI_SAMPLE_BYTES_SHIFT);
+}
+
+/*
+ * Of all of a site's blocks: live ones until now or the process's end, inherited ones from its fork
+ * on. The sums wrap, their difference does not.
+ */
+static uint64_t lifetime_ns(const struct live *live, const struct live_process *process,
+			    const struct snapshot_site *site)
+{
+	uint64_t unit_ns = live_lifetime_unit_ns(live, process);
+	uint64_t end = process->ended ? live_lifetime_clock(live, process, process->end_ns) :
+		       unit_ns == ABI_TICK_NS ?
+					live->programs->control->tick :
+					live_lifetime_clock(live, process, live->cuts.time_ns);
+	uint64_t start =
+		site->inherited_blocks ? live_lifetime_clock(live, process, process->forked_ns) : 0;
+	uint64_t units = site->lifetimes + (uint64_t)site->counts.live_blocks * end -
+			 (uint64_t)site->inherited_blocks * start;
+
+	if ((int64_t)units <= 0) /* a block's clock may be a little ahead of the end's */
+		return 0;
+	return units > UINT64_MAX / unit_ns ? UINT64_MAX : units * unit_ns;
 }
 
 static int emit_site(struct live *live, const struct live_process *process,
@@ -139,6 +162,10 @@ static int emit_site(struct live *live, const struct live_process *process,
 			  .live_samples = site->live_samples,
 			  .live_beyond = site->live_beyond,
 			  .most_beyond = site->counts.most_beyond,
+			  .peak_blocks = site->peak_blocks,
+			  .lifetime_ns = process->depth == RECORD_DEPTH_SAMPLED ?
+						 0 :
+						 lifetime_ns(live, process, site),
 			  .oldest_ns = aged ? age_ns(live, process, site->oldest_tick) : UINT64_MAX,
 			  .newest_ns =
 				  aged ? age_ns(live, process, site->newest_tick) : UINT64_MAX },
@@ -176,10 +203,12 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		.by_library = process->links.book != LINKS_NO_BOOK,
 	};
 
-	if (process->depth == RECORD_DEPTH_SAMPLED)
+	if (process->depth == RECORD_DEPTH_SAMPLED) {
 		note_interval(&t, proc);
-	else
+	} else {
 		t.failed = proc->failed;
+		t.lifetime_resolution_ns = live_lifetime_unit_ns(live, process);
+	}
 	for (size_t i = 0; i < n; i++) {
 		t.allocs += sites[i].counts.allocs;
 		t.bytes += sites[i].counts.bytes;
@@ -290,7 +319,7 @@ static int snapshot_take(struct live *live, bool ended_only, struct snapshot **r
 					 (process->ended || !ended_only);
 		processes[slot].process = live->slots.all.data[slot];
 		processes[slot].last_tick = process && process->ended ?
-						    process->end_tick :
+						    live_tick_of(live, process->end_ns) :
 						    live->programs->control->tick;
 		processes[slot].forked =
 			shared_proc(live->programs, (slot_t){ (uint32_t)slot })->parent !=
@@ -474,6 +503,7 @@ int live_read_cut(struct live *live, bool ended_only, uint64_t time_ns)
 	if (!live->cuts.begun)
 		live_books_raise_epoch(live);
 	live->cuts.begun = false;
+	live->cuts.time_ns = time_ns;
 	/* Nothing changes any more of what has ended. */
 	live->cuts.torn = !ended_only && !live_books_await(live);
 	live_books_take_totals(live, ended_only);

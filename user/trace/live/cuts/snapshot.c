@@ -78,6 +78,7 @@ static struct snapshot_site *site_get(struct snapshot *s, uint32_t slot, uint16_
 	return vec_push(&s->order, site) ? NULL : site;
 }
 
+/* The parts of unions are numbers of the same kind: exact and sampled sites add up alike. */
 static void add_counts(struct abi_site_counts *sum, const struct abi_site_counts *c)
 {
 	sum->live_bytes += c->live_bytes;
@@ -86,8 +87,8 @@ static void add_counts(struct abi_site_counts *sum, const struct abi_site_counts
 	sum->bytes += c->bytes;
 	sum->temporary += c->temporary;
 	sum->missed_frees += c->missed_frees;
-	sum->bytes_variance += c->bytes_variance;
-	sum->samples += c->samples;
+	sum->lifetimes += c->lifetimes; /* or bytes_variance, */
+	sum->samples += c->samples;	/* or peak_blocks */
 	if (c->most_beyond > sum->most_beyond)
 		sum->most_beyond = c->most_beyond;
 }
@@ -102,17 +103,24 @@ static bool is_saved(const struct snapshot *s, const struct abi_site *site)
  * The value at the cut is the saved one when the site has changed since. Its share of the peak is
  * what was saved at the first change after that peak, or what it holds if there was none.
  */
-static int64_t peak_at_cut(const struct snapshot *s, const struct abi_site *site, uint32_t slot)
+static int64_t counts_at_cut(const struct snapshot *s, const struct abi_site *site, uint32_t slot,
+			     struct abi_site_counts *ret_counts)
 {
-	if (is_saved(s, site))
+	if (is_saved(s, site)) {
+		*ret_counts = site->cut;
 		return site->cut_peak_bytes;
-	return site->peak_epoch == shared_peak_at_cut(&s->programs->procs[slot], s->cut).epoch ?
-		       site->peak_bytes :
-		       site->now.live_bytes;
+	}
+	*ret_counts = site->now;
+	if (site->peak_epoch == shared_peak_at_cut(&s->programs->procs[slot], s->cut).epoch)
+		return site->peak_bytes;
+	if (!programs_has_samples(s->programs, slot))
+		ret_counts->peak_blocks = site->now.live_blocks;
+	return site->now.live_bytes;
 }
 
 static int on_site(struct snapshot *s, const struct abi_site_key *key, const struct abi_site *value)
 {
+	struct abi_site_counts counts;
 	struct snapshot_site *site;
 
 	if (!wanted(s, key->slot))
@@ -121,8 +129,8 @@ static int on_site(struct snapshot *s, const struct abi_site_key *key, const str
 	if (!site)
 		return -ENOMEM;
 	site->touched = true;
-	add_counts(&site->counts, is_saved(s, value) ? &value->cut : &value->now);
-	site->peak_bytes += peak_at_cut(s, value, key->slot);
+	site->peak_bytes += counts_at_cut(s, value, key->slot, &counts);
+	add_counts(&site->counts, &counts);
 	return 0;
 }
 
@@ -400,6 +408,15 @@ static void round_blocks(struct snapshot_site *site)
 		(uint64_t)whole_blocks((int64_t)counts->missed_frees, counts->missed_frees > 0);
 }
 
+/* What exact sites have in place of what samples have. */
+static void split_counts(struct snapshot_site *site)
+{
+	site->lifetimes = site->counts.lifetimes;
+	site->peak_blocks = site->counts.peak_blocks + site->inherited_blocks;
+	site->counts.bytes_variance = 0;
+	site->counts.samples = 0;
+}
+
 static int sort_sites(struct snapshot *s)
 {
 	s->sorted = calloc(s->order.len + 1, sizeof(*s->sorted));
@@ -409,6 +426,8 @@ static int sort_sites(struct snapshot *s)
 		s->sorted[i] = *s->order.data[i];
 		if (programs_has_samples(s->programs, s->sorted[i].slot))
 			round_blocks(&s->sorted[i]);
+		else
+			split_counts(&s->sorted[i]);
 	}
 	qsort(s->sorted, s->order.len, sizeof(*s->sorted), compare_sites);
 	return 0;

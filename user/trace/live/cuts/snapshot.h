@@ -27,11 +27,12 @@ struct snapshot_site {
 	struct abi_site_counts counts;
 	/* Of samples: what live_blocks, allocs and inherited_blocks are estimated with. */
 	uint64_t blocks_variance, allocs_variance, inherited_variance;
-	double live_variance;  /* the same of live_bytes, */
-	uint64_t live_samples; /* of which there are so many */
-	uint64_t live_beyond;  /* abi_site_counts.most_beyond, of those */
-	int64_t peak_bytes;
-	int64_t inherited_bytes, inherited_blocks; /* part of counts.live_* and of peak_bytes */
+	double live_variance;			   /* the same of live_bytes, */
+	uint64_t live_samples;			   /* of which there are so many */
+	uint64_t live_beyond;			   /* abi_site_counts.most_beyond, of those */
+	int64_t peak_bytes, peak_blocks;	   /* blocks: not of samples */
+	uint64_t lifetimes;			   /* abi_site_counts.lifetimes; 0 of samples */
+	int64_t inherited_bytes, inherited_blocks; /* part of counts.live_* and of peak_* */
 	uint32_t oldest_tick, newest_tick;	   /* of live blocks; oldest > newest: none */
 	uint64_t born_bytes[RECORD_BIRTHS];	   /* the same by parts of the ticks so far */
 	int64_t young_bytes, young_blocks;	   /* of live blocks, those from the mark on */

@@ -133,7 +133,8 @@ static int add_site(const struct block_insert *insert)
 	const struct abi_site_key key = { .slot = insert->slot, .fn = insert->fn };
 	const struct abi_site site = {
 		.now = { .live_bytes = (int64_t)insert->bytes,
-			 .live_blocks = (int64_t)insert->blocks },
+			 .live_blocks = (int64_t)insert->blocks,
+			 .lifetimes = -insert->blocks * insert->lifetime_clock },
 		.peak_epoch = programs->procs[insert->slot].peak_epoch,
 		.cut_epoch = programs->control->cut_epoch,
 	};

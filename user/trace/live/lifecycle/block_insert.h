@@ -18,6 +18,7 @@ struct block_insert {
 	uint32_t slot;
 	uint16_t fn; /* the site's, which has no stack */
 	uint32_t tick, era;
+	uint64_t lifetime_clock; /* as of abi_site_counts.lifetimes */
 	/* The result: what is in, and blocks for which there was no room. */
 	uint64_t blocks, bytes, no_room;
 };

@@ -136,7 +136,9 @@ static int enter(const struct reading *reading, struct live_existing *result)
 				       .slot = slot.n,
 				       .fn = RECORD_BEFORE_ATTACH,
 				       .tick = live->programs->control->tick,
-				       .era = shared_proc(live->programs, slot)->era };
+				       .era = shared_proc(live->programs, slot)->era,
+				       .lifetime_clock = live_lifetime_clock(
+					       live, reading->process, clock_monotonic_ns()) };
 	int r;
 
 	drop_unwanted(live, reading->heap);

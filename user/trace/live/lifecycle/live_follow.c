@@ -161,7 +161,7 @@ int live_end_image(struct live *live, struct live_process *process, enum record_
 		r = live_emit_death(live, process, value);
 	if (r)
 		return r;
-	live_process_end(process, (time_ns - live->start_ns) / ABI_TICK_NS);
+	live_process_end(process, time_ns);
 	live_unwind_end(process);
 	return process->placeholder ? 0 : live_emit(live, &record);
 }
@@ -179,6 +179,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 	const struct image_origin origin = { .placeholder = parent->placeholder,
 					     .older_blocks = parent->older_blocks,
 					     .unwanted = parent->unwanted,
+					     .forked_ns = ev->head.time_ns,
 					     .comm = ev->comm };
 	int r = live_process_new(live, event_slot(&ev->head), ev->pid, &origin, &child);
 	struct record record = {

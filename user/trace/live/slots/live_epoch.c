@@ -47,14 +47,32 @@ void live_note_peaks(struct live *live)
 		if (epoch == process->peak.epoch)
 			continue;
 		process->peak.epoch = epoch;
-		process->peak.ns =
-			process->ended ? live->start_ns + process->end_tick * ABI_TICK_NS : now;
+		process->peak.ns = process->ended ? process->end_ns : now;
 	}
+}
+
+uint32_t live_tick_of(const struct live *live, uint64_t time_ns)
+{
+	return (time_ns - live->start_ns) / ABI_TICK_NS;
+}
+
+uint64_t live_lifetime_unit_ns(const struct live *live, const struct live_process *process)
+{
+	bool is_fine = live->opts.lifetimes && process->links.book == LINKS_NO_BOOK;
+
+	return is_fine ? 1U << ABI_CLOCK_SHIFT : ABI_TICK_NS;
+}
+
+uint64_t live_lifetime_clock(const struct live *live, const struct live_process *process,
+			     uint64_t time_ns)
+{
+	return live_lifetime_unit_ns(live, process) == ABI_TICK_NS ? live_tick_of(live, time_ns) :
+								     time_ns >> ABI_CLOCK_SHIFT;
 }
 
 void live_tick_programs(struct live *live)
 {
-	uint32_t tick = (clock_monotonic_ns() - live->start_ns) / ABI_TICK_NS;
+	uint32_t tick = live_tick_of(live, clock_monotonic_ns());
 
 	/* A mark may be ahead by one. */
 	shared_set_tick(live->programs, tick);

@@ -117,6 +117,7 @@ int live_process_new(struct live *live, slot_t slot, pid_t pid, const struct ima
 	process->exe_known = origin->exe_known;
 	process->alone = origin->alone;
 	process->execed_ns = origin->execed_ns;
+	process->forked_ns = origin->forked_ns;
 	if (origin->comm)
 		live_process_set_comm(process, origin->comm);
 	live_process_set_depth(live, process, live->depth);
@@ -148,10 +149,10 @@ void live_process_set_unwanted(struct live *live, struct live_process *process)
 	shared_set_unwanted(live->programs, process->slot);
 }
 
-void live_process_end(struct live_process *process, uint32_t end_tick)
+void live_process_end(struct live_process *process, uint64_t end_ns)
 {
 	process->ended = true;
-	process->end_tick = end_tick;
+	process->end_ns = end_ns;
 	process->settled = process->placeholder;
 }
 

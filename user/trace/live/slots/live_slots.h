@@ -9,7 +9,7 @@
 struct image_origin {
 	const struct live_process *replaced; /* by it, which goes on as another one; NULL: none */
 	bool root, placeholder, older_blocks, unwanted, exe_known, alone; /* struct live_process */
-	uint64_t execed_ns;
+	uint64_t execed_ns, forked_ns;
 	const char *comm; /* 16 bytes; NULL: not known yet */
 };
 
@@ -48,7 +48,7 @@ void live_process_set_depth(struct live *live, struct live_process *process,
 			    enum record_depth depth);
 /* It is only followed from now on. */
 void live_process_set_unwanted(struct live *live, struct live_process *process);
-void live_process_end(struct live_process *process, uint32_t end_tick);
+void live_process_end(struct live_process *process, uint64_t end_ns);
 /* It has ended, and its last values were handed over. */
 void live_process_settle(struct live_process *process);
 
@@ -80,6 +80,11 @@ void live_set_loss(struct live *live, enum user_loss cause, uint64_t n);
 void live_note_peaks(struct live *live);
 /* The clock of the programs: live_tick(), live_mark(). */
 void live_tick_programs(struct live *live);
+uint32_t live_tick_of(const struct live *live, uint64_t time_ns);
+/* That of the lifetimes of a process's blocks (ABI_CLOCK_SHIFT), and its unit. */
+uint64_t live_lifetime_clock(const struct live *live, const struct live_process *process,
+			     uint64_t time_ns);
+uint64_t live_lifetime_unit_ns(const struct live *live, const struct live_process *process);
 void live_mark_programs(struct live *live);
 /* Begins a new epoch of cuts. */
 void live_raise_epoch(struct live *live);

@@ -365,7 +365,8 @@ static void mistakes_are_told_with_file_and_line(void **state)
 		{ "{\nx\nMemcheck\n}\n", "f:3: not TOOL:KIND: 'Memcheck'" },
 		{ "{\nx\n:Leak\nfun:f\n}\n", "f:3: not TOOL:KIND: ':Leak'" },
 		{ "{\nx\nMemcheck:\nfun:f\n}\n", "f:3: not TOOL:KIND: 'Memcheck:'" },
-		{ "{\nx\nMemcheck:Leek\nfun:f\n}\n", "f:3: Memcheck has no such kind: 'Leek'" },
+		{ "{\nx\nMemcheck:Leek\nfun:f\n", "f:2: this entry has no }" },
+		{ "{\nx\nMemcheck:Leak\nmatch-x: y\nfun:f\n", "f:2: this entry has no }" },
 		{ "{\nx\nMemcheck:Leak\n}\n", "f:2: an entry needs a frame that is not ..." },
 		{ "{\nx\nMemcheck:Leak\n...\n}\n", "f:2: an entry needs a frame that is not ..." },
 		{ "{\nx\nMemcheck:Leak\nfun:f\n", "f:2: this entry has no }" },
@@ -397,6 +398,36 @@ static void mistakes_are_told_with_file_and_line(void **state)
 				 -EINVAL);
 		assert_string_equal(strbuf_str(&error), rows[i].error);
 		assert_int_equal(suppressions_n(s), 1);
+	}
+}
+
+static void what_newer_valgrinds_may_know_is_skipped_with_one_warning(void **state)
+{
+	static const struct {
+		const char *text, *warning;
+		size_t n;
+	} rows[] = {
+		{ "{\nx\nMemcheck:UnsafeZeroSize\nany(line)\nfun:f\n}\n",
+		  "f:3: 'UnsafeZeroSize' is not known; skipping 1 entry", 0 },
+		{ "{\na\nMemcheck:Leak\nfun:f\n}\n{\nx\nMemcheck:New\n}\n"
+		  "{\nb\nMemcheck:Leak\nmatch-threads: main\nfun:g\n}\n"
+		  "{\nc\nMemcheck:Leak\nfun:h\n}\n",
+		  "f:8: 'New' is not known; skipping 2 entries that are not understood", 2 },
+		{ "{\nb\nMemcheck:Leak\nfun:f\nmatch-threads: main\n}\n",
+		  "f:5: 'match-threads: main' is not known; skipping 1 entry", 0 },
+		{ "{\nx\nMemcheck:BadSize\nfun:f\n}\n{\nx\nDRD:Other\nfun:f\n}\n", "", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N(rows); i++) {
+		_cleanup_strbuf_ struct strbuf error = { 0 };
+		_cleanup_(suppressions_free_p) struct suppressions *s = from("");
+
+		assert_int_equal(suppressions_add_text(s, "f", rows[i].text, strlen(rows[i].text),
+						       &error),
+				 0);
+		assert_string_equal(strbuf_str(&error), rows[i].warning);
+		assert_int_equal(suppressions_n(s), rows[i].n);
 	}
 }
 
@@ -693,6 +724,7 @@ int main(void)
 		cmocka_unit_test(fishy_sizes_are_of_the_function_that_was_asked),
 		cmocka_unit_test(frees_by_operator_delete_begin_with_it),
 		cmocka_unit_test(mistakes_are_told_with_file_and_line),
+		cmocka_unit_test(what_newer_valgrinds_may_know_is_skipped_with_one_warning),
 		cmocka_unit_test(a_text_with_a_mistake_adds_nothing),
 		cmocka_unit_test(files_that_cannot_be_read_are_named),
 		cmocka_unit_test(a_stack_may_have_as_many_frames_as_valgrinds),

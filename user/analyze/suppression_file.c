@@ -88,6 +88,10 @@ struct parser {
 	char *at, *end; /* what is still to be read */
 	unsigned int line;
 	struct strbuf *error;
+	/* Entries that are not understood, and where the first one says so by which word. */
+	size_t n_skipped;
+	unsigned int skipped_line;
+	const char *skipped_word;
 };
 
 static int fail(const struct parser *p, unsigned int line, const char *reason, const char *what)
@@ -212,6 +216,16 @@ static int skip_entry(struct parser *p, unsigned int first)
 	}
 }
 
+/* Newer Valgrinds may know more: of what cannot be understood nothing is suppressed. */
+static int skip_unknown(struct parser *p, unsigned int first, const char *word)
+{
+	if (p->n_skipped++ == 0) {
+		p->skipped_line = p->line;
+		p->skipped_word = word;
+	}
+	return skip_entry(p, first);
+}
+
 /* "file.c:12": the number is only one if nothing else follows the last colon. */
 static void split_source(struct supp_pattern *pattern, char *text)
 {
@@ -262,6 +276,7 @@ static int parse_frame(struct parser *p, struct supp_entry *entry, char *line)
 	return r;
 }
 
+/* 1: it has a condition that is not known, and was skipped. */
 static int parse_frames(struct parser *p, struct supp_entry *entry)
 {
 	bool any = false;
@@ -286,6 +301,10 @@ static int parse_frames(struct parser *p, struct supp_entry *entry)
 					    "not a list of definite, indirect, possible, reachable",
 					    line);
 			continue;
+		}
+		if (!strncmp(line, "match-", 6) && strchr(line, ':')) {
+			r = skip_unknown(p, entry->line, line);
+			return r ? r : 1;
 		}
 		r = parse_frame(p, entry, line);
 		if (r)
@@ -314,7 +333,7 @@ static int parse_entry(struct parser *p, struct supp_entries *entries)
 	if (!has_memcheck(tools, colon) || is_other_kind(colon + 1))
 		return skip_entry(p, entry.line);
 	if (kind_of(colon + 1, &entry.kind))
-		return fail(p, p->line, "Memcheck has no such kind", colon + 1);
+		return skip_unknown(p, entry.line, colon + 1);
 	if (entry.kind == SUPPRESSION_FISHY) {
 		entry.argument = next_line(p);
 		if (!entry.argument || !strchr(entry.argument, '('))
@@ -325,7 +344,7 @@ static int parse_entry(struct parser *p, struct supp_entries *entries)
 		r = vec_push(&entries->list, entry);
 	if (r)
 		supp_entry_done(&entry);
-	return r;
+	return r < 0 ? r : 0;
 }
 
 static int parse(struct parser *p, struct supp_entries *entries)
@@ -359,6 +378,10 @@ int supp_parse(struct supp_entries *entries, const char *name, char *text, size_
 		return fail(&p, p.line, "a byte of zero: this is not text", NULL);
 	}
 	r = parse(&p, entries);
+	if (!r && p.n_skipped)
+		strbuf_addf(error, "%s:%u: '%.80s' is not known; skipping %zu entr%s", name,
+			    p.skipped_line, p.skipped_word, p.n_skipped,
+			    p.n_skipped == 1 ? "y" : "ies that are not understood");
 	while (r && entries->list.len > before)
 		supp_entry_done(&entries->list.data[--entries->list.len]);
 	return r;

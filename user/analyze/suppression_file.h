@@ -47,7 +47,8 @@ struct supp_entries {
 /*
  * Appends what the text says; `text` is cut into strings, which entries then point into, as they do
  * to `name`, which is for messages, too. On failure (-EINVAL with "NAME:LINE: REASON", or -ENOMEM)
- * entries are as before.
+ * entries are as before. On success *error has a warning where entries were skipped, since they are
+ * of kinds or have conditions that are not known.
  */
 int supp_parse(struct supp_entries *entries, const char *name, char *text, size_t len,
 	       struct strbuf *error);

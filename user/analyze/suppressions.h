@@ -28,8 +28,9 @@ void suppressions_free(struct suppressions *suppressions);
 DEFINE_CLEANUP(struct suppressions, suppressions_free)
 
 /*
- * Adds what a file says; `name` is for messages. 0; -EINVAL with "NAME:LINE: REASON" in `error`,
- * and then nothing of this text is added; -ENOMEM. Of a path also what open and read return, with
+ * Adds what a file says; `name` is for messages. 0, with a warning in `error` if entries were
+ * skipped that are not understood; -EINVAL with "NAME:LINE: REASON" in `error`, and then nothing of
+ * this text is added; -ENOMEM. Of a path also what open and read return, with
  * the reason in `error`. -EFBIG: more than 16 MiB.
  */
 int suppressions_add_text(struct suppressions *suppressions, const char *name, const char *text,

@@ -51,8 +51,13 @@ static int read_suppressions(struct leak_check *check)
 	int r = suppressions_new(&check->suppressions);
 
 	/* The user's own come first: what they name is theirs in the counts. */
-	for (char **file = check->leak->suppressions; r == 0 && file && *file; file++)
+	for (char **file = check->leak->suppressions; r == 0 && file && *file; file++) {
 		r = suppressions_add_file(check->suppressions, *file, &error);
+		if (r == 0 && error.len)
+			log_warning("--suppressions: %s", strbuf_str(&error));
+		if (r == 0)
+			strbuf_reset(&error);
+	}
 	if (r == 0 && check->leak->default_suppressions == LEAK_DEFAULT_SUPPRESSIONS)
 		r = suppressions_add_default(check->suppressions);
 	if (r == -ENOMEM)

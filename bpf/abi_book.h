@@ -13,14 +13,14 @@
 #include "abi.h"
 
 #define ABI_BOOK_MAGIC 0x6b6f6f62U
-#define ABI_BOOK_VERSION 2
+#define ABI_BOOK_VERSION 3
 /* As memfd_create(2) is told it; in /proc/PID/maps behind "/memfd:". */
 #define ABI_BOOK_NAME "memtraced-book"
 
 enum abi_book_answer {
-	ABI_BOOK_UNANSWERED,
-	ABI_BOOK_READ,	 /* somebody has the file open, and reads it */
-	ABI_BOOK_UNREAD, /* it is not wanted: calls are passed on and not counted */
+	ABI_BOOK_UNANSWERED, /* nobody reads it, or not any more */
+	ABI_BOOK_READ,	     /* somebody has the file open, and reads it */
+	ABI_BOOK_UNREAD,     /* it is not wanted: calls are passed on and not counted */
 };
 
 /* Calls that the process could not enter; each adds to `lost` of the header. */
@@ -52,7 +52,9 @@ struct abi_book_header {
 	/* Of a forked child whose parent has a book: the parent's era from then on; else 0. */
 	__u32 parent_era;
 	__u32 reader; /* the daemon's pid, where it has one in the process's namespace */
-	__u32 reserved[6];
+	/* The process's: it goes on when nobody reads; it has ceased, and calls are passed on. */
+	__u32 stays, passed_on;
+	__u32 reserved[4];
 	/*
 	 * What each call may change: a line of its own. As of struct abi_proc, but for live_bytes,
 	 * which is too large by what threads have as credit.

@@ -31,7 +31,7 @@ _memtraced_values() {
     --default-suppressions) compgen -W 'yes no' -- "$2" ;;
     --suppressions | --log-file | --config) compgen -f -- "$2" ;;
     --attach) compgen -W 'auto session multi perf exit' -- "$2" ;;
-    --exact) compgen -W 'probes library' -- "$2" ;;
+    --exact) compgen -W 'auto probes library' -- "$2" ;;
     --allocator)
         # the first word of its value; readline splits the rest at = and :
         compgen -W 'malloc= calloc= realloc= free= inside= object=' -- "$2" ;;

@@ -30,10 +30,13 @@
 static struct book_process no_process;
 
 struct book_process *book_process = &no_process;
+bool book_stays;
 __thread struct book_local book_local;
 
 static struct book_blocks blocks;
 static uint32_t generations, process_lock;
+/* At the last fork: a child's first calls are then waited for, too. */
+static bool was_read;
 
 /* Absent where the C library is not glibc. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
@@ -61,7 +64,8 @@ static void announce(int fd)
 	uint32_t *answer = fd < 0 ? NULL : &book.header->answer;
 
 	memtraced_book(fd, fd < 0 ? 0 : ABI_BOOK_BYTES);
-	if (!answer || !probe_book_is_heard())
+	/* Who hears it may trace others; a book that stays can be found later. */
+	if (!answer || !probe_book_is_heard() || (book_stays && !was_read))
 		return;
 	if (__atomic_load_n(answer, __ATOMIC_ACQUIRE) == ABI_BOOK_UNANSWERED)
 		(void)syscall(SYS_futex, answer, FUTEX_WAIT, ABI_BOOK_UNANSWERED, &limit, NULL,
@@ -90,6 +94,13 @@ static void watch_forks(void)
 		watched = __register_atfork(before_fork, after_fork, NULL, NULL) == 0;
 }
 
+/* Calls are passed on for good: whoever has it open, or finds it, is told. */
+static enum book_state cease(void)
+{
+	__atomic_store_n(&book.header->passed_on, 1, __ATOMIC_RELEASE);
+	return BOOK_REFUSED;
+}
+
 static enum book_state begin(void)
 {
 	int fd = -1;
@@ -111,10 +122,11 @@ static enum book_state begin(void)
 	(void)is_complete(); /* found out now: later it may wait for a thread in dlopen() */
 	book.header->version = ABI_BOOK_VERSION;
 	book.header->pid = (uint32_t)getpid();
-	book.header->magic = ABI_BOOK_MAGIC;
+	book.header->stays = book_stays;
+	__atomic_store_n(&book.header->magic, ABI_BOOK_MAGIC, __ATOMIC_RELEASE);
 	announce(fd);
 	(void)close(fd); /* it is mapped */
-	return book.header->answer == ABI_BOOK_UNREAD ? BOOK_REFUSED : BOOK_KEPT;
+	return book.header->answer == ABI_BOOK_UNREAD && !book_stays ? cease() : BOOK_KEPT;
 }
 
 /*
@@ -193,6 +205,18 @@ static void leave(struct book_thread *thread)
 /* So long the daemon has told of no time before it is looked for: it may be stopped. */
 #define SILENCE_S 2
 
+/* Nobody reads it any more. */
+static void end_reading(void)
+{
+	uint32_t read = ABI_BOOK_READ;
+
+	if (book_stays) /* another one may have come meanwhile */
+		(void)__atomic_compare_exchange_n(&book.header->answer, &read, ABI_BOOK_UNANSWERED,
+						  false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	else
+		__atomic_store_n(&book_process->state, cease(), __ATOMIC_RELEASE);
+}
+
 /* Nothing tells of the end of a daemon that was killed but its pid, and that its clock stands. */
 static BOOK_SELDOM void look_for_reader(void)
 {
@@ -212,7 +236,7 @@ static BOOK_SELDOM void look_for_reader(void)
 	} else if (header->answer == ABI_BOOK_UNREAD ||
 		   (now.tv_sec - seen.since > SILENCE_S && !book_is_filtered() &&
 		    syscall(SYS_kill, header->reader, 0) && errno == ESRCH)) {
-		__atomic_store_n(&book_process->state, BOOK_REFUSED, __ATOMIC_RELEASE);
+		end_reading();
 	}
 	errno = error;
 }
@@ -227,6 +251,7 @@ static void before_fork(void)
 	int error = errno;
 
 	is_prepared = book_process->state == BOOK_KEPT;
+	was_read = is_prepared && book.header->answer == ABI_BOOK_READ;
 	if (is_prepared)
 		book_forks_prepare(enter());
 	errno = error;

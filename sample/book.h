@@ -40,6 +40,9 @@ struct book_process {
 };
 extern struct book_process *book_process __attribute__((visibility("hidden")));
 
+/* It is kept although nobody reads it, as somebody may begin to at any time. */
+extern bool book_stays __attribute__((visibility("hidden")));
+
 /* What a thread knows of itself; all zero at its start. */
 struct book_local {
 	struct book_thread *thread;

@@ -33,7 +33,8 @@ bool exact_decide(void)
 	if (!environ)
 		return false;
 	wanted = getenv("MEMTRACED_EXACT");
-	if (!wanted || strcmp(wanted, "1") != 0)
+	book_stays = wanted && strcmp(wanted, "keep") == 0;
+	if (!wanted || (strcmp(wanted, "1") != 0 && !book_stays))
 		exact_mode = EXACT_OFF;
 	else if (IS_X86_64 && !sample_refused())
 		exact_mode = EXACT_ON;

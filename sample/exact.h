@@ -2,7 +2,8 @@
 /*
  * Exact depth: each call of the allocator is entered in the book (sample/book.h). The library does
  * either this or samples, by what is in the environment when it is first called: with
- * MEMTRACED_EXACT=1 this, where it can.
+ * MEMTRACED_EXACT=1 this, where it can, while somebody reads it; with MEMTRACED_EXACT=keep also
+ * when nobody does.
  */
 #ifndef MEMTRACED_SAMPLE_EXACT_H
 #define MEMTRACED_SAMPLE_EXACT_H

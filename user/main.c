@@ -135,8 +135,9 @@ static int measure_cost(struct worker *worker, struct probe_cost *cost)
 	return fd < 0 ? -1 : fd;
 }
 
-static int trace(const struct options *options, const struct launch_inherited *inherited)
+static int trace(struct options *options, const struct launch_inherited *inherited)
 {
+	_cleanup_(kept_books_done) struct kept_books books = {};
 	_cleanup_(worker_free_p) struct worker *worker = NULL;
 	_cleanup_(session_free_p) struct session *session = NULL;
 	_cleanup_close_ int stats_fd = -1;
@@ -146,10 +147,14 @@ static int trace(const struct options *options, const struct launch_inherited *i
 	if (!names_features())
 		return EXIT_USAGE;
 	r = start_worker(&worker);
+	if (r == 0)
+		r = running_books(options, &books);
+	if (!books.library)
+		options_limit_overhead(options);
 	if (r == 0 && options->max_overhead && !options->overhead_exact_first)
 		stats_fd = measure_cost(worker, &cost);
 	if (r == 0)
-		r = session_new(options, inherited, worker, &cost, &session);
+		r = session_new(options, inherited, worker, &cost, &books, &session);
 	while (r == 0)
 		r = session_step(session, -1);
 	if (r > 0)
@@ -253,7 +258,6 @@ int main(int argc, char **argv)
 	case ACTION_TRACE:
 		if (named_pids_find(options))
 			return EXIT_CANNOT_TRACE;
-		options_limit_overhead(options);
 		return trace(options, &inherited);
 	}
 	return EXIT_USAGE;

@@ -298,5 +298,5 @@ def what_needs_probes_is_refused(option):
 
 
 @test()
-def a_process_that_runs_is_refused():
-    refused(run_memtraced(LIBRARY, "-p", "1"), 1, "--exact", "command")
+def what_no_library_can_be_preloaded_into_is_refused():
+    refused(run_memtraced(LIBRARY, "-a"), 1, "--exact=library", "command")

@@ -13,13 +13,27 @@
 
 static void the_drop_in_sets_both_variables(void **state)
 {
+	const struct sample_unit_options options = { .interval = 4096 };
 	_cleanup_strbuf_ struct strbuf text = {};
 
 	(void)state;
-	assert_int_equal(sample_unit_text("/usr/lib/100%/x.so", 4096, &text), 0);
+	assert_int_equal(sample_unit_text(&options, "/usr/lib/100%/x.so", &text), 0);
 	assert_non_null(strstr(strbuf_str(&text), "[Service]\n"
 						  "Environment=\"LD_PRELOAD=/usr/lib/100%%/x.so\"\n"
 						  "Environment=MEMTRACED_SAMPLE_INTERVAL=4096\n"));
+}
+
+static void a_service_that_counts_all_calls_does_so_unread(void **state)
+{
+	const struct sample_unit_options options = { .interval = 4096, .exact = true };
+	_cleanup_strbuf_ struct strbuf text = {};
+
+	(void)state;
+	assert_int_equal(sample_unit_text(&options, "/x.so", &text), 0);
+	assert_non_null(strstr(strbuf_str(&text), "[Service]\n"
+						  "Environment=\"LD_PRELOAD=/x.so\"\n"
+						  "Environment=MEMTRACED_EXACT=keep\n"));
+	assert_null(strstr(strbuf_str(&text), "INTERVAL"));
 }
 
 static void a_path_that_would_be_two_or_leave_the_line_is_refused(void **state)
@@ -27,11 +41,13 @@ static void a_path_that_would_be_two_or_leave_the_line_is_refused(void **state)
 	static const char *const paths[] = { "/a b/x.so", "/a:b/x.so", "/a\nb/x.so", "/a\"b/x.so",
 					     "/a\\b/x.so" };
 
+	const struct sample_unit_options options = { .interval = 1 };
+
 	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		_cleanup_strbuf_ struct strbuf text = {};
 
-		assert_int_equal(sample_unit_text(paths[i], 1, &text), -EINVAL);
+		assert_int_equal(sample_unit_text(&options, paths[i], &text), -EINVAL);
 	}
 }
 
@@ -67,6 +83,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_drop_in_sets_both_variables),
+		cmocka_unit_test(a_service_that_counts_all_calls_does_so_unread),
 		cmocka_unit_test(a_path_that_would_be_two_or_leave_the_line_is_refused),
 		cmocka_unit_test(words_behind_sample_say_which_unit),
 	};

@@ -5,6 +5,7 @@
  */
 #include "base/cleanup.h"
 #include "sandbox/worker.h"
+#include "service/sample_library.h"
 #include "service/session/session.h"
 #include "symbol/file_server.h"
 
@@ -93,6 +94,7 @@ static void run_begin(struct run *run, int number, const struct target *a, const
 {
 	char output[96], pids[32];
 	char *argv[] = { "memtraced", "-q", "-p", pids, "-o", output, NULL };
+	struct kept_books books = {};
 	struct strbuf error = {};
 
 	snprintf(run->path, sizeof(run->path), "/tmp/test_session.%d.%d", (int)getpid(), number);
@@ -101,8 +103,9 @@ static void run_begin(struct run *run, int number, const struct target *a, const
 	assert_int_equal(launch_inherited_save(&run->inherited), 0);
 	assert_int_equal(options_parse(6, argv, &run->options, &error), 0);
 	assert_int_equal(worker_new(&file_server, 0, &run->worker), 0);
-	assert_int_equal(
-		session_new(run->options, &run->inherited, run->worker, NULL, &run->session), 0);
+	assert_int_equal(session_new(run->options, &run->inherited, run->worker, NULL, &books,
+				     &run->session),
+			 0);
 	strbuf_done(&error);
 }
 

@@ -37,6 +37,7 @@ static const char *const attach_names[] = {
 static const char *const unwind_names[] = { [UNWIND_CFI] = "cfi", [UNWIND_FP] = "fp", NULL };
 
 static const char *const exact_names[] = {
+	[EXACT_AUTO] = "auto",
 	[EXACT_PROBES] = "probes",
 	[EXACT_LIBRARY] = "library",
 	NULL,
@@ -318,10 +319,11 @@ static const struct key options[] = {
 
 	{ tracing, "--attach", KEY_CHOICE, 0, FIELD(attach), .choices = attach_names,
 	  .help = "How probes are attached; auto: the cheapest way this kernel has." },
-	{ tracing, "--exact", KEY_CHOICE, OPTION_ALLOC | OPTION_CHILD, FIELD(exact),
-	  .choices = exact_names, .fallback = "probes",
-	  .help = "How the command's calls are counted: probes, or library, which is preloaded "
-		  "into it and costs a fraction; default: probes." },
+	{ tracing, "--exact", KEY_CHOICE, OPTION_ALLOC, FIELD(exact), .choices = exact_names,
+	  .fallback = "auto",
+	  .help = "How calls are counted: probes, or library, which is preloaded into the command "
+		  "and costs a fraction; auto takes probes, but for processes of -p that count "
+		  "themselves; default: auto." },
 	{ tracing, "--allocator", KEY_OWN, OPTION_ALLOC, .apply = option_allocator,
 	  .metavar = "SPEC",
 	  .help = "Functions of an allocator or pool that memtraced does not know, as in "
@@ -412,6 +414,8 @@ static const struct key of_sample[] = {
 	{ "sample", "--interval", KEY_SIZE, 0, FIELD(sample_unit.interval), .metavar = "SIZE",
 	  .least = 1, .most = OPTIONS_SAMPLE_MOST, .fallback = "512k",
 	  .help = "Mean bytes between samples; default: 512k." },
+	{ "sample", "--exact", KEY_FLAG, 0, FIELD(sample_unit.exact),
+	  .help = "Have it count all calls, in place of samples." },
 	{ "sample", "--print", KEY_FLAG, 0, FIELD(sample_unit.what), .apply = option_unit_action,
 	  .stored = SAMPLE_UNIT_PRINT, .help = "Print the drop-in and write nothing." },
 	{ "sample", "--remove", KEY_FLAG, 0, FIELD(sample_unit.what), .apply = option_unit_action,

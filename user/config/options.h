@@ -53,7 +53,7 @@ enum group_by {
 };
 enum option_attach { ATTACH_AUTO, ATTACH_SESSION, ATTACH_MULTI, ATTACH_PERF, ATTACH_EXIT };
 enum option_unwind { UNWIND_CFI, UNWIND_FP };
-enum option_exact { EXACT_PROBES, EXACT_LIBRARY };
+enum option_exact { EXACT_AUTO, EXACT_PROBES, EXACT_LIBRARY };
 /* Most that --max-stack takes, and its default: the room that the kernel's programs have. */
 #define OPTIONS_MEMORY_LEAST (96ULL << 20)
 #define OPTIONS_MAX_STACK 511
@@ -134,6 +134,7 @@ struct sample_unit_options {
 	enum sample_unit_what what;
 	char *unit;	   /* with ".service" */
 	uint64_t interval; /* bytes */
+	bool exact;	   /* it is to keep books of all calls */
 };
 
 struct options {
@@ -186,7 +187,7 @@ struct options {
 	uint64_t max_blocks;	   /* 0: the built-in default */
 	uint64_t memory_limit;	   /* bytes; 0: none */
 	enum option_unwind unwind;
-	enum option_exact exact; /* how a command's calls are counted */
+	enum option_exact exact; /* how calls are counted */
 	uint64_t keep_ended;	 /* --keep-ended; UINT64_MAX: ask options_keep_ended */
 	/* Of --mappings, of a process: regions and stacks that are kept; 0: all. Of a service. */
 	uint64_t most_regions, most_stacks;
@@ -243,6 +244,8 @@ int options_add_pid(struct options *options, pid_t pid);
  * and nothing was asked for that needs all calls.
  */
 void options_limit_overhead(struct options *options);
+/* What was given that a library in the process cannot do; NULL: nothing. */
+const char *options_need_probes(const struct options *options);
 
 /* Whether leaks are looked for. */
 static inline bool options_check_leaks(const struct options *options)

@@ -329,8 +329,7 @@ static int check_sample(const struct option_parser *p)
 	return 0;
 }
 
-/* What was given that a library in the process cannot do, or does not do yet; NULL: nothing. */
-static const char *needs_probes(const struct options *o)
+const char *options_need_probes(const struct options *o)
 {
 	const struct {
 		bool given;
@@ -355,26 +354,25 @@ static const char *needs_probes(const struct options *o)
 	for (size_t i = 0; i < sizeof(of_probes) / sizeof(of_probes[0]); i++)
 		if (of_probes[i].given)
 			return of_probes[i].option;
-	return NULL;
+	return any_hist_of_allocators(o) ? "a histogram of an allocator's function" : NULL;
 }
 
 static int check_exact(const struct option_parser *p)
 {
 	const struct options *o = p->options;
-	const char *of_probes = needs_probes(o);
+	const char *of_probes = options_need_probes(o);
 
 	if (o->exact != EXACT_LIBRARY)
 		return 0;
+	if (!o->command && !(o->n_pids + o->n_pid_names))
+		return config_error(p->error,
+				    "'--exact=library' is for a command, or for processes that "
+				    "count themselves: give one with -c or -p");
 	if (of_probes)
 		return config_error(
 			p->error,
-			"'%s' needs probes, which '--exact=library' does without: leave "
-			"one out",
+			"%s needs probes, which '--exact=library' does without: leave one out",
 			of_probes);
-	if (any_hist_of_allocators(o))
-		return config_error(p->error,
-				    "a histogram of an allocator's function needs probes, which "
-				    "'--exact=library' does without: leave one out");
 	return 0;
 }
 

@@ -41,7 +41,7 @@ static const struct {
 	{ "ctl", "ctl status|reports [NAME]" },
 	{ "ctl", "ctl trace PID [--for=SEC] [--format=NAME] [--sample]" },
 	{ "ctl", "ctl token [--for=SEC|--revoke]" },
-	{ "sample", "sample --unit=NAME [--interval=SIZE] [--print|--remove]" },
+	{ "sample", "sample --unit=NAME [--interval=SIZE|--exact] [--print|--remove]" },
 };
 
 static const char values_of_jobs[] =

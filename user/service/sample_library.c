@@ -9,6 +9,7 @@
 #include "config/words.h"
 #include "target/launch/launch.h"
 #include "target/preload.h"
+#include "trace/books/book.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -181,10 +182,68 @@ int sample_environment(const struct options *options, char ***ret_words, bool *r
 	return 0;
 }
 
+/* Why not, where it counts itself; NULL: it does not. */
+static const char *why_not_read(int error)
+{
+	switch (error) {
+	case -EBUSY:
+		return "another memtraced reads its counts";
+	case -ESTALE:
+		return "it has ceased to count, as the memtraced that read it is gone";
+	case -EXDEV:
+		return "a part of what it holds was counted by its parent";
+	case -EINVAL:
+		return "its counts are of another version of memtraced";
+	default:
+		return NULL;
+	}
+}
+
+/* 1: its counts can be read; 0. */
+static int try_process(const struct options *options, pid_t pid)
+{
+	int error = book_try(pid);
+	const char *why = error ? why_not_read(error) : options_need_probes(options);
+
+	if (why && error)
+		log_info("process %d is counted by probes: %s", (int)pid, why);
+	else if (why)
+		log_info("process %d counts its calls itself, but %s needs probes", (int)pid, why);
+	return error == 0 && !why;
+}
+
+int running_books(const struct options *options, struct kept_books *ret_books)
+{
+	char library[PATH_MAX];
+	size_t n = 0;
+
+	*ret_books = (struct kept_books){};
+	/* That root is needed is said later. */
+	if (options->n_pids == 0 || options->exact == EXACT_PROBES || geteuid() != 0 ||
+	    !options_trace_allocations(options))
+		return 0;
+	for (size_t i = 0; i < options->n_pids; i++)
+		n += (size_t)try_process(options, options->pids[i]);
+	if (n > 0 && n < options->n_pids)
+		log_info("%zu of %zu processes count their calls themselves: all are counted by "
+			 "probes",
+			 n, options->n_pids);
+	if (n < options->n_pids && options->exact == EXACT_LIBRARY) {
+		log_error("--exact=library: not each process of -p counts its calls itself; "
+			  "'memtraced sample --exact' has a service do it, from its next start on");
+		return -ENOTSUP;
+	}
+	if (n < options->n_pids || preload_library(library) < 0)
+		return 0;
+	ret_books->library = strdup(library);
+	return ret_books->library ? 0 : -ENOMEM;
+}
+
 #define UNITS "/etc/systemd/system"
 #define DROP_IN "memtraced-sample.conf"
 
-int sample_unit_text(const char *library, uint64_t interval, struct strbuf *out)
+int sample_unit_text(const struct sample_unit_options *options, const char *library,
+		     struct strbuf *out)
 {
 	strbuf_adds(out, "# By `memtraced sample`; `memtraced sample --remove` takes it away.\n"
 			 "[Service]\n"
@@ -197,11 +256,15 @@ int sample_unit_text(const char *library, uint64_t interval, struct strbuf *out)
 		if (*at == '%') /* systemd.unit(5), "Specifiers" */
 			strbuf_addch(out, '%');
 	}
-	strbuf_addf(out, "\"\nEnvironment=MEMTRACED_SAMPLE_INTERVAL=%" PRIu64 "\n", interval);
+	if (options->exact)
+		strbuf_adds(out, "\"\nEnvironment=" PRELOAD_BOOKS_STAY "\n");
+	else
+		strbuf_addf(out, "\"\nEnvironment=MEMTRACED_SAMPLE_INTERVAL=%" PRIu64 "\n",
+			    options->interval);
 	return strbuf_error(out);
 }
 
-static int library_text(uint64_t interval, struct strbuf *text)
+static int library_text(const struct sample_unit_options *options, struct strbuf *text)
 {
 	char library[PATH_MAX];
 	int r = preload_library(library);
@@ -211,7 +274,7 @@ static int library_text(uint64_t interval, struct strbuf *text)
 			  "../lib/memtraced: install it");
 		return r;
 	}
-	r = sample_unit_text(library, interval, text);
+	r = sample_unit_text(options, library, text);
 	if (r < 0)
 		log_error("%s: systemd cannot preload a library of this path", library);
 	return r;
@@ -240,7 +303,7 @@ static int write_drop_in(const char *folder, const char *path,
 			 const struct sample_unit_options *options)
 {
 	_cleanup_strbuf_ struct strbuf text = {};
-	int r = library_text(options->interval, &text);
+	int r = library_text(options, &text);
 
 	if (r < 0)
 		return r;
@@ -257,8 +320,8 @@ static int write_drop_in(const char *folder, const char *path,
 	printf("an LD_PRELOAD that the unit has elsewhere does not count any more\n");
 	print_restart(options->unit);
 	printf("and is then traced by\n"
-	       "  memtraced --sample -p $(systemctl show -P MainPID %s)\n",
-	       options->unit);
+	       "  memtraced %s-p $(systemctl show -P MainPID %s)\n",
+	       options->exact ? "" : "--sample ", options->unit);
 	return 0;
 }
 
@@ -279,10 +342,10 @@ static int remove_drop_in(const char *folder, const char *path, const char *unit
 	return 0;
 }
 
-static int print(uint64_t interval)
+static int print(const struct sample_unit_options *options)
 {
 	_cleanup_strbuf_ struct strbuf text = {};
-	int r = library_text(interval, &text);
+	int r = library_text(options, &text);
 
 	if (r == 0 && fputs(strbuf_str(&text), stdout) == EOF)
 		r = -EIO;
@@ -298,7 +361,7 @@ int sample_unit_run(const struct sample_unit_options *options)
 	(void)snprintf(folder, sizeof(folder), UNITS "/%s.d", options->unit);
 	(void)snprintf(path, sizeof(path), UNITS "/%s.d/" DROP_IN, options->unit);
 	if (options->what == SAMPLE_UNIT_PRINT)
-		r = print(options->interval);
+		r = print(options);
 	else if (options->what == SAMPLE_UNIT_REMOVE)
 		r = remove_drop_in(folder, path, options->unit);
 	else

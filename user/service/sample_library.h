@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* With --exact=library. */
+/* Do processes count their calls themselves? */
 struct kept_books {
-	char *library;	     /* its path; NULL: it cannot be preloaded, which was logged, */
+	char *library;	     /* its path; NULL: they do not, */
 	const char *why_not; /* static storage; or NULL, too: that was not asked for */
 };
 
@@ -33,12 +33,19 @@ int sample_environment(const struct options *options, char ***ret_words, bool *r
 		       struct kept_books *ret_books);
 
 /*
+ * The same of the processes of -p: they do if each of them does, and its counts can be read. What
+ * speaks against that is logged. 0; -ENOTSUP: --exact=library, and they do not; or -ENOMEM.
+ */
+int running_books(const struct options *options, struct kept_books *ret_books);
+
+/*
  * `memtraced sample --unit`: the drop-in by which systemd preloads the sampling library into a
  * service from its next start on. Nothing is restarted here, and nothing that runs is touched.
  *
  * The text of the drop-in. -EINVAL: the library's path cannot stand there.
  */
-int sample_unit_text(const char *library, uint64_t interval, struct strbuf *out);
+int sample_unit_text(const struct sample_unit_options *options, const char *library,
+		     struct strbuf *out);
 
 /* Writes, prints or removes it and says what to do then. 0 or negative errno, which was logged. */
 int sample_unit_run(const struct sample_unit_options *options);

@@ -349,13 +349,16 @@ static int session_start(struct session *s)
 }
 
 int session_new(const struct options *options, const struct launch_inherited *inherited,
-		struct worker *worker, const struct probe_cost *cost, struct session **ret_session)
+		struct worker *worker, const struct probe_cost *cost, struct kept_books *books,
+		struct session **ret_session)
 {
 	_cleanup_(session_free_p) struct session *s = NULL;
 	int r = session_make(options, worker, &s);
 
 	if (r < 0)
 		return r;
+	s->books = *books;
+	*books = (struct kept_books){};
 	s->inherited = inherited;
 	if (options->max_overhead)
 		governor_init(&s->governor, (double)options->max_overhead / 10000, cost,
@@ -377,7 +380,9 @@ int session_new_served(const struct options *options, struct worker *worker, rec
 	s->is_served = true;
 	s->listener = fn;
 	s->listener_data = userdata;
-	r = session_start(s);
+	r = running_books(options, &s->books);
+	if (r == 0)
+		r = session_start(s);
 	if (r == 0)
 		*ret_session = TAKE_PTR(s);
 	return r;

@@ -13,6 +13,7 @@
 #include "target/launch/launch.h"
 #include "trace/record/record.h"
 
+struct kept_books;
 struct probe_cost;
 struct run_stats;
 struct session;
@@ -22,10 +23,12 @@ struct worker;
  * Checks what can be checked early (rights, outputs, targets) and begins to trace. 0; -EINVAL:
  * usage; -ECHILD: the command was not found; -ENOEXEC: it cannot be executed; other negative errno:
  * cannot trace. What is wrong was logged. The arguments are borrowed;
- * the worker serves file_server's requests; cost: what a call takes, NULL without --max-overhead.
+ * the worker serves file_server's requests; cost: what a call takes, NULL without --max-overhead;
+ * books: running_books(), taken over.
  */
 int session_new(const struct options *options, const struct launch_inherited *inherited,
-		struct worker *worker, const struct probe_cost *cost, struct session **ret_session);
+		struct worker *worker, const struct probe_cost *cost, struct kept_books *books,
+		struct session **ret_session);
 /*
  * The same for a service, which runs many: no signals, no terminal, no outputs but session_show.
  * Options with `quiet` and without a command. Unless it is NULL, fn is given each record after the

@@ -34,11 +34,41 @@ int book_answer(const struct book *book, enum abi_book_answer answer)
 	return 0;
 }
 
+int book_begin(struct book *book, uint32_t cut_epoch, uint32_t tick)
+{
+	struct abi_book_header header;
+	int r = book_get_header(book, &header);
+
+	if (r)
+		return r;
+	if (header.passed_on)
+		return -ESTALE;
+	/* Of a new book, both are as they are told. */
+	if (header.cut_epoch || header.tick) {
+		book->first_epoch = (header.cut_epoch & ~ABI_CUT_BUSY) + ABI_CUT_STEP - cut_epoch;
+		book->first_tick = header.tick + 1;
+	}
+	return book_tell(book, cut_epoch, tick);
+}
+
+int book_try(pid_t pid)
+{
+	_cleanup_(book_close_p) struct book *book = NULL;
+	struct abi_book_header header;
+	int r = book_open_mapped(pid, &book);
+
+	if (r == 0)
+		r = book_get_header(book, &header);
+	if (r)
+		return r;
+	return header.passed_on ? -ESTALE : header.parent_era ? -EXDEV : 0;
+}
+
 int book_tell(const struct book *book, uint32_t cut_epoch, uint32_t tick)
 {
 	const struct {
 		uint32_t cut_epoch, tick;
-	} words = { cut_epoch, tick };
+	} words = { book->first_epoch + cut_epoch, book->first_tick + tick };
 
 	/* As one word of 64 bits: what is copied byte by byte may be seen half. */
 	static_assert(offsetof(struct abi_book_header, cut_epoch) % 8 == 0 &&
@@ -125,13 +155,16 @@ static void set_totals(const struct abi_book_header *header, struct book_totals 
 {
 	*ret = (struct book_totals){ .live_bytes = book_clamp(header->live_bytes),
 				     .era = header->era,
+				     .ended_forks = header->ended_forks,
 				     .parent_era = header->parent_era,
 				     .peak_bytes = book_clamp(header->peak_bytes),
 				     .peak_epoch = header->peak_epoch,
 				     .race_bytes = header->race_bytes,
 				     .failed = header->failed,
 				     .further_errors = header->further_errors,
-				     .unknown_frees = header->unknown_frees };
+				     .unknown_frees = header->unknown_frees,
+				     .passed_on = header->passed_on,
+				     .stays = header->stays };
 	memcpy(ret->lost, header->lost, sizeof(ret->lost));
 }
 
@@ -192,7 +225,7 @@ int book_read_totals(const struct book *book, uint32_t cut_epoch, struct book_to
 	if (r == 0)
 		r = read_credit(book, at_most(header.threads, ABI_BOOK_THREADS - 1), &credit);
 	if (r == 0)
-		r = read_header_totals(book, cut_epoch, &header, ret_totals);
+		r = read_header_totals(book, book->first_epoch + cut_epoch, &header, ret_totals);
 	if (r == 0)
 		ret_totals->live_bytes -= book_clamp(credit);
 	return r;

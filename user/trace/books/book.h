@@ -12,6 +12,18 @@
 int book_answer(const struct book *book, enum abi_book_answer answer);
 
 /*
+ * Before all that follows, at this epoch and time. The process may have been told of others by who
+ * has read its book before, which are over. 0; -ESTALE: it does not keep the book any more; or
+ * another negative errno.
+ */
+int book_begin(struct book *book, uint32_t cut_epoch, uint32_t tick);
+/*
+ * Can the book be read that a running process has mapped? 0; -EXDEV: a part of what it holds is in
+ * its parent's; as book_begin(); or as book_open_mapped().
+ */
+int book_try(pid_t pid);
+
+/*
  * A cut begins, or the time goes on. All changes are of after the cut when CPUs have seen this
  * (membarrier(2)) and book_await() has returned 0. 0 or negative errno.
  */
@@ -23,15 +35,18 @@ int book_tell(const struct book *book, uint32_t cut_epoch, uint32_t tick);
 int book_await(const struct book *book, uint64_t deadline_ns);
 
 struct book_totals {
-	int64_t live_bytes;  /* now, as are: */
-	uint32_t era;	     /* forks so far, */
-	uint32_t parent_era; /* and of its parent; 0: it knows nothing that it inherits; */
+	int64_t live_bytes;   /* now, as are: */
+	uint32_t era;	      /* forks so far, */
+	uint32_t ended_forks; /* of which the children of so many look up nothing, */
+	uint32_t parent_era;  /* and of its parent; 0: it knows nothing that it inherits; */
 	/* the peak is the latest before the cut: */
 	int64_t peak_bytes;
 	uint32_t peak_epoch;
 	uint64_t race_bytes, failed, unknown_frees;
 	uint64_t lost[ABI_BOOK_LOSSES];
 	uint64_t further_errors; /* wrong uses of the heap for which there was no room */
+	bool passed_on;		 /* later calls are in no book */
+	bool stays;		 /* it goes on when nobody reads */
 };
 
 /* At the cut of this epoch, which is the latest. 0 or negative errno. */

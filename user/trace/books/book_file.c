@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/books/book_file.h"
 
+#include "target/proc_maps.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -69,14 +74,17 @@ static int check_kind(int fd)
 	return S_ISREG(st.st_mode) && fs.f_type == TMPFS_MAGIC ? 0 : -EINVAL;
 }
 
-/* What was looked at is what is opened, as nothing is looked up by a name of the process's. */
+/*
+ * What was looked at is what is opened, as nothing is looked up by a name of the process's. A lease
+ * that somebody has is not waited for.
+ */
 static int open_again(int path_fd)
 {
 	char path[64];
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -112,6 +120,9 @@ int book_open_file(int fd, struct book **ret_book)
 	}
 	book->fd = fd;
 	r = check_kind(fd);
+	/* Two would tell it of different moments. The lock ends with the descriptor. */
+	if (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+		r = errno == EWOULDBLOCK ? -EBUSY : -errno;
 	if (r == 0)
 		r = check_size(fd);
 	if (r == 0)
@@ -128,16 +139,11 @@ int book_open_file(int fd, struct book **ret_book)
 	return 0;
 }
 
-int book_open(pid_t pid, int fd, struct book **ret_book)
+static int open_path(const char *path, struct book **ret_book)
 {
-	_cleanup_close_ int path_fd = -1;
-	char path[64];
+	_cleanup_close_ int path_fd = open(path, O_PATH | O_CLOEXEC);
 	int r;
 
-	if (fd < 0)
-		return -EINVAL;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
-	path_fd = open(path, O_PATH | O_CLOEXEC);
 	if (path_fd < 0)
 		return -errno;
 	r = check_kind(path_fd);
@@ -145,6 +151,47 @@ int book_open(pid_t pid, int fd, struct book **ret_book)
 		return r;
 	r = open_again(path_fd);
 	return r < 0 ? r : book_open_file(r, ret_book);
+}
+
+int book_open(pid_t pid, int fd, struct book **ret_book)
+{
+	char path[64];
+
+	if (fd < 0)
+		return -EINVAL;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	return open_path(path, ret_book);
+}
+
+/* Where its first page is. An ancestor's, which it looks up blocks in, cannot be written. */
+static int find_mapping(pid_t pid, char path[64])
+{
+	struct proc_maps maps;
+	int r = proc_maps_read(pid, &maps);
+
+	if (r < 0)
+		return r;
+	r = -ENOENT;
+	for (size_t i = 0; i < maps.n_maps && r == -ENOENT; i++) {
+		const struct proc_map *map = &maps.maps[i];
+
+		if (!map->write || !map->shared || map->offset ||
+		    strcmp(map->path, "/memfd:" ABI_BOOK_NAME) != 0)
+			continue;
+		snprintf(path, 64, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, map->start,
+			 map->end);
+		r = 0;
+	}
+	proc_maps_done(&maps);
+	return r;
+}
+
+int book_open_mapped(pid_t pid, struct book **ret_book)
+{
+	char path[64];
+	int r = find_mapping(pid, path);
+
+	return r < 0 ? r : open_path(path, ret_book);
 }
 
 void book_close(struct book *book)

@@ -20,13 +20,18 @@ struct book {
 	int fd;
 	void *words; /* the header, for a futex alone */
 	struct book_node_page *pages;
+	/* What earlier readers have told of moments is below these: book_begin(). */
+	uint32_t first_epoch, first_tick;
 };
 
 /*
  * What the process has open as `fd`. 0; -EINVAL: it is no book, or one of another version;
- * -EACCES: it may change in size; or another negative errno.
+ * -EACCES: it may change in size; -EBUSY: it is open here or in another process that reads it; or
+ * another negative errno.
  */
 int book_open(pid_t pid, int fd, struct book **ret_book);
+/* The same of what it has mapped to write; -ENOENT: that is no book. */
+int book_open_mapped(pid_t pid, struct book **ret_book);
 /* The same of what we have open, which it takes over in any case. */
 int book_open_file(int fd, struct book **ret_book);
 void book_close(struct book *book); /* NULL is legal */

@@ -89,6 +89,9 @@ static int tell_site(struct site_reading *reading, const struct abi_book_site *c
 		if (!had_peak)
 			told.counts.peak_blocks = site->now.live_blocks;
 	}
+	/* By the clock of this reader. */
+	told.counts.lifetimes +=
+		(uint64_t)told.counts.live_blocks * (uint64_t)reading->book->first_tick;
 	if (!add_up(&reading->sum, told.counts.live_bytes) ||
 	    !add_up(&reading->sum, told.counts.live_blocks) ||
 	    !add_up(&reading->sum, told.peak_bytes) ||
@@ -124,7 +127,9 @@ int book_read_sites(const struct book *book, uint32_t cut_epoch, book_site_fn fn
 {
 	_cleanup_free_ struct abi_book_site *copies =
 		calloc(2 * (size_t)SITES_AT_ONCE, sizeof(*copies));
-	struct site_reading reading = { .book = book, .cut_epoch = cut_epoch, .first = copies };
+	struct site_reading reading = { .book = book,
+					.cut_epoch = book->first_epoch + cut_epoch,
+					.first = copies };
 	struct abi_book_header header;
 	struct book_totals totals;
 	struct book_range range;
@@ -180,14 +185,26 @@ static bool is_settled(const struct book *book, uint64_t number, size_t way,
 	return false;
 }
 
-/* sum: of those that were told. */
-static int tell_block(uint64_t address, const struct abi_book_block *block, uint32_t freed_era,
-		      int64_t *sum, book_block_fn fn, void *userdata)
+struct block_reading {
+	const struct book *book;
+	int64_t sum; /* of those that were told */
+	book_block_fn fn;
+	void *userdata;
+};
+
+/* What was made before this reader has begun: when is not known. */
+static uint32_t tick_of(const struct book *book, const struct abi_book_block *block)
+{
+	return block->tick > book->first_tick ? block->tick - book->first_tick : 0;
+}
+
+static int tell_block(struct block_reading *reading, uint64_t address,
+		      const struct abi_book_block *block, uint32_t freed_era)
 {
 	const struct book_block told = { .address = address & ~ABI_BOOK_SHED,
 					 .size = ABI_BOOK_SIZE(block->size_fn),
 					 .node = block->node,
-					 .tick = block->tick,
+					 .tick = tick_of(reading->book, block),
 					 .era = ABI_BOOK_ERA(block->size_fn),
 					 .freed_era = freed_era,
 					 .is_shed = address & ABI_BOOK_SHED,
@@ -199,13 +216,14 @@ static int tell_block(uint64_t address, const struct abi_book_block *block, uint
 		return 0;
 	if (!told.is_shed && (!told.function || told.function >= ABI_BOOK_FUNCTIONS))
 		return 0;
-	return add_up(sum, (int64_t)told.size) ? fn(&told, userdata) : -EBADMSG;
+	return add_up(&reading->sum, (int64_t)told.size) ? reading->fn(&told, reading->userdata) :
+							   -EBADMSG;
 }
 
-static int read_buckets(const struct book *book, const struct book_range *range,
-			struct abi_book_bucket *first, struct abi_book_bucket *second, int64_t *sum,
-			book_block_fn fn, void *userdata)
+static int read_buckets(struct block_reading *reading, const struct book_range *range,
+			struct abi_book_bucket *first, struct abi_book_bucket *second)
 {
+	const struct book *book = reading->book;
 	size_t n = range->end - range->first, len = n * sizeof(*first);
 	uint64_t place = ABI_BOOK_AT_BLOCKS + range->first * sizeof(*first);
 	int r = book_get(book, place, first, len);
@@ -217,8 +235,8 @@ static int read_buckets(const struct book *book, const struct book_range *range,
 			struct abi_book_bucket bucket = second[i];
 
 			if (is_settled(book, range->first + i, way, first[i], &bucket))
-				r = tell_block(bucket.address[way], &bucket.block[way], BOOK_LIVE,
-					       sum, fn, userdata);
+				r = tell_block(reading, bucket.address[way], &bucket.block[way],
+					       BOOK_LIVE);
 		}
 	return r;
 }
@@ -228,10 +246,10 @@ int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_f
 {
 	_cleanup_free_ struct abi_book_bucket *copies =
 		calloc(2 * (size_t)BUCKETS_AT_ONCE, sizeof(*copies));
+	struct block_reading reading = { .book = book, .fn = fn, .userdata = userdata };
 	struct abi_book_header header, later;
 	struct book_range range;
 	uint64_t end, at;
-	int64_t sum = 0;
 	int r;
 
 	if (!copies)
@@ -245,8 +263,7 @@ int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_f
 					 BUCKETS_AT_ONCE, &at, &range)) {
 		if (deadline_ns && clock_monotonic_ns() >= deadline_ns)
 			return -ETIME;
-		r = read_buckets(book, &range, copies, copies + BUCKETS_AT_ONCE, &sum, fn,
-				 userdata);
+		r = read_buckets(&reading, &range, copies, copies + BUCKETS_AT_ONCE);
 	}
 	if (r == 0)
 		r = book_get_header(book, &later);
@@ -254,10 +271,10 @@ int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_f
 }
 
 /* What two readings find the same is whole; a block whose tomb is being written is in the table. */
-static int read_tombs(const struct book *book, const struct book_range *range,
-		      struct abi_book_tomb *first, struct abi_book_tomb *second, int64_t *sum,
-		      book_block_fn fn, void *userdata)
+static int read_tombs(struct block_reading *reading, const struct book_range *range,
+		      struct abi_book_tomb *first, struct abi_book_tomb *second)
 {
+	const struct book *book = reading->book;
 	size_t n = range->end - range->first, len = n * sizeof(*first);
 	uint64_t place = ABI_BOOK_AT_TOMBS + range->first * sizeof(*first);
 	int r = book_get(book, place, first, len);
@@ -270,7 +287,7 @@ static int read_tombs(const struct book *book, const struct book_range *range,
 		if (!tomb->address || tomb->address & ABI_BOOK_SHED ||
 		    tomb->freed_era == BOOK_LIVE || memcmp(&first[i], tomb, sizeof(*tomb)) != 0)
 			continue;
-		r = tell_block(tomb->address, &tomb->block, tomb->freed_era, sum, fn, userdata);
+		r = tell_block(reading, tomb->address, &tomb->block, tomb->freed_era);
 	}
 	return r;
 }
@@ -279,10 +296,10 @@ int book_read_tombs(const struct book *book, uint64_t deadline_ns, book_block_fn
 {
 	_cleanup_free_ struct abi_book_tomb *copies =
 		calloc(2 * (size_t)TOMBS_AT_ONCE, sizeof(*copies));
+	struct block_reading reading = { .book = book, .fn = fn, .userdata = userdata };
 	struct abi_book_header header;
 	struct book_range range;
 	uint64_t end, at = 1;
-	int64_t sum = 0;
 	int r;
 
 	if (!copies)
@@ -295,14 +312,15 @@ int book_read_tombs(const struct book *book, uint64_t deadline_ns, book_block_fn
 					 TOMBS_AT_ONCE, &at, &range)) {
 		if (deadline_ns && clock_monotonic_ns() >= deadline_ns)
 			return -ETIME;
-		r = read_tombs(book, &range, copies, copies + TOMBS_AT_ONCE, &sum, fn, userdata);
+		r = read_tombs(&reading, &range, copies, copies + TOMBS_AT_ONCE);
 	}
 	return r;
 }
 
 /* --- wrong uses of the heap ------------------------------------------------------------------- */
 
-static int tell_error(const struct abi_book_error *error, book_error_fn fn, void *userdata)
+static int tell_error(const struct book *book, const struct abi_book_error *error, book_error_fn fn,
+		      void *userdata)
 {
 	const struct abi_book_block *about = &error->about;
 	struct book_error told = { .node = error->node,
@@ -322,7 +340,7 @@ static int tell_error(const struct abi_book_error *error, book_error_fn fn, void
 			.address = error->block,
 			.size = ABI_BOOK_SIZE(about->size_fn),
 			.node = about->node,
-			.tick = about->tick,
+			.tick = tick_of(book, about),
 			.function = (uint16_t)ABI_BOOK_FN(about->size_fn),
 		};
 	return fn(&told, userdata);
@@ -340,7 +358,7 @@ int book_read_errors(const struct book *book, book_error_fn fn, void *userdata)
 
 		r = book_get(book, ABI_BOOK_AT_ERRORS + i * sizeof(error), &error, sizeof(error));
 		if (r == 0)
-			r = tell_error(&error, fn, userdata);
+			r = tell_error(book, &error, fn, userdata);
 	}
 	return r;
 }

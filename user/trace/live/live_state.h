@@ -51,6 +51,7 @@ enum user_loss {
 	LOSS_CODE_START,     /* ABI_LOST_CODE_START, of what was mapped before it was read */
 	LOSS_CUT,	     /* of this cut: programs in progress were not waited for */
 	LOSS_BOOK,	     /* a book that could not be read, or has more than is kept of one */
+	LOSS_BOOK_CEASED,    /* a process that has taken us for gone */
 	LOSS_BOOK_FIRST, /* what processes could not enter into their books: enum abi_book_loss */
 	LOSS_BOOK_LAST = LOSS_BOOK_FIRST + ABI_BOOK_LOSSES - 1,
 	LOSSES
@@ -97,6 +98,8 @@ struct process_links {
 /* The book that it keeps, and what was read of it: books/live_books.c. */
 struct process_book {
 	struct book *book; /* NULL: it keeps none, or has not said so yet */
+	bool found;	   /* it was kept before the process was traced */
+	bool told_ceased;  /* LOSS_BOOK_CEASED */
 	uint64_t told_lost[ABI_BOOK_LOSSES];
 	uint64_t further_errors; /* book_totals.further_errors */
 	bool told_inherited;

@@ -116,18 +116,16 @@ static int count_by_probes(struct live *live, struct live_process *process)
 	return r == -ESRCH ? 0 : r; /* ended: an event will tell */
 }
 
-static int begin_book(struct live *live, struct live_process *process, struct book *book)
+/* now: what is in it. */
+static int begin_book(struct live *live, struct live_process *process, struct book *book,
+		      const struct book_totals *now)
 {
 	int r = describe_functions(live);
 
-	/* What it does not hear of, it will not keep. */
-	if (r == 0)
-		(void)book_tell(book, live->programs->control->cut_epoch,
-				live->programs->control->tick);
 	process->book.book = book;
 	process->book.told_tick = live->programs->control->tick;
-	process->book.first_era = shared_proc(live->programs, process->slot)->era;
-	process->book.forks = 0;
+	process->book.first_era = shared_proc(live->programs, process->slot)->era - now->era;
+	process->book.forks = process->book.told_ended = now->ended_forks;
 	if (r == 0)
 		r = live_links_by_book(live, process);
 	if (r == -ESRCH)
@@ -137,15 +135,37 @@ static int begin_book(struct live *live, struct live_process *process, struct bo
 	return r;
 }
 
+/* 0, -ESTALE: it is not kept any more; or another negative errno. */
+static int tell_first(const struct live *live, struct book *book, struct book_totals *ret_now)
+{
+	const struct abi_control *control = live->programs->control;
+	int r = book_begin(book, control->cut_epoch, control->tick);
+
+	return r ? r : book_read_totals(book, NOW, ret_now);
+}
+
+/* It may be closed where the process does not wait: what it has mapped is the same. */
+static int open_told(const struct abi_ev_book *ev, struct book **ret_book)
+{
+	int r = ev->fd < 0 ? -EINVAL : book_open((pid_t)ev->pid, ev->fd, ret_book);
+
+	return r == 0 || r == -ENOMEM || ev->fd < 0 ? r :
+						      book_open_mapped((pid_t)ev->pid, ret_book);
+}
+
 int live_on_book(struct live *live, const struct abi_ev_book *ev)
 {
 	struct live_process *process = live_process_at(live, event_slot(&ev->head));
 	_cleanup_(book_close_p) struct book *book = NULL;
+	struct book_totals now;
 	int r;
 
 	if (!process || process->ended)
 		return 0;
-	r = ev->fd < 0 ? -EINVAL : book_open((pid_t)ev->pid, ev->fd, &book);
+	/* It was found before the event came. */
+	if (process->book.found)
+		return 0;
+	r = open_told(ev, &book);
 	if (r == -ENOMEM)
 		return r;
 	if (r)
@@ -163,7 +183,8 @@ int live_on_book(struct live *live, const struct abi_ev_book *ev)
 		(void)book_answer(book, ABI_BOOK_UNREAD); /* else it keeps one in vain */
 		return 0;
 	}
-	return begin_book(live, process, TAKE_PTR(book));
+	r = tell_first(live, book, &now);
+	return r ? count_by_probes(live, process) : begin_book(live, process, TAKE_PTR(book), &now);
 }
 
 static bool is_kept(const struct live_process *process)
@@ -245,6 +266,9 @@ void live_books_end_forks(struct live *live)
 
 void live_book_done(struct live_process *process)
 {
+	/* It is kept on, as before; others notice that we are gone. */
+	if (process->book.found && !process->ended)
+		(void)book_answer(process->book.book, ABI_BOOK_UNANSWERED); /* or it has ended */
 	book_close(process->book.book);
 	process->book.book = NULL;
 }
@@ -271,6 +295,33 @@ static int take_totals(struct live *live, struct live_process *process, uint32_t
 	shared_set_totals(live->programs, process->slot, live->programs->control->cut_epoch,
 			  &shared);
 	return 0;
+}
+
+int live_book_adopt(struct live *live, struct live_process *process)
+{
+	_cleanup_(book_close_p) struct book *book = NULL;
+	struct book_totals now;
+	int r;
+
+	if (live->books.library_fd < 0 || process->placeholder || live_links_own_names(process) ||
+	    live_links_own_allocator(process))
+		return 0;
+	r = book_open_mapped(process->pid, &book);
+	if (r == 0)
+		r = tell_first(live, book, &now);
+	/* As book_try() says. */
+	if (r || now.parent_era)
+		return r == -ENOMEM ? r : 0;
+	process->book.found = true;
+	r = begin_book(live, process, TAKE_PTR(book), &now);
+	if (r == 0)
+		r = take_totals(live, process, NOW, &now);
+	if (r == 0)
+		live_forget_peak(live, process);
+	/* From its first call on all is known. */
+	if (r == 0)
+		live_process_set_complete(process);
+	return r;
 }
 
 void live_books_tick(struct live *live)
@@ -325,6 +376,9 @@ static void count_losses(struct live *live, struct live_process *process,
 		process->book.told_lost[i] = totals->lost[i];
 	}
 	process->book.further_errors = totals->further_errors;
+	if (totals->passed_on && !process->book.told_ceased && !process->ended)
+		live_count_loss(live, process, LOSS_BOOK_CEASED);
+	process->book.told_ceased = totals->passed_on;
 }
 
 static bool is_replaced(const struct live *live, const struct live_process *process)

@@ -19,6 +19,12 @@ int live_books_attach(struct live *live);
 void live_books_done(struct live *live);
 
 int live_on_book(struct live *live, const struct abi_ev_book *ev);
+/*
+ * Of a process that runs already, after live_add_maps(): if it keeps a book, it is counted by that,
+ * from its first call on. Not where another process reads it, or it has ceased to. 0 or negative
+ * errno.
+ */
+int live_book_adopt(struct live *live, struct live_process *process);
 
 /* Processes know the time, and what they hold is known. */
 void live_books_tick(struct live *live);

@@ -284,12 +284,12 @@ static struct object_wants wants_of(const struct objects *objects, const char *p
 	const bool sampled = objects->opts.sampled, is_stand_in = preload_is_library(path);
 
 	/*
-	 * USDT probes, the functions of allocators, or now these and now those. The library that
-	 * samples passes calls on: they are counted where they arrive.
+	 * USDT probes, the functions of allocators, or now these and now those. Our library passes
+	 * calls on: they are counted where they arrive. A return probe in it would also change the
+	 * return address that it reads for a book of its own.
 	 */
 	return (struct object_wants){
-		.allocators = probes && (!sampled || (objects->opts.both && !is_stand_in)) &&
-			      !(objects->opts.books && is_stand_in),
+		.allocators = probes && (!sampled || objects->opts.both) && !is_stand_in,
 		.samples = probes && sampled,
 		.is_stand_in = is_stand_in,
 		.path = path,

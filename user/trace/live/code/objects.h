@@ -36,7 +36,7 @@ struct objects_opts {
 	bool allocations;    /* else only what is asked for by objects_add_sizes is probed */
 	bool sampled;	     /* of allocations, the USDT probes that show samples */
 	bool both;	     /* with `sampled`: calls and samples are planned; objects_set_depth */
-	bool books;	     /* processes keep books: our library passes on what it counts */
+	bool books;	     /* processes keep books: what these do not have is looked for */
 	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
 	bool loader; /* the dynamic linker's stop is probed for owners, at all depths: on_loader */
 	bool checkpoints; /* probe/object_facts.h */

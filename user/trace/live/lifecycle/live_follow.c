@@ -77,6 +77,8 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 			r = live_unwind_sync(live);
 		if (r == 0)
 			live_links_expect_book(live, process);
+		if (r == 0 && process->older_blocks)
+			r = live_book_adopt(live, process);
 		if (r == 0)
 			r = live_note_translator(live, process);
 		if (r == 0)
@@ -227,7 +229,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 		return r;
 	if (child->links.translator && live->opts.allocations)
 		live_count_loss(live, child, LOSS_NO_ALLOCATOR);
-	else if (any && !live->opts.held)
+	else if (any && !live->opts.held && !child->links.book)
 		live_count_loss(live, child, LOSS_ATTACHED_LATE);
 	if (pending)
 		shared_activate(live->programs, child->slot, live_owner(live, child));

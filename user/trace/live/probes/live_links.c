@@ -331,6 +331,32 @@ bool live_is_book_library(const struct live *live, const struct object *object)
 	       ours.st_ino == theirs.st_ino;
 }
 
+/* It is mapped below all libraries. */
+bool live_links_own_allocator(const struct live_process *process)
+{
+	const struct object *first =
+		process->code.ranges.len ? process->code.ranges.data[0].object : NULL;
+
+	return first && (object_is_alone(first) || object_has_own_allocator(first));
+}
+
+static bool was_given_book(const struct live_process *process)
+{
+	return process_was_given(process->pid, PRELOAD_KEEPS_BOOKS) ||
+	       process_was_given(process->pid, PRELOAD_BOOKS_STAY);
+}
+
+/* One that was not held at its exec may have loaded more than it had then. */
+static bool has_book_library(const struct live *live, const struct live_process *process)
+{
+	if (live_links_own_allocator(process) || live_links_own_names(process))
+		return false;
+	vec_foreach(&process->code.ranges, range)
+		if (range->object && live_is_book_library(live, range->object))
+			return was_given_book(process);
+	return false;
+}
+
 /* An executable and its dynamic linker: the library comes next, if it comes. */
 #define OBJECTS_AT_EXEC 2
 
@@ -342,12 +368,17 @@ void live_links_expect_book(const struct live *live, struct live_process *proces
 	process->links.book = LINKS_NO_BOOK;
 	if (live->books.library_fd < 0 || process->alone)
 		return;
+	if (!live->opts.held) {
+		if (!process->older_blocks && has_book_library(live, process))
+			process->links.book = LINKS_BOOK_EXPECTED;
+		return;
+	}
 	vec_foreach(&process->code.ranges, range) {
 		if (!range->object || range->object == last)
 			continue;
 		last = range->object;
 		if (live_is_book_library(live, last)) {
-			if (process_was_given(process->pid, PRELOAD_KEEPS_BOOKS))
+			if (was_given_book(process))
 				process->links.book = LINKS_BOOK_EXPECTED;
 			return;
 		}
@@ -405,8 +436,7 @@ int live_links_new_code(struct live *live, struct live_process *process,
 		return live_links_without_book(live, process, ret_late);
 	if (process->links.book != LINKS_BOOK_POSSIBLE || !object)
 		return 0;
-	if (!live_is_book_library(live, object) ||
-	    !process_was_given(process->pid, PRELOAD_KEEPS_BOOKS))
+	if (!live_is_book_library(live, object) || !was_given_book(process))
 		return live_links_without_book(live, process, ret_late);
 	process->links.book = LINKS_BOOK_EXPECTED;
 	return 0;

@@ -49,6 +49,8 @@ int live_links_new_code(struct live *live, struct live_process *process,
 			const struct object *object, bool *ret_late);
 /* Does what it has mapped use an allocator's functions that a book would not have? */
 bool live_links_own_names(const struct live_process *process);
+/* Has its executable an allocator, which then comes first for all libraries? */
+bool live_links_own_allocator(const struct live_process *process);
 /* It keeps none, and is probed. */
 int live_links_without_book(struct live *live, struct live_process *process, bool *ret_late);
 /* It keeps one. */

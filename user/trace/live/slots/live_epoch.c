@@ -70,6 +70,13 @@ uint64_t live_lifetime_clock(const struct live *live, const struct live_process 
 								     time_ns >> ABI_CLOCK_SHIFT;
 }
 
+void live_forget_peak(const struct live *live, struct live_process *process)
+{
+	process->peak = (struct process_peak){
+		.epoch = shared_proc(live->programs, process->slot)->peak_epoch,
+	};
+}
+
 void live_tick_programs(struct live *live)
 {
 	uint32_t tick = live_tick_of(live, clock_monotonic_ns());

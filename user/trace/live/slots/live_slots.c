@@ -149,6 +149,11 @@ void live_process_set_unwanted(struct live *live, struct live_process *process)
 	shared_set_unwanted(live->programs, process->slot);
 }
 
+void live_process_set_complete(struct live_process *process)
+{
+	process->older_blocks = false;
+}
+
 void live_process_end(struct live_process *process, uint64_t end_ns)
 {
 	process->ended = true;

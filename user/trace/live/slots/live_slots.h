@@ -48,6 +48,8 @@ void live_process_set_depth(struct live *live, struct live_process *process,
 			    enum record_depth depth);
 /* It is only followed from now on. */
 void live_process_set_unwanted(struct live *live, struct live_process *process);
+/* All that it holds is counted, although it ran before. */
+void live_process_set_complete(struct live_process *process);
 void live_process_end(struct live_process *process, uint64_t end_ns);
 /* It has ended, and its last values were handed over. */
 void live_process_settle(struct live_process *process);
@@ -78,6 +80,8 @@ void live_set_loss(struct live *live, enum user_loss cause, uint64_t n);
 
 /* When each process had its peak, late by at most a tick or a sample. */
 void live_note_peaks(struct live *live);
+/* The peak so far was at a time that is not known. */
+void live_forget_peak(const struct live *live, struct live_process *process);
 /* The clock of the programs: live_tick(), live_mark(). */
 void live_tick_programs(struct live *live);
 uint32_t live_tick_of(const struct live *live, uint64_t time_ns);

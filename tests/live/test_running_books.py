@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A process that counts its calls itself (MEMTRACED_EXACT) is read by -p at any time, from its
+first call on, without a probe."""
+
+import os
+import signal
+
+from lib import (Place, attached, called_by, exact, need_root, refused, run_memtraced,
+                 send_line, started, target, test, total)
+
+BESIDE_OTHERS = True
+WHILE_READ, KEEP = "1", "keep"
+
+
+def counting_itself(way=KEEP, *command):
+    library = os.path.join(Place.build, "libmemtraced-sample.so")
+    return started(command or (target("waves"),),
+                   env=dict(os.environ, LD_PRELOAD=library, MEMTRACED_EXACT=way))
+
+
+class Waves:
+    """What target waves has made so far, and what of that it keeps."""
+
+    def __init__(self, process):
+        self.process, self.allocs, self.kept = process, 0, 0
+
+    def do(self, words):
+        send_line(self.process, words)
+        allocations, nbytes = self.process.lines.until("done ").split()
+        self.allocs += int(allocations)
+        if words.startswith("keep"):
+            self.kept += int(nbytes)
+        elif words == "drop":
+            self.kept = 0
+
+
+def compare(report, waves, by_library=True):
+    exact(report)
+    (process,) = report["processes"]
+    assert report["coverage"]["library"] == {"used": True, "why_not": None}, report["coverage"]
+    assert process["alloc"]["by_library"] == by_library, process["alloc"]
+    sites = called_by(process, "waves")
+    assert total(sites, "allocs") == waves.allocs, (total(sites, "allocs"), waves.allocs)
+    assert total(sites, "live_bytes") == waves.kept, (total(sites, "live_bytes"), waves.kept)
+    assert report["coverage"]["stacks_truncated"] == 0, report["coverage"]
+    return process
+
+
+@test(need_root, each=[WHILE_READ, KEEP])
+def it_is_counted_from_its_first_call_and_again_by_the_next(way):
+    with counting_itself(way) as process:
+        waves = Waves(process)
+        waves.do("keep 100 1000")
+        waves.do("busy 20")
+        for _ in range(2):
+            with attached([process.pid]) as session:
+                compare(session.latest, waves)
+                waves.do("drop")
+                waves.do("keep 30 100")
+                compare(session.next_report() and session.next_report(), waves)
+                waves.do("keep 10 100")
+                last = session.finish()
+            counted = compare(last, waves)
+            assert counted["alloc"]["peak_bytes"] >= 100 * 1000, counted["alloc"]
+            waves.do("keep 50 10")  # unread
+
+
+@test(need_root)
+def when_its_reader_was_killed_it_goes_on_if_it_is_to():
+    with counting_itself(KEEP) as keeps, counting_itself(WHILE_READ) as ceases:
+        waves = Waves(keeps), Waves(ceases)
+        for one in waves:
+            one.do("keep 100 1000")
+            with attached([one.process.pid]) as session:
+                session.process.kill()
+        for one in waves:  # both at a time
+            send_line(one.process, "busy 3500")
+        for one in waves:
+            one.allocs += int(one.process.lines.until("done ").split()[0])
+        with attached([keeps.pid]) as session:
+            compare(session.latest, waves[0])
+        done = run_memtraced("-p", str(ceases.pid), "--exact=library", "-f", "json")
+        refused(done, 2, "it has ceased to count", "--exact=library")
+        with attached([ceases.pid]) as session:
+            waves[1].do("keep 10 10")
+            report = session.finish()
+        (process,) = report["processes"]
+        assert "library" not in report["coverage"], report["coverage"]
+        assert total(called_by(process, "waves"), "live_bytes") == 100, process["alloc"]
+
+
+@test(need_root)
+def two_do_not_read_one_process():
+    with counting_itself() as process:
+        waves = Waves(process)
+        waves.do("keep 100 1000")
+        with attached([process.pid]) as session:
+            done = run_memtraced("-p", str(process.pid), "--exact=library")
+            refused(done, 2, "another memtraced reads its counts")
+            with attached([process.pid]) as second:
+                waves.do("keep 10 10")
+                probed, = second.finish()["processes"]
+            assert total(called_by(probed, "waves"), "allocs") == 10, probed["alloc"]
+            compare(session.finish(), waves)
+
+
+@test(need_root)
+def what_needs_probes_or_asks_for_them_has_them():
+    with counting_itself() as process:
+        waves = Waves(process)
+        waves.do("keep 100 1000")
+        for option in ("--exact=probes", "--no-follow"):
+            with attached([process.pid], option) as session:
+                waves.do("keep 5 10")
+                counted, = session.finish()["processes"]
+            assert "by_library" not in counted["alloc"], counted["alloc"]
+            assert total(called_by(counted, "waves"), "allocs") == 5, counted["alloc"]
+        done = run_memtraced("-p", str(process.pid), "--exact=library", "--unwind=fp")
+        refused(done, 1, "--unwind=fp", "--exact=library")
+        with attached([process.pid]) as session:
+            compare(session.latest, waves)
+
+
+@test(need_root)
+def one_that_does_not_count_itself_is_probed():
+    with started([target("waves")]) as process:
+        done = run_memtraced("-p", str(process.pid), "--exact=library")
+        refused(done, 2, "--exact=library", "memtraced sample --exact")
+        with counting_itself() as other, attached([process.pid, other.pid]) as session:
+            Waves(process).do("keep 5 10")
+            report = session.finish()
+        assert "library" not in report["coverage"], report["coverage"]
+
+
+FORKS = """
+import os, signal, sys
+kept = [bytearray(5000) for _ in range(50)]
+while sys.stdin.readline():
+    if os.fork() == 0:
+        more = [bytearray(7000) for _ in range(20)]
+        print(os.getpid(), flush=True)
+        signal.pause()
+"""
+
+
+@test(need_root)
+def what_it_forks_is_counted_from_then_on():
+    """A child has a book of its own, with what it has from its parent if that was read then."""
+    children = []
+    with counting_itself(KEEP, "/usr/bin/python3", "-u", "-c", FORKS) as process:
+        try:
+            send_line(process)
+            children.append(int(process.lines.next()))
+            with attached([process.pid]) as session:
+                send_line(process)
+                children.append(int(process.lines.next()))
+                report = session.finish()
+        finally:
+            for pid in children:
+                os.kill(pid, signal.SIGKILL)
+    held = {one["pid"]: one["alloc"] for one in report["processes"]}
+    assert sorted(held) == sorted([process.pid, *children]), held
+    assert all(alloc["by_library"] for alloc in held.values()), held
+    before, since = (held[pid]["live_bytes"] for pid in children)
+    assert 20 * 7000 <= before < 50 * 5000, held
+    assert since >= 50 * 5000 + 20 * 7000, held

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Books that were kept before they are read: found, and read by one after the other. */
+#include "book_fixture.h"
+#include "trace/books/book.h"
+#include "trace/books/book_read.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define CUT 8
+
+static int setup(void **state)
+{
+	static struct hand_book hand;
+
+	hand = hand_book_new();
+	*state = &hand;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	hand_book_done(*state);
+	return 0;
+}
+
+static struct book *open_hand(const struct hand_book *hand)
+{
+	struct book *book;
+
+	assert_int_equal(book_open(getpid(), hand->fd, &book), 0);
+	return book;
+}
+
+static void a_book_has_one_reader(void **state)
+{
+	const struct hand_book *hand = *state;
+	struct book *book = open_hand(hand), *other;
+
+	assert_int_equal(book_open(getpid(), hand->fd, &other), -EBUSY);
+	assert_int_equal(book_open_mapped(getpid(), &other), -EBUSY);
+	book_close(book);
+	book_close(open_hand(hand));
+}
+
+static void a_book_is_found_where_it_is_mapped(void **state)
+{
+	const struct hand_book *hand = *state;
+	struct book *book;
+
+	assert_int_equal(book_open_mapped(getpid(), &book), 0);
+	book_close(book);
+	assert_int_equal(book_try(getpid()), 0);
+	hand_header(hand)->parent_era = 1;
+	assert_int_equal(book_try(getpid()), -EXDEV);
+	hand_header(hand)->passed_on = 1;
+	assert_int_equal(book_try(getpid()), -ESTALE);
+	hand_header(hand)->magic = 0;
+	assert_int_equal(book_try(getpid()), -EINVAL);
+	/* An ancestor's, which is no book of this process's. */
+	assert_int_equal(mprotect(hand->bytes, ABI_BOOK_BYTES, PROT_READ), 0);
+	assert_int_equal(book_try(getpid()), -ENOENT);
+	assert_int_equal(mprotect(hand->bytes, ABI_BOOK_BYTES, PROT_READ | PROT_WRITE), 0);
+}
+
+static void what_an_earlier_reader_has_told_is_over(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct abi_book_header *header = hand_header(hand);
+	struct book_totals totals;
+
+	header->cut_epoch = header->cut_epoch_seen = CUT + 10;
+	header->tick = 500;
+	header->peak_bytes = 50;
+	header->cut_peak_bytes = 40;
+	assert_int_equal(book_begin(book, CUT, 3), 0);
+	assert_int_equal(header->cut_epoch, CUT + 10 + ABI_CUT_STEP);
+	assert_int_equal(header->tick, 504);
+	assert_int_equal(book_read_totals(book, CUT, &totals), 0);
+	assert_int_equal(totals.peak_bytes, 50);
+	assert_int_equal(book_tell(book, CUT + ABI_CUT_STEP, 4), 0);
+	assert_int_equal(header->cut_epoch, CUT + 10 + 2 * ABI_CUT_STEP);
+	header->cut_epoch_seen = header->cut_epoch;
+	assert_int_equal(book_read_totals(book, CUT + ABI_CUT_STEP, &totals), 0);
+	assert_int_equal(totals.peak_bytes, 40);
+	header->passed_on = 1;
+	assert_int_equal(book_begin(book, CUT, 3), -ESTALE);
+}
+
+static int add_block(const struct book_block *block, void *userdata)
+{
+	uint32_t *ticks = userdata;
+
+	ticks[block->address == 0x2000] = block->tick;
+	return 0;
+}
+
+static void put_block(const struct hand_book *hand, size_t way, uint64_t address, uint32_t tick)
+{
+	hand_bucket(hand, 0)->address[way] = address;
+	hand_bucket(hand, 0)->block[way] = (struct abi_book_block){
+		.size_fn = ABI_BOOK_SIZE_FN(1000ULL, 3, ABI_FORM_OWN, ABI_BOOK_MALLOC),
+		.tick = tick,
+	};
+}
+
+static void blocks_of_before_have_no_time(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	uint32_t ticks[2] = { 77, 77 };
+
+	hand_header(hand)->tick = 5;
+	assert_int_equal(book_begin(book, CUT, 3), 0);
+	put_block(hand, 0, 0x1000, 5);
+	put_block(hand, 1, 0x2000, hand_header(hand)->tick);
+	assert_int_equal(book_read_blocks(book, 0, add_block, ticks), 0);
+	assert_int_equal(ticks[0], 0);
+	assert_int_equal(ticks[1], 3);
+}
+
+#define BOOK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		BOOK_TEST(a_book_has_one_reader),
+		BOOK_TEST(a_book_is_found_where_it_is_mapped),
+		BOOK_TEST(what_an_earlier_reader_has_told_is_over),
+		BOOK_TEST(blocks_of_before_have_no_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -48,41 +48,39 @@ static void assert_graph(struct call_graph *graph, const char *expected)
 
 static void lines_and_callees_have_sums_of_their_own(void **state)
 {
-	_cleanup_(call_graph_free_p) struct call_graph *graph = NULL;
+	_cleanup_(call_graph_done) struct call_graph graph = { .n_costs = 2 };
 
 	(void)state;
-	assert_int_equal(call_graph_new(2, &graph), 0);
 	for (uint64_t i = 0; i < 3; i++) {
-		call_graph_begin(graph, (const uint64_t[]){ 10, 1 });
-		push(graph, "main", i == 2 ? 4 : 3);
-		push(graph, "make", 8);
-		assert_int_equal(call_graph_end(graph), 0);
+		call_graph_begin(&graph, (const uint64_t[]){ 10, 1 });
+		push(&graph, "main", i == 2 ? 4 : 3);
+		push(&graph, "make", 8);
+		assert_int_equal(call_graph_end(&graph), 0);
 	}
-	call_graph_begin(graph, (const uint64_t[]){ 5, 1 });
-	push(graph, "main", 3);
-	assert_int_equal(call_graph_end(graph), 0);
-	assert_graph(graph, "main:3 5 1\nmain:3 make 20 2\nmain:4 make 10 1\nmake:8 30 3\n");
-	assert_int_equal(call_graph_totals(graph)[0], 35);
-	assert_int_equal(call_graph_totals(graph)[1], 4);
+	call_graph_begin(&graph, (const uint64_t[]){ 5, 1 });
+	push(&graph, "main", 3);
+	assert_int_equal(call_graph_end(&graph), 0);
+	assert_graph(&graph, "main:3 5 1\nmain:3 make 20 2\nmain:4 make 10 1\nmake:8 30 3\n");
+	assert_int_equal(graph.totals[0], 35);
+	assert_int_equal(graph.totals[1], 4);
 }
 
 static void a_call_counts_once_in_a_stack_that_has_it_twice(void **state)
 {
-	_cleanup_(call_graph_free_p) struct call_graph *graph = NULL;
+	_cleanup_(call_graph_done) struct call_graph graph = { .n_costs = 2 };
 
 	(void)state;
-	assert_int_equal(call_graph_new(2, &graph), 0);
-	call_graph_begin(graph, (const uint64_t[]){ 7, 1 });
-	push(graph, "main", 1);
+	call_graph_begin(&graph, (const uint64_t[]){ 7, 1 });
+	push(&graph, "main", 1);
 	for (int i = 0; i < 3; i++)
-		push(graph, "walk", 2);
-	assert_int_equal(call_graph_end(graph), 0);
-	assert_graph(graph, "main:1 walk 7 1\nwalk:2 7 1\nwalk:2 walk 7 1\n");
+		push(&graph, "walk", 2);
+	assert_int_equal(call_graph_end(&graph), 0);
+	assert_graph(&graph, "main:1 walk 7 1\nwalk:2 7 1\nwalk:2 walk 7 1\n");
 }
 
 static void names_are_told_apart_by_file_and_object(void **state)
 {
-	_cleanup_(call_graph_free_p) struct call_graph *graph = NULL;
+	_cleanup_(call_graph_done) struct call_graph graph = { .n_costs = 2 };
 	static const struct call_function all[] = {
 		{ .object = "a", .file = "x.c", .name = "f" },
 		{ .object = "b", .file = "x.c", .name = "f" },
@@ -90,27 +88,25 @@ static void names_are_told_apart_by_file_and_object(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(call_graph_new(2, &graph), 0);
 	for (size_t i = 0; i < 3; i++) {
-		call_graph_begin(graph, (const uint64_t[]){ 1, 1 });
-		assert_int_equal(call_graph_push(graph, &all[i], 0), 0);
-		assert_int_equal(call_graph_end(graph), 0);
+		call_graph_begin(&graph, (const uint64_t[]){ 1, 1 });
+		assert_int_equal(call_graph_push(&graph, &all[i], 0), 0);
+		assert_int_equal(call_graph_end(&graph), 0);
 	}
-	assert_graph(graph, "f:0 1 1\nf:0 1 1\nf:0 1 1\n");
-	assert_string_equal(call_graph_function(graph, 1).object, "b");
-	assert_string_equal(call_graph_function(graph, 2).file, "y.c");
+	assert_graph(&graph, "f:0 1 1\nf:0 1 1\nf:0 1 1\n");
+	assert_string_equal(call_graph_function(&graph, 1).object, "b");
+	assert_string_equal(call_graph_function(&graph, 2).file, "y.c");
 }
 
 static void a_stack_without_frames_has_costs_of_nobody(void **state)
 {
-	_cleanup_(call_graph_free_p) struct call_graph *graph = NULL;
+	_cleanup_(call_graph_done) struct call_graph graph = { .n_costs = 2 };
 
 	(void)state;
-	assert_int_equal(call_graph_new(2, &graph), 0);
-	call_graph_begin(graph, (const uint64_t[]){ 3, 1 });
-	assert_int_equal(call_graph_end(graph), 0);
-	assert_graph(graph, "");
-	assert_int_equal(call_graph_totals(graph)[0], 3);
+	call_graph_begin(&graph, (const uint64_t[]){ 3, 1 });
+	assert_int_equal(call_graph_end(&graph), 0);
+	assert_graph(&graph, "");
+	assert_int_equal(graph.totals[0], 3);
 }
 
 int main(void)

@@ -60,7 +60,7 @@ static void what_is_inside_of_the_name_is_dropped_and_nothing_that_calls_it(void
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		_cleanup_(drop_frames_free_p) struct drop_frames *frames = NULL;
+		_cleanup_(drop_frames_done) struct drop_frames frames = { 0 };
 		const struct view_process *process;
 		struct fixture f;
 
@@ -81,15 +81,14 @@ static void what_is_inside_of_the_name_is_dropped_and_nothing_that_calls_it(void
 		}
 		emit_cut_end(&f.script);
 		process = view_process(fixture_view(&f, NULL), 0);
-		assert_int_equal(drop_frames_new(&frames), 0);
 		for (size_t j = 0; j < process->n_sites; j++)
-			assert_int_equal(drop_frames_keep(frames, &process->sites[j].stack), 0);
+			assert_int_equal(drop_frames_keep(&frames, &process->sites[j].stack), 0);
 		for (size_t j = 0; j < process->n_sites; j++)
-			assert_int_equal(drop_frames_drop(frames, &process->sites[j].stack), 0);
+			assert_int_equal(drop_frames_drop(&frames, &process->sites[j].stack), 0);
 		if (cases[i].pattern)
-			assert_string_equal(drop_frames_pattern(frames), cases[i].pattern);
+			assert_string_equal(drop_frames_pattern(&frames), cases[i].pattern);
 		else
-			assert_null(drop_frames_pattern(frames));
+			assert_null(drop_frames_pattern(&frames));
 		fixture_done(&f);
 	}
 }

@@ -33,78 +33,74 @@ static char *written(struct massif_tree *tree, uint32_t threshold, uint64_t tota
 
 static void places_come_before_their_callers_the_largest_first(void **state)
 {
-	_cleanup_(massif_tree_free_p) struct massif_tree *tree = NULL;
+	_cleanup_(massif_tree_done) struct massif_tree tree = { 0 };
 	_cleanup_free_ char *text = NULL, *again = NULL;
 
 	(void)state;
-	assert_int_equal(massif_tree_new(&tree), 0);
-	add(tree, 10, STACK("a", "main"));
-	add(tree, 30, STACK("b", "main"));
-	add(tree, 5, STACK("a", "other"));
-	add(tree, 1, STACK("a", "main"));
-	add(tree, 2, STACK("a"));
-	assert_int_equal(massif_tree_bytes(tree), 48);
-	text = written(tree, 0, 48);
+	add(&tree, 10, STACK("a", "main"));
+	add(&tree, 30, STACK("b", "main"));
+	add(&tree, 5, STACK("a", "other"));
+	add(&tree, 1, STACK("a", "main"));
+	add(&tree, 2, STACK("a"));
+	assert_int_equal(tree.bytes, 48);
+	text = written(&tree, 0, 48);
 	assert_string_equal(text, "n2: 48" ROOT " n1: 30 b\n"
 				  "  n0: 30 main\n"
 				  " n3: 18 a\n"
 				  "  n0: 11 main\n"
 				  "  n0: 5 other\n"
 				  "  n0: 2 0x0: ???\n");
-	again = written(tree, 0, 48);
+	again = written(&tree, 0, 48);
 	assert_string_equal(again, text);
 }
 
 static void what_is_below_the_threshold_is_one(void **state)
 {
-	_cleanup_(massif_tree_free_p) struct massif_tree *tree = NULL;
+	_cleanup_(massif_tree_done) struct massif_tree tree = { 0 };
 	_cleanup_free_ char *one = NULL, *two = NULL, *all = NULL;
 
 	(void)state;
-	assert_int_equal(massif_tree_new(&tree), 0);
-	add(tree, 980, STACK("a"));
-	add(tree, 10, STACK("b", "main"));
-	add(tree, 9, STACK("c", "main"));
-	add(tree, 1, STACK("d", "main"));
-	one = written(tree, 50, 1000);
+	add(&tree, 980, STACK("a"));
+	add(&tree, 10, STACK("b", "main"));
+	add(&tree, 9, STACK("c", "main"));
+	add(&tree, 1, STACK("d", "main"));
+	one = written(&tree, 50, 1000);
 	assert_string_equal(one, "n4: 1000" ROOT " n0: 980 a\n"
 				 " n1: 10 b\n"
 				 "  n0: 10 main\n"
 				 " n1: 9 c\n"
 				 "  n0: 9 main\n"
 				 " n0: 1 in 1 place, below massif's threshold (0.50%)\n");
-	two = written(tree, 100, 1000);
+	two = written(&tree, 100, 1000);
 	assert_string_equal(two, "n3: 1000" ROOT " n0: 980 a\n"
 				 " n1: 10 b\n"
 				 "  n0: 10 main\n"
 				 " n0: 10 in 2 places, all below massif's threshold (1.00%)\n");
-	all = written(tree, 10000, 1000);
+	all = written(&tree, 10000, 1000);
 	assert_string_equal(all, "n1: 1000" ROOT " n0: 1000 in 4 places, all below massif's "
 				 "threshold (100.00%)\n");
 }
 
 static void an_empty_tree_is_its_root(void **state)
 {
-	_cleanup_(massif_tree_free_p) struct massif_tree *tree = NULL;
+	_cleanup_(massif_tree_done) struct massif_tree tree = { 0 };
 	_cleanup_free_ char *text = NULL;
 
 	(void)state;
-	assert_int_equal(massif_tree_new(&tree), 0);
-	text = written(tree, 100, 0);
+	text = written(&tree, 100, 0);
 	assert_string_equal(text, "n0: 0" ROOT);
 }
 
 static void huge_values_stay_in_order(void **state)
 {
-	_cleanup_(massif_tree_free_p) struct massif_tree *tree = NULL;
+	_cleanup_(massif_tree_done) struct massif_tree tree = { 0 };
 	_cleanup_free_ char *text = NULL;
 
 	(void)state;
-	assert_int_equal(massif_tree_new(&tree), 0);
-	add(tree, UINT64_MAX, STACK("a"));
-	add(tree, UINT64_MAX, STACK("b"));
-	assert_int_equal(massif_tree_bytes(tree), UINT64_MAX);
-	text = written(tree, 100, UINT64_MAX);
+	add(&tree, UINT64_MAX, STACK("a"));
+	add(&tree, UINT64_MAX, STACK("b"));
+	assert_int_equal(tree.bytes, UINT64_MAX);
+	text = written(&tree, 100, UINT64_MAX);
 	assert_string_equal(text, "n2: 18446744073709551615" ROOT " n0: 18446744073709551615 a\n"
 				  " n0: 18446744073709551615 b\n");
 }

@@ -72,15 +72,14 @@ static void nodes_come_after_their_children_with_the_sums(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		_cleanup_(stack_paths_free_p) struct stack_paths *paths = NULL;
+		_cleanup_(stack_paths_done) struct stack_paths paths = { 0 };
 		_cleanup_strbuf_ struct strbuf out = { 0 }, again = { 0 };
 
-		assert_int_equal(stack_paths_new(&paths), 0);
 		for (const struct line *line = cases[i].lines; line->frames; line++)
-			add(paths, line);
-		assert_int_equal(stack_paths_walk(paths, cases[i].side, add_node, &out), 0);
+			add(&paths, line);
+		assert_int_equal(stack_paths_walk(&paths, cases[i].side, add_node, &out), 0);
 		assert_string_equal(strbuf_str(&out), cases[i].expected);
-		assert_int_equal(stack_paths_walk(paths, cases[i].side, add_node, &again), 0);
+		assert_int_equal(stack_paths_walk(&paths, cases[i].side, add_node, &again), 0);
 		assert_string_equal(strbuf_str(&again), cases[i].expected);
 	}
 }
@@ -97,28 +96,26 @@ static int refuse(const struct path_node *node, void *userdata)
 static void an_error_ends_the_walk(void **state)
 {
 	static const struct line line = { "ab", 1, 0 };
-	_cleanup_(stack_paths_free_p) struct stack_paths *paths = NULL;
+	_cleanup_(stack_paths_done) struct stack_paths paths = { 0 };
 	int calls = 0;
 
 	(void)state;
-	assert_int_equal(stack_paths_new(&paths), 0);
-	add(paths, &line);
-	assert_int_equal(stack_paths_walk(paths, 0, refuse, &calls), -7);
+	add(&paths, &line);
+	assert_int_equal(stack_paths_walk(&paths, 0, refuse, &calls), -7);
 	assert_int_equal(calls, 1);
 }
 
 static void equal_names_of_other_kinds_are_other_nodes(void **state)
 {
-	_cleanup_(stack_paths_free_p) struct stack_paths *paths = NULL;
+	_cleanup_(stack_paths_done) struct stack_paths paths = { 0 };
 	_cleanup_strbuf_ struct strbuf out = { 0 };
 
 	(void)state;
-	assert_int_equal(stack_paths_new(&paths), 0);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(stack_paths_begin(paths, 0, 1), 0);
-		assert_int_equal(stack_paths_push(paths, i ? PATH_FRAME : PATH_KERNEL, "read"), 0);
+		assert_int_equal(stack_paths_begin(&paths, 0, 1), 0);
+		assert_int_equal(stack_paths_push(&paths, i ? PATH_FRAME : PATH_KERNEL, "read"), 0);
 	}
-	assert_int_equal(stack_paths_walk(paths, 0, add_node, &out), 0);
+	assert_int_equal(stack_paths_walk(&paths, 0, add_node, &out), 0);
 	assert_string_equal(strbuf_str(&out), "1read@0=1 1read@1=1! 0all@0=2 ");
 }
 
@@ -137,14 +134,13 @@ static void each_path_comes_once_with_both_its_values(void **state)
 	static const struct line lines[] = {
 		{ "b", 9, 1 }, { "ab", 3, 0 }, { "a", 1, 0 }, { "ab", 5, 1 }, { "ab", 4, 0 }
 	};
-	_cleanup_(stack_paths_free_p) struct stack_paths *paths = NULL;
+	_cleanup_(stack_paths_done) struct stack_paths paths = { 0 };
 	_cleanup_strbuf_ struct strbuf out = { 0 };
 
 	(void)state;
-	assert_int_equal(stack_paths_new(&paths), 0);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		add(paths, &lines[i]);
-	assert_int_equal(stack_paths_each(paths, add_stack, &out), 0);
+		add(&paths, &lines[i]);
+	assert_int_equal(stack_paths_each(&paths, add_stack, &out), 0);
 	assert_string_equal(strbuf_str(&out), "a=1/0 ab=7/5 b=0/9 ");
 }
 

@@ -2,66 +2,50 @@
 #include "base/interns.h"
 
 #include "base/hashmap.h"
-#include "base/vec.h"
 
 #include <errno.h>
 #include <stdalign.h>
 #include <string.h>
 
-struct item {
+struct interned {
 	size_t index, len;
 	const void *data; /* `copy`, but for a key that is looked up */
 	alignas(max_align_t) unsigned char copy[];
 };
 
-struct interns {
-	struct hashmap *by_data;
-	VEC(struct item *) items;
-};
-
 static uint64_t item_hash(const void *item)
 {
-	const struct item *i = item;
+	const struct interned *i = item;
 
 	return hash_bytes(i->data, i->len, 0);
 }
 
 static bool item_equal(const void *item_a, const void *item_b)
 {
-	const struct item *a = item_a, *b = item_b;
+	const struct interned *a = item_a, *b = item_b;
 
 	return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
 
 static const struct hashmap_ops item_ops = { item_hash, item_equal, free };
 
-int interns_new(struct interns **ret_interns)
+void interns_done(struct interns *interns)
 {
-	_cleanup_(interns_free_p) struct interns *interns = calloc(1, sizeof(*interns));
-	int r = interns ? hashmap_new(&item_ops, &interns->by_data) : -ENOMEM;
-
-	if (r < 0)
-		return r;
-	*ret_interns = TAKE_PTR(interns);
-	return 0;
-}
-
-void interns_free(struct interns *interns)
-{
-	if (!interns)
-		return;
 	hashmap_free(interns->by_data);
+	interns->by_data = NULL;
 	vec_done(&interns->items);
-	free(interns);
 }
 
 int interns_add(struct interns *interns, const void *data, size_t len, size_t *ret_index)
 {
-	const struct item key = { .len = len, .data = data };
-	const struct item *known = hashmap_find(interns->by_data, &key);
-	_cleanup_free_ struct item *item = NULL;
-	int r;
+	const struct interned key = { .len = len, .data = data };
+	_cleanup_free_ struct interned *item = NULL;
+	const struct interned *known;
+	int r = interns->by_data ? 0 : hashmap_new(&item_ops, &interns->by_data);
 
+	if (r < 0)
+		return r;
+	known = hashmap_find(interns->by_data, &key);
 	if (known) {
 		*ret_index = known->index;
 		return 0;
@@ -88,11 +72,28 @@ int interns_add_string(struct interns *interns, const char *s, size_t *ret_index
 	return interns_add(interns, s, strlen(s) + 1, ret_index);
 }
 
+int interns_number(struct interns *interns, const void *data, size_t len, uint32_t *ret_number)
+{
+	size_t index;
+	int r = interns_add(interns, data, len, &index);
+
+	if (r < 0 || index >= INTERNS_NONE)
+		return -ENOMEM;
+	*ret_number = (uint32_t)index;
+	return 0;
+}
+
+int interns_number_string(struct interns *interns, const char *s, uint32_t *ret_number)
+{
+	*ret_number = INTERNS_NONE;
+	return s ? interns_number(interns, s, strlen(s) + 1, ret_number) : 0;
+}
+
 bool interns_has(const struct interns *interns, const void *data, size_t len)
 {
-	const struct item key = { .len = len, .data = data };
+	const struct interned key = { .len = len, .data = data };
 
-	return hashmap_find(interns->by_data, &key);
+	return interns->by_data && hashmap_find(interns->by_data, &key);
 }
 
 const void *interns_get(const struct interns *interns, size_t index)

@@ -6,18 +6,19 @@
 #ifndef MEMTRACED_BASE_INTERNS_H
 #define MEMTRACED_BASE_INTERNS_H
 
-#include "base/cleanup.h"
+#include "base/vec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-struct interns;
+/* Zero-initialised is empty. */
+struct interns {
+	struct hashmap *by_data; /* NULL: empty */
+	VEC(struct interned *) items;
+};
 
-/* 0 or -ENOMEM. */
-int interns_new(struct interns **ret_interns);
-/* NULL is legal. */
-void interns_free(struct interns *interns);
-DEFINE_CLEANUP(struct interns, interns_free)
+void interns_done(struct interns *interns);
 
 /*
  * The number of what equals these bytes, which are copied when they are new. A struct is a key when
@@ -26,6 +27,14 @@ DEFINE_CLEANUP(struct interns, interns_free)
 int interns_add(struct interns *interns, const void *data, size_t len, size_t *ret_index);
 /* The same of a string with its end. */
 int interns_add_string(struct interns *interns, const char *s, size_t *ret_index);
+
+/*
+ * The same for tables with numbers of 32 bits. NULL is INTERNS_NONE; strings have their end. 0 or
+ * -ENOMEM.
+ */
+#define INTERNS_NONE UINT32_MAX
+int interns_number(struct interns *interns, const void *data, size_t len, uint32_t *ret_number);
+int interns_number_string(struct interns *interns, const char *s, uint32_t *ret_number);
 
 bool interns_has(const struct interns *interns, const void *data, size_t len);
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/call_graph.h"
 
-#include "base/interns.h"
-#include "base/strbuf.h"
-#include "base/vec.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,50 +8,12 @@ struct entry_key {
 	uint64_t function, callee, line; /* 64 bits each: no padding */
 };
 
-struct entry_costs {
-	uint64_t stack; /* the last stack that it was counted for */
-	uint64_t costs[CALL_GRAPH_COSTS];
-};
-
-struct call_graph {
-	size_t n_costs;
-	struct interns *functions; /* object, file and name, each with its end */
-	struct interns *entries;   /* struct entry_key */
-	VEC(struct entry_costs) costs;
-	struct strbuf key;
-	uint64_t totals[CALL_GRAPH_COSTS];
-	/* the stack at hand */
-	uint64_t stack, stack_costs[CALL_GRAPH_COSTS];
-	size_t last; /* CALL_OWN: no frame yet */
-	uint32_t last_line;
-};
-
-int call_graph_new(size_t n_costs, struct call_graph **ret_graph)
+void call_graph_done(struct call_graph *graph)
 {
-	_cleanup_(call_graph_free_p) struct call_graph *graph = calloc(1, sizeof(*graph));
-	int r;
-
-	if (!graph)
-		return -ENOMEM;
-	graph->n_costs = n_costs;
-	r = interns_new(&graph->functions);
-	if (r == 0)
-		r = interns_new(&graph->entries);
-	if (r < 0)
-		return r;
-	*ret_graph = TAKE_PTR(graph);
-	return 0;
-}
-
-void call_graph_free(struct call_graph *graph)
-{
-	if (!graph)
-		return;
-	interns_free(graph->functions);
-	interns_free(graph->entries);
+	interns_done(&graph->functions);
+	interns_done(&graph->entries);
 	vec_done(&graph->costs);
 	strbuf_done(&graph->key);
-	free(graph);
 }
 
 void call_graph_begin(struct call_graph *graph, const uint64_t *costs)
@@ -74,12 +32,12 @@ static int add_entry(struct call_graph *graph, size_t callee)
 		.callee = callee,
 		.line = graph->last_line,
 	};
-	struct entry_costs *entry;
+	struct call_costs *entry;
 	size_t index;
-	int r = interns_add(graph->entries, &key, sizeof(key), &index);
+	int r = interns_add(&graph->entries, &key, sizeof(key), &index);
 
 	if (r == 1)
-		r = vec_push(&graph->costs, (struct entry_costs){ 0 });
+		r = vec_push(&graph->costs, (struct call_costs){ 0 });
 	if (r < 0)
 		return r;
 	entry = &graph->costs.data[index];
@@ -102,7 +60,7 @@ int call_graph_push(struct call_graph *graph, const struct call_function *functi
 	strbuf_add(&graph->key, function->name, strlen(function->name) + 1);
 	r = strbuf_error(&graph->key);
 	if (r == 0)
-		r = interns_add(graph->functions, strbuf_str(&graph->key), graph->key.len, &index);
+		r = interns_add(&graph->functions, strbuf_str(&graph->key), graph->key.len, &index);
 	if (r >= 0 && graph->last != CALL_OWN)
 		r = add_entry(graph, index);
 	if (r < 0)
@@ -125,8 +83,8 @@ static int three_way(uint64_t a, uint64_t b)
 static int compare_entries(const void *a, const void *b, void *userdata)
 {
 	const struct call_graph *graph = userdata;
-	const struct entry_key *x = interns_get(graph->entries, *(const size_t *)a);
-	const struct entry_key *y = interns_get(graph->entries, *(const size_t *)b);
+	const struct entry_key *x = interns_get(&graph->entries, *(const size_t *)a);
+	const struct entry_key *y = interns_get(&graph->entries, *(const size_t *)b);
 	int order = three_way(x->function, y->function);
 
 	if (order == 0)
@@ -138,7 +96,7 @@ static int compare_entries(const void *a, const void *b, void *userdata)
 
 int call_graph_walk(struct call_graph *graph, call_entry_fn fn, void *userdata)
 {
-	size_t n = interns_count(graph->entries);
+	size_t n = interns_count(&graph->entries);
 	_cleanup_free_ size_t *order = calloc(n + 1, sizeof(*order));
 	int r = 0;
 
@@ -148,7 +106,7 @@ int call_graph_walk(struct call_graph *graph, call_entry_fn fn, void *userdata)
 		order[i] = i;
 	qsort_r(order, n, sizeof(*order), compare_entries, graph);
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		const struct entry_key *key = interns_get(graph->entries, order[i]);
+		const struct entry_key *key = interns_get(&graph->entries, order[i]);
 		const struct call_entry entry = {
 			.function = key->function,
 			.callee = key->callee,
@@ -165,13 +123,8 @@ struct call_function call_graph_function(const struct call_graph *graph, size_t 
 {
 	struct call_function function;
 
-	function.object = interns_get(graph->functions, index);
+	function.object = interns_get(&graph->functions, index);
 	function.file = function.object + strlen(function.object) + 1;
 	function.name = function.file + strlen(function.file) + 1;
 	return function;
-}
-
-const uint64_t *call_graph_totals(const struct call_graph *graph)
-{
-	return graph->totals;
 }

@@ -6,12 +6,11 @@
 #ifndef MEMTRACED_REPORT_CALL_GRAPH_H
 #define MEMTRACED_REPORT_CALL_GRAPH_H
 
-#include "base/cleanup.h"
+#include "base/interns.h"
+#include "base/strbuf.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-struct call_graph;
 
 #define CALL_GRAPH_COSTS 12 /* the most that a stack can have */
 
@@ -19,11 +18,26 @@ struct call_function {
 	const char *object, *file, *name; /* "": unknown; never NULL */
 };
 
-/* 0 or -ENOMEM. Each stack has `n_costs` numbers, CALL_GRAPH_COSTS at most. */
-int call_graph_new(size_t n_costs, struct call_graph **ret_graph);
-/* NULL is legal. */
-void call_graph_free(struct call_graph *graph);
-DEFINE_CLEANUP(struct call_graph, call_graph_free)
+struct call_costs {
+	uint64_t stack; /* the last stack that it was counted for */
+	uint64_t costs[CALL_GRAPH_COSTS];
+};
+
+/* Zero-initialised is empty, but for n_costs. */
+struct call_graph {
+	size_t n_costs;		      /* of each stack, CALL_GRAPH_COSTS at most */
+	struct interns functions;     /* object, file and name, each with its end */
+	struct interns entries;	      /* who calls whom from which line */
+	VEC(struct call_costs) costs; /* of the entries */
+	struct strbuf key;
+	uint64_t totals[CALL_GRAPH_COSTS]; /* of all stacks */
+	/* the stack at hand */
+	uint64_t stack, stack_costs[CALL_GRAPH_COSTS];
+	size_t last; /* CALL_OWN: no frame yet */
+	uint32_t last_line;
+};
+
+void call_graph_done(struct call_graph *graph);
 
 /*
  * A stack: begin, then a push for each frame from the root on, with the line that it is at (0:
@@ -52,8 +66,5 @@ int call_graph_walk(struct call_graph *graph, call_entry_fn fn, void *userdata);
 
 /* Valid until the graph is freed. */
 struct call_function call_graph_function(const struct call_graph *graph, size_t index);
-
-/* What all stacks cost, n_costs numbers. */
-const uint64_t *call_graph_totals(const struct call_graph *graph);
 
 #endif

@@ -21,7 +21,7 @@
 
 struct graph {
 	FILE *file;
-	struct call_graph *calls;
+	struct call_graph calls;
 	const struct view_event *event; /* NULL: allocations */
 	struct sample_cost_list list;	/* of what is written */
 	struct sample_frames frames;	/* of the stack at hand */
@@ -42,7 +42,7 @@ static int push_process(struct graph *graph, const struct model_process *image)
 	if (strbuf_error(&name) < 0)
 		return strbuf_error(&name);
 	function.name = strbuf_str(&name);
-	return call_graph_push(graph->calls, &function, 0);
+	return call_graph_push(&graph->calls, &function, 0);
 }
 
 static int push_frame(struct graph *graph, const struct sample_frame *frame)
@@ -65,7 +65,7 @@ static int push_frame(struct graph *graph, const struct sample_frame *frame)
 		.file = strbuf_str(&file),
 		.name = strbuf_str(&clean),
 	};
-	return call_graph_push(graph->calls, &function, frame->mark ? 0 : frame->frame.line);
+	return call_graph_push(&graph->calls, &function, frame->mark ? 0 : frame->frame.line);
 }
 
 static int add_stack(const struct sample *sample, void *userdata)
@@ -78,18 +78,13 @@ static int add_stack(const struct sample *sample, void *userdata)
 
 	if (sample_costs(sample, costs) == 0)
 		return 0;
-	call_graph_begin(graph->calls, costs);
+	call_graph_begin(&graph->calls, costs);
 	r = push_process(graph, sample->image);
 	if (r == 0)
 		r = sample_frames_fill(&graph->frames, sample->stack);
 	for (size_t i = graph->frames.list.len; r == 0 && i > innermost; i--)
 		r = push_frame(graph, &graph->frames.list.data[i - 1]);
-	return r < 0 ? r : call_graph_end(graph->calls);
-}
-
-static size_t n_costs(const struct graph *graph)
-{
-	return graph->event ? 1 : SAMPLE_COSTS;
+	return r < 0 ? r : call_graph_end(&graph->calls);
 }
 
 static void put_costs(const struct graph *graph, const uint64_t *costs)
@@ -105,7 +100,7 @@ static void put_costs(const struct graph *graph, const uint64_t *costs)
  */
 static int put_function(struct graph *graph, size_t index, const char *prefix)
 {
-	struct call_function function = call_graph_function(graph->calls, index);
+	struct call_function function = call_graph_function(&graph->calls, index);
 	const char *unknown = "???";
 
 	while (graph->named.len <= index) {
@@ -201,7 +196,7 @@ static void put_header(struct graph *graph, const struct view *view)
 		fputc('\n', file);
 	}
 	fputs("summary:", file);
-	put_costs(graph, call_graph_totals(graph->calls));
+	put_costs(graph, graph->calls.totals);
 }
 
 static int write_graph(struct graph *graph, const struct view *view)
@@ -211,27 +206,25 @@ static int write_graph(struct graph *graph, const struct view *view)
 	if (r < 0)
 		return r;
 	put_header(graph, view);
-	r = call_graph_walk(graph->calls, put_entry, graph);
+	r = call_graph_walk(&graph->calls, put_entry, graph);
 	if (r < 0)
 		return r;
 	fputs("\ntotals:", graph->file);
-	put_costs(graph, call_graph_totals(graph->calls));
+	put_costs(graph, graph->calls.totals);
 	return ferror(graph->file) ? -EIO : 0;
 }
 
 int callgrind_write(const struct view *view, FILE *file)
 {
-	_cleanup_(call_graph_free_p) struct call_graph *calls = NULL;
 	struct graph graph = { .file = file, .function = SIZE_MAX };
 	int r;
 
 	if (!view_job(view, &graph.event))
 		return 0;
 	graph.list = sample_cost_list(view);
-	r = call_graph_new(n_costs(&graph), &calls);
-	graph.calls = calls;
-	if (r == 0)
-		r = write_graph(&graph, view);
+	graph.calls.n_costs = graph.event ? 1 : SAMPLE_COSTS;
+	r = write_graph(&graph, view);
+	call_graph_done(&graph.calls);
 	sample_frames_done(&graph.frames);
 	vec_done(&graph.named);
 	return r;

@@ -33,8 +33,8 @@ struct dhat {
 	const struct view *view;
 	const struct view_process *process;
 	bool has_lifetimes;
-	struct interns *frames;	   /* texts; number i is i + 1 in the file */
-	struct interns *stacks;	   /* numbers of their frames, of each point */
+	struct interns frames;	   /* texts; number i is i + 1 in the file */
+	struct interns stacks;	   /* numbers of their frames, of each point */
 	struct sample_frames list; /* of the stack at hand, */
 	VEC(uint32_t) numbers;	   /* and of its frames */
 	VEC(struct point) points;
@@ -48,7 +48,7 @@ static uint64_t positive(int64_t value)
 static int push_frame(struct dhat *dhat, const char *text)
 {
 	size_t number;
-	int r = interns_add_string(dhat->frames, text, &number);
+	int r = interns_add_string(&dhat->frames, text, &number);
 
 	return r < 0 ? r : vec_push(&dhat->numbers, (uint32_t)number + 1);
 }
@@ -94,7 +94,7 @@ static int add_site(const struct sample *sample, void *userdata)
 		return 0;
 	r = number_frames(dhat, sample->stack);
 	if (r == 0)
-		r = interns_add(dhat->stacks, dhat->numbers.data,
+		r = interns_add(&dhat->stacks, dhat->numbers.data,
 				dhat->numbers.len * sizeof(*dhat->numbers.data), &index);
 	if (r == 1)
 		r = vec_push(&dhat->points, (struct point){ 0 });
@@ -117,8 +117,8 @@ static int add_site(const struct sample *sample, void *userdata)
 static void put_point(const struct dhat *dhat, size_t index)
 {
 	const struct point *point = &dhat->points.data[index];
-	const uint32_t *numbers = interns_get(dhat->stacks, index);
-	size_t n = interns_length(dhat->stacks, index) / sizeof(*numbers);
+	const uint32_t *numbers = interns_get(&dhat->stacks, index);
+	size_t n = interns_length(&dhat->stacks, index) / sizeof(*numbers);
 	bool is_most_at_end = point->live_bytes > point->peak_bytes;
 	FILE *file = dhat->out.file;
 
@@ -235,9 +235,9 @@ static int write_dhat(struct dhat *dhat)
 	for (size_t i = 0; i < dhat->points.len; i++)
 		put_point(dhat, i);
 	fprintf(file, "%s ]\n,\"ftbl\":\n [\"[root]\"\n", dhat->points.len ? "" : " [\n");
-	for (size_t i = 0; i < interns_count(dhat->frames); i++) {
+	for (size_t i = 0; i < interns_count(&dhat->frames); i++) {
 		fputs(" ,", file);
-		put_string(dhat, interns_get(dhat->frames, i));
+		put_string(dhat, interns_get(&dhat->frames, i));
 		fputc('\n', file);
 	}
 	fputs(" ]\n}\n", file);
@@ -252,14 +252,10 @@ int dhat_write_process(const struct view *view, const struct view_process *proce
 		.process = process,
 		.has_lifetimes = process->totals.lifetime_resolution_ns > 0,
 	};
-	int r = interns_new(&dhat.frames);
+	int r = write_dhat(&dhat);
 
-	if (r == 0)
-		r = interns_new(&dhat.stacks);
-	if (r == 0)
-		r = write_dhat(&dhat);
-	interns_free(dhat.frames);
-	interns_free(dhat.stacks);
+	interns_done(&dhat.frames);
+	interns_done(&dhat.stacks);
 	sample_frames_done(&dhat.list);
 	vec_done(&dhat.numbers);
 	vec_done(&dhat.points);

@@ -17,7 +17,7 @@
 struct folded {
 	enum option_sort sort;
 	bool peaks_differ; /* sample_peaks_differ: below a root that says so */
-	struct interns *stacks;
+	struct interns stacks;
 	VEC(uint64_t) counts;	     /* of the stacks */
 	struct sample_frames frames; /* of the stack at hand */
 	struct strbuf text;
@@ -61,7 +61,7 @@ static int add_sample(const struct sample *sample, void *userdata)
 		return 0;
 	r = stack_text(folded, sample);
 	if (r == 0)
-		r = interns_add_string(folded->stacks, strbuf_str(&folded->text), &index);
+		r = interns_add_string(&folded->stacks, strbuf_str(&folded->text), &index);
 	if (r == 1)
 		r = vec_push(&folded->counts, 0);
 	if (r == 0)
@@ -73,14 +73,12 @@ int folded_write(const struct view *view, FILE *file)
 {
 	enum option_sort sort = view_opts(view)->sort;
 	struct folded folded = { .sort = sort, .peaks_differ = sample_peaks_differ(view, sort) };
-	int r = interns_new(&folded.stacks);
+	int r = samples_each(view, add_sample, &folded);
 
-	if (r == 0)
-		r = samples_each(view, add_sample, &folded);
 	for (size_t i = 0; r == 0 && i < folded.counts.len; i++)
-		fprintf(file, "%s %" PRIu64 "\n", (const char *)interns_get(folded.stacks, i),
+		fprintf(file, "%s %" PRIu64 "\n", (const char *)interns_get(&folded.stacks, i),
 			folded.counts.data[i]);
-	interns_free(folded.stacks);
+	interns_done(&folded.stacks);
 	vec_done(&folded.counts);
 	sample_frames_done(&folded.frames);
 	strbuf_done(&folded.text);

@@ -18,7 +18,7 @@
 struct graph {
 	struct json_out out;
 	enum option_sort sort;
-	struct interns *functions;   /* name and module, each with its end; no module: "" */
+	struct interns functions;    /* name and module, each with its end; no module: "" */
 	struct sample_frames frames; /* of the stack at hand */
 	VEC(size_t) chain;	     /* its functions */
 	struct strbuf key;
@@ -36,7 +36,7 @@ static int push(struct graph *graph, const char *name, const char *module)
 	strbuf_add(&graph->key, module, strlen(module) + 1);
 	r = strbuf_error(&graph->key);
 	if (r == 0)
-		r = interns_add(graph->functions, strbuf_str(&graph->key), graph->key.len, &index);
+		r = interns_add(&graph->functions, strbuf_str(&graph->key), graph->key.len, &index);
 	return r < 0 ? r : vec_push(&graph->chain, index);
 }
 
@@ -99,8 +99,8 @@ static void put_functions(struct graph *graph)
 {
 	FILE *file = graph->out.file;
 
-	for (size_t i = 0; i < interns_count(graph->functions); i++) {
-		const char *name = interns_get(graph->functions, i);
+	for (size_t i = 0; i < interns_count(&graph->functions); i++) {
+		const char *name = interns_get(&graph->functions, i);
 		const char *module = name + strlen(name) + 1;
 
 		fputs(i == 0 ? "{\"name\":" : ",{\"name\":", file);
@@ -144,10 +144,8 @@ int gprof2dot_write(const struct view *view, FILE *file)
 
 	if (!view_job(view, &event))
 		return 0;
-	r = interns_new(&graph.functions);
-	if (r == 0)
-		r = write_graph(&graph, view, event);
-	interns_free(graph.functions);
+	r = write_graph(&graph, view, event);
+	interns_done(&graph.functions);
 	sample_frames_done(&graph.frames);
 	vec_done(&graph.chain);
 	strbuf_done(&graph.key);

@@ -129,25 +129,23 @@ static void put_snapshot(struct massif *massif, uint64_t time, uint64_t bytes, c
  */
 static int put_detailed(struct massif *massif, uint64_t time, uint64_t bytes, size_t at)
 {
-	_cleanup_(massif_tree_free_p) struct massif_tree *tree = NULL;
-	int r = massif_tree_new(&tree);
+	_cleanup_(massif_tree_done) struct massif_tree tree = { 0 };
+	int r = add_sites(massif, &tree, at);
 
-	if (r == 0)
-		r = add_sites(massif, tree, at);
-	if (r == 0 && massif_tree_bytes(tree) < bytes) {
-		r = massif_tree_begin(tree, bytes - massif_tree_bytes(tree));
+	if (r == 0 && tree.bytes < bytes) {
+		r = massif_tree_begin(&tree, bytes - tree.bytes);
 		if (r == 0)
-			r = massif_tree_push(tree, "0x0: [other sites]");
+			r = massif_tree_push(&tree, "0x0: [other sites]");
 	}
 	if (r < 0)
 		return r;
-	if (massif_tree_bytes(tree) == 0 || (at < AT_END && massif_tree_bytes(tree) > bytes)) {
+	if (tree.bytes == 0 || (at < AT_END && tree.bytes > bytes)) {
 		put_snapshot(massif, time, bytes, "empty");
 		return 0;
 	}
-	bytes = massif_tree_bytes(tree);
+	bytes = tree.bytes;
 	put_snapshot(massif, time, bytes, at == AT_PEAK ? "peak" : "detailed");
-	return massif_tree_write(tree, massif->options.threshold, bytes, massif->file);
+	return massif_tree_write(&tree, massif->options.threshold, bytes, massif->file);
 }
 
 /* The end of the timeline, or what is known without one. */

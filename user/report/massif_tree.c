@@ -1,65 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/massif_tree.h"
 
-#include "base/interns.h"
 #include "base/saturate.h"
-#include "base/vec.h"
 
 #include <errno.h>
 #include <inttypes.h>
-
-struct path {
-	size_t first, n; /* in `frames` */
-	uint64_t bytes;
-};
 
 /* Numbers of labels beyond all that there can be: what stands for other things than frames. */
 #define LABEL_ROOT UINT32_MAX
 #define LABEL_ENDED (UINT32_MAX - 1)  /* stacks that end where others go on */
 #define LABEL_FOLDED (UINT32_MAX - 2) /* children below the threshold */
 
-struct node {
-	uint32_t label;
-	size_t depth;
-	size_t first, n; /* paths; of a folded node, how many there are */
-	uint64_t bytes;
-};
-
-struct massif_tree {
-	struct interns *labels;
-	VEC(uint32_t) frames; /* of all paths */
-	VEC(struct path) paths;
-	uint64_t bytes;
-	VEC(struct node) pending;  /* the next to be written is the last */
-	VEC(struct node) children; /* of the node at hand */
-};
-
-int massif_tree_new(struct massif_tree **ret_tree)
+void massif_tree_done(struct massif_tree *tree)
 {
-	_cleanup_(massif_tree_free_p) struct massif_tree *tree = calloc(1, sizeof(*tree));
-	int r = tree ? interns_new(&tree->labels) : -ENOMEM;
-
-	if (r < 0)
-		return r;
-	*ret_tree = TAKE_PTR(tree);
-	return 0;
-}
-
-void massif_tree_free(struct massif_tree *tree)
-{
-	if (!tree)
-		return;
-	interns_free(tree->labels);
+	interns_done(&tree->labels);
 	vec_done(&tree->frames);
 	vec_done(&tree->paths);
 	vec_done(&tree->pending);
 	vec_done(&tree->children);
-	free(tree);
 }
 
 int massif_tree_begin(struct massif_tree *tree, uint64_t bytes)
 {
-	int r = vec_push(&tree->paths, (struct path){ .first = tree->frames.len, .bytes = bytes });
+	int r = vec_push(&tree->paths,
+			 (struct massif_path){ .first = tree->frames.len, .bytes = bytes });
 
 	if (r == 0)
 		tree->bytes = saturate_add_u64(tree->bytes, bytes);
@@ -69,7 +33,7 @@ int massif_tree_begin(struct massif_tree *tree, uint64_t bytes)
 int massif_tree_push(struct massif_tree *tree, const char *label)
 {
 	size_t number;
-	int r = interns_add_string(tree->labels, label, &number);
+	int r = interns_add_string(&tree->labels, label, &number);
 
 	if (r >= 0)
 		r = vec_push(&tree->frames, (uint32_t)number);
@@ -78,12 +42,8 @@ int massif_tree_push(struct massif_tree *tree, const char *label)
 	return r;
 }
 
-uint64_t massif_tree_bytes(const struct massif_tree *tree)
-{
-	return tree->bytes;
-}
-
-static uint32_t label_at(const struct massif_tree *tree, const struct path *path, size_t depth)
+static uint32_t label_at(const struct massif_tree *tree, const struct massif_path *path,
+			 size_t depth)
 {
 	return depth < path->n ? tree->frames.data[path->first + depth] : LABEL_ENDED;
 }
@@ -105,7 +65,7 @@ static int compare_at(const void *a, const void *b, void *userdata)
 /* The largest last, which is written first. */
 static int compare_nodes(const void *item_a, const void *item_b)
 {
-	const struct node *a = item_a, *b = item_b;
+	const struct massif_node *a = item_a, *b = item_b;
 
 	if (a->bytes != b->bytes)
 		return a->bytes < b->bytes ? -1 : 1;
@@ -113,10 +73,10 @@ static int compare_nodes(const void *item_a, const void *item_b)
 }
 
 /* Groups the node's paths by their next frames. */
-static int make_children(struct massif_tree *tree, const struct node *node)
+static int make_children(struct massif_tree *tree, const struct massif_node *node)
 {
 	struct by_depth by = { tree, node->depth };
-	struct path *paths = tree->paths.data + node->first;
+	struct massif_path *paths = tree->paths.data + node->first;
 	int r = 0;
 
 	tree->children.len = 0;
@@ -125,13 +85,13 @@ static int make_children(struct massif_tree *tree, const struct node *node)
 	qsort_r(paths, node->n, sizeof(*paths), compare_at, &by);
 	for (size_t i = 0; r == 0 && i < node->n; i++) {
 		size_t n = tree->children.len;
-		struct node *last = n > 0 ? &tree->children.data[n - 1] : NULL;
+		struct massif_node *last = n > 0 ? &tree->children.data[n - 1] : NULL;
 		uint32_t label = label_at(tree, &paths[i], node->depth);
 
 		if (!last || last->label != label) {
 			r = vec_push(&tree->children,
-				     (struct node){ label, node->depth + 1, node->first + i, 1,
-						    paths[i].bytes });
+				     (struct massif_node){ label, node->depth + 1, node->first + i,
+							   1, paths[i].bytes });
 			continue;
 		}
 		last->n++;
@@ -145,7 +105,7 @@ static int make_children(struct massif_tree *tree, const struct node *node)
 /* What is below the threshold is one node then. */
 static int fold_children(struct massif_tree *tree, uint32_t threshold, uint64_t total)
 {
-	struct node folded = { .label = LABEL_FOLDED };
+	struct massif_node folded = { .label = LABEL_FOLDED };
 	size_t n = 0;
 	int r = 0;
 
@@ -166,8 +126,8 @@ static int fold_children(struct massif_tree *tree, uint32_t threshold, uint64_t 
 	return r;
 }
 
-static void put_node(const struct massif_tree *tree, const struct node *node, uint32_t threshold,
-		     FILE *file)
+static void put_node(const struct massif_tree *tree, const struct massif_node *node,
+		     uint32_t threshold, FILE *file)
 {
 	fprintf(file, "%*sn%zu: %" PRIu64 " ", (int)node->depth, "", tree->children.len,
 		node->bytes);
@@ -179,7 +139,7 @@ static void put_node(const struct massif_tree *tree, const struct node *node, ui
 		fprintf(file, "in %zu place%s below massif's threshold (%u.%02u%%)\n", node->n,
 			node->n == 1 ? "," : "s, all", threshold / 100, threshold % 100);
 	else
-		fprintf(file, "%s\n", (const char *)interns_get(tree->labels, node->label));
+		fprintf(file, "%s\n", (const char *)interns_get(&tree->labels, node->label));
 }
 
 int massif_tree_write(struct massif_tree *tree, uint32_t threshold, uint64_t total, FILE *file)
@@ -188,9 +148,9 @@ int massif_tree_write(struct massif_tree *tree, uint32_t threshold, uint64_t tot
 
 	tree->pending.len = 0;
 	r = vec_push(&tree->pending,
-		     (struct node){ LABEL_ROOT, 0, 0, tree->paths.len, tree->bytes });
+		     (struct massif_node){ LABEL_ROOT, 0, 0, tree->paths.len, tree->bytes });
 	while (r == 0 && tree->pending.len > 0) {
-		const struct node node = tree->pending.data[--tree->pending.len];
+		const struct massif_node node = tree->pending.data[--tree->pending.len];
 
 		tree->children.len = 0;
 		if (node.label < LABEL_FOLDED || node.label == LABEL_ROOT)
@@ -201,7 +161,7 @@ int massif_tree_write(struct massif_tree *tree, uint32_t threshold, uint64_t tot
 			break;
 		put_node(tree, &node, threshold, file);
 		for (size_t i = 0; r == 0 && i < tree->children.len; i++) {
-			struct node child = tree->children.data[i];
+			struct massif_node child = tree->children.data[i];
 
 			child.depth = node.depth + 1;
 			r = vec_push(&tree->pending, child);

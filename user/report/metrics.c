@@ -12,6 +12,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
 
 static void process_labels(struct metrics_out *out, const struct model_process *image)
 {
@@ -27,141 +29,126 @@ static void process_labels(struct metrics_out *out, const struct model_process *
 /* Which runs a metric is of. */
 enum metric_of { OF_ALL_RUNS, OF_ALL_CALLS, OF_SAMPLES, OF_MAPPED };
 
+/* Where a number of 8 bytes is: in the process, or in the margins of its totals. */
 struct process_metric {
 	struct metrics_family family;
-	int64_t (*of)(const struct view_process *process);
+	enum { IN_PROCESS, IN_MARGINS, IS_EXACT, IS_RUNNING, INACCESSIBLE } source;
+	size_t offset;
 	enum metric_of runs;
 };
 
-#define TOTAL(field)                                                                               \
-	static int64_t process_##field(const struct view_process *process)                         \
-	{                                                                                          \
-		return (int64_t)process->totals.field;                                             \
+#define TOTAL(member) IN_PROCESS, offsetof(struct view_process, totals.member)
+#define MARGIN(member) IN_MARGINS, offsetof(struct view_estimate, member)
+
+static int64_t number_at(const void *base, size_t offset)
+{
+	int64_t number;
+
+	memcpy(&number, (const char *)base + offset, sizeof(number));
+	return number;
+}
+
+static int64_t process_number(const struct process_metric *metric,
+			      const struct view_process *process)
+{
+	struct view_estimate margins;
+
+	switch (metric->source) {
+	case IN_PROCESS:
+		return number_at(process, metric->offset);
+	case IN_MARGINS:
+		margins = view_estimate_totals(&process->totals);
+		return number_at(&margins, metric->offset);
+	case IS_EXACT:
+		return process->exact;
+	case IS_RUNNING:
+		return !process->image->ended;
+	case INACCESSIBLE:
+		return (int64_t)process->image->resident.inaccessible;
 	}
-TOTAL(allocs)
-TOTAL(bytes)
-TOTAL(frees)
-TOTAL(failed)
-TOTAL(live_bytes)
-TOTAL(live_blocks)
-TOTAL(peak_bytes)
-TOTAL(temporary)
-TOTAL(missed_frees)
-TOTAL(unknown_frees)
-
-static int64_t process_mmap(const struct view_process *process)
-{
-	return process->has_mmap ? process->mmap.live_bytes : 0;
-}
-
-static int64_t process_inaccessible(const struct view_process *process)
-{
-	return (int64_t)process->image->resident.inaccessible;
-}
-
-static int64_t process_exact(const struct view_process *process)
-{
-	return process->exact;
-}
-
-static int64_t process_interval(const struct view_process *process)
-{
-	return (int64_t)process->totals.sample_interval;
-}
-
-#define MARGIN(member)                                                                             \
-	static int64_t process_##member(const struct view_process *process)                        \
-	{                                                                                          \
-		return (int64_t)view_estimate_totals(&process->totals).member;                     \
-	}
-MARGIN(ci95_bytes)
-MARGIN(ci95_blocks)
-MARGIN(ci95_peak_bytes)
-MARGIN(ci95_allocated_bytes)
-MARGIN(ci95_allocs)
-MARGIN(ci95_frees)
-
-static int64_t process_running(const struct view_process *process)
-{
-	return !process->image->ended;
+	return 0;
 }
 
 static const struct process_metric process_metrics[] = {
 	{ { "memtraced_allocations", METRICS_COUNTER, "", "Blocks that were allocated." },
-	  process_allocs,
+	  TOTAL(allocs),
 	  OF_ALL_RUNS },
 	{ { "memtraced_allocated_bytes", METRICS_COUNTER, "bytes", "Bytes that were allocated." },
-	  process_bytes,
+	  TOTAL(bytes),
 	  OF_ALL_RUNS },
 	{ { "memtraced_frees", METRICS_COUNTER, "", "Blocks that were freed." },
-	  process_frees,
+	  TOTAL(frees),
 	  OF_ALL_RUNS },
 	{ { "memtraced_failed_allocations", METRICS_COUNTER, "", "Calls that gave no memory." },
-	  process_failed,
+	  TOTAL(failed),
 	  OF_ALL_CALLS },
 	{ { "memtraced_temporary_allocations", METRICS_COUNTER, "",
 	    "Blocks freed before their thread allocated another." },
-	  process_temporary,
+	  TOTAL(temporary),
 	  OF_ALL_CALLS },
 	{ { "memtraced_missed_frees", METRICS_COUNTER, "",
 	    "Blocks whose address was allocated again before a free was seen." },
-	  process_missed_frees,
+	  TOTAL(missed_frees),
 	  OF_ALL_RUNS },
 	{ { "memtraced_unknown_frees", METRICS_COUNTER, "",
 	    "Frees of blocks whose allocation was not seen." },
-	  process_unknown_frees,
+	  TOTAL(unknown_frees),
 	  OF_ALL_RUNS },
 	{ { "memtraced_live_bytes", METRICS_GAUGE, "bytes", "Bytes in live heap blocks." },
-	  process_live_bytes,
+	  TOTAL(live_bytes),
 	  OF_ALL_RUNS },
 	{ { "memtraced_live_blocks", METRICS_GAUGE, "", "Live heap blocks." },
-	  process_live_blocks,
+	  TOTAL(live_blocks),
 	  OF_ALL_RUNS },
 	{ { "memtraced_peak_bytes", METRICS_GAUGE, "bytes", "Most bytes in live heap blocks." },
-	  process_peak_bytes,
+	  TOTAL(peak_bytes),
 	  OF_ALL_RUNS },
 	{ { "memtraced_mmap_live_bytes", METRICS_GAUGE, "bytes",
 	    "Bytes in anonymous mappings of the program's own." },
-	  process_mmap,
+	  IN_PROCESS,
+	  offsetof(struct view_process, mmap.live_bytes),
 	  OF_ALL_RUNS },
 	{ { "memtraced_mmap_inaccessible_bytes", METRICS_GAUGE, "bytes",
 	    "Of these, bytes that may not be accessed (PROT_NONE), when last sampled." },
-	  process_inaccessible,
+	  INACCESSIBLE,
+	  0,
 	  OF_MAPPED },
 	{ { "memtraced_process_exact", METRICS_GAUGE, "",
 	    "1: nothing was lost of this process, so its numbers are exact." },
-	  process_exact,
+	  IS_EXACT,
+	  0,
 	  OF_ALL_RUNS },
 	{ { "memtraced_sample_interval_bytes", METRICS_GAUGE, "bytes",
 	    "Bytes that a sample stands for; 0: there was none." },
-	  process_interval,
+	  TOTAL(sample_interval),
 	  OF_SAMPLES },
 	{ { "memtraced_live_ci95_bytes", METRICS_GAUGE, "bytes",
 	    "How far the estimate of live bytes can be off, in 95 of 100 cases." },
-	  process_ci95_bytes,
+	  MARGIN(ci95_bytes),
 	  OF_SAMPLES },
 	{ { "memtraced_live_ci95_blocks", METRICS_GAUGE, "",
 	    "How far the estimate of live blocks can be off, in 95 of 100 cases." },
-	  process_ci95_blocks,
+	  MARGIN(ci95_blocks),
 	  OF_SAMPLES },
 	{ { "memtraced_peak_ci95_bytes", METRICS_GAUGE, "bytes",
 	    "How far the estimate of the peak can be off, in 95 of 100 cases." },
-	  process_ci95_peak_bytes,
+	  MARGIN(ci95_peak_bytes),
 	  OF_SAMPLES },
 	{ { "memtraced_allocated_ci95_bytes", METRICS_GAUGE, "bytes",
 	    "How far the estimate of allocated bytes can be off, in 95 of 100 cases." },
-	  process_ci95_allocated_bytes,
+	  MARGIN(ci95_allocated_bytes),
 	  OF_SAMPLES },
 	{ { "memtraced_allocations_ci95", METRICS_GAUGE, "",
 	    "How far the estimate of allocations can be off, in 95 of 100 cases." },
-	  process_ci95_allocs,
+	  MARGIN(ci95_allocs),
 	  OF_SAMPLES },
 	{ { "memtraced_frees_ci95", METRICS_GAUGE, "",
 	    "How far the estimate of frees can be off, in 95 of 100 cases." },
-	  process_ci95_frees,
+	  MARGIN(ci95_frees),
 	  OF_SAMPLES },
 	{ { "memtraced_process_running", METRICS_GAUGE, "", "0: the process has ended." },
-	  process_running,
+	  IS_RUNNING,
+	  0,
 	  OF_ALL_RUNS },
 };
 
@@ -209,7 +196,7 @@ static void put_processes(struct metrics_out *out, const struct view *view)
 			    !is_of_image(metric->runs, view, process))
 				continue;
 			process_labels(out, process->image);
-			metrics_out_i64(out, "", metric->of(process));
+			metrics_out_i64(out, "", process_number(metric, process));
 		}
 	}
 }
@@ -240,66 +227,36 @@ static void site_labels(struct metrics_out *out, const struct view_process *proc
 		metrics_out_fail(out, -ENOMEM);
 }
 
-static int64_t site_bytes(const struct view_site *site)
-{
-	return site->live_bytes;
-}
-
-static int64_t site_blocks(const struct view_site *site)
-{
-	return site->live_blocks;
-}
-
-static int64_t site_allocated(const struct view_site *site)
-{
-	return (int64_t)site->bytes;
-}
-
-static int64_t site_ci95(const struct view_site *site)
-{
-	return (int64_t)site->estimate.ci95_bytes;
-}
-
-static int64_t site_ci95_blocks(const struct view_site *site)
-{
-	return (int64_t)site->estimate.ci95_blocks;
-}
-
-static int64_t site_ci95_allocated(const struct view_site *site)
-{
-	return (int64_t)site->estimate.ci95_allocated_bytes;
-}
-
 struct site_metric {
 	struct metrics_family family;
-	int64_t (*of)(const struct view_site *site);
+	size_t offset; /* of a number of 8 bytes */
 	enum metric_of runs;
 };
 
 static const struct site_metric site_metrics[] = {
 	{ { "memtraced_site_live_bytes", METRICS_GAUGE, "bytes",
 	    "Live bytes by where they were allocated, of the first sites." },
-	  site_bytes,
+	  offsetof(struct view_site, live_bytes),
 	  OF_ALL_RUNS },
 	{ { "memtraced_site_live_blocks", METRICS_GAUGE, "",
 	    "Live blocks by where they were allocated, of the first sites." },
-	  site_blocks,
+	  offsetof(struct view_site, live_blocks),
 	  OF_ALL_RUNS },
 	{ { "memtraced_site_allocated_bytes", METRICS_COUNTER, "bytes",
 	    "Bytes that were allocated there, of the first sites." },
-	  site_allocated,
+	  offsetof(struct view_site, bytes),
 	  OF_ALL_RUNS },
 	{ { "memtraced_site_live_ci95_bytes", METRICS_GAUGE, "bytes",
 	    "How far the estimate of live bytes there can be off, of the first sites." },
-	  site_ci95,
+	  offsetof(struct view_site, estimate.ci95_bytes),
 	  OF_SAMPLES },
 	{ { "memtraced_site_live_ci95_blocks", METRICS_GAUGE, "",
 	    "How far the estimate of live blocks there can be off, of the first sites." },
-	  site_ci95_blocks,
+	  offsetof(struct view_site, estimate.ci95_blocks),
 	  OF_SAMPLES },
 	{ { "memtraced_site_allocated_ci95_bytes", METRICS_GAUGE, "bytes",
 	    "How far the estimate of what was allocated there can be off, of the first sites." },
-	  site_ci95_allocated,
+	  offsetof(struct view_site, estimate.ci95_allocated_bytes),
 	  OF_SAMPLES },
 };
 
@@ -318,7 +275,9 @@ static void put_sites(struct metrics_out *out, const struct view *view)
 				continue;
 			for (size_t k = 0; k < process->n_sites && (top == 0 || k < top); k++) {
 				site_labels(out, process, &process->sites[k]);
-				metrics_out_i64(out, "", site_metrics[i].of(&process->sites[k]));
+				metrics_out_i64(out, "",
+						number_at(&process->sites[k],
+							  site_metrics[i].offset));
 			}
 		}
 	}
@@ -375,19 +334,16 @@ static void put_histograms(struct metrics_out *out, const struct view *view)
 
 static void put_events(struct metrics_out *out, const struct view *view)
 {
-	static const struct metrics_family family = {
-		"memtraced_events", METRICS_COUNTER, "",
-		"How often an event happened; of --cpu, its samples; of --page-faults, an estimate."
-	};
-
 	if (view_n_events(view) > 0)
-		metrics_out_family(out, &family);
+		metrics_out_counter(
+			out, "memtraced_events", "",
+			"How often an event happened; of --cpu, its samples; of --page-faults, "
+			"an estimate.");
 	for (size_t i = 0; i < view_n_events(view); i++) {
 		const struct view_event *event = view_event(view, i);
 
-		metrics_out_label(out, "event", event->asked->name);
-		metrics_out_u64(out, "",
-				event->asked->timed ? event->count : view_event_total(event));
+		metrics_out_labelled(out, "event", event->asked->name,
+				     event->asked->timed ? event->count : view_event_total(event));
 	}
 }
 
@@ -406,51 +362,38 @@ static void put_syscalls(struct metrics_out *out, const struct view *view)
 			char number[16];
 
 			snprintf(number, sizeof(number), "%" PRId32, call->number);
-			metrics_out_label(out, "syscall", call->name ? call->name : number);
-			metrics_out_u64(out, "", i == 0 ? call->calls : call->errors);
+			metrics_out_labelled(out, "syscall", call->name ? call->name : number,
+					     i == 0 ? call->calls : call->errors);
 		}
 	}
 }
 
 static void put_losses(struct metrics_out *out, const struct record_coverage *coverage)
 {
-	static const struct metrics_family losses = {
-		"memtraced_lost_events", METRICS_COUNTER, "",
-		"Events that were lost, by cause; none: there were none."
-	};
-	static const struct metrics_family stacks = { "memtraced_stacks", METRICS_COUNTER, "",
-						      "Events by whether their stack is whole." };
-
 	if (coverage->n_losses > 0)
-		metrics_out_family(out, &losses);
-	for (size_t i = 0; i < coverage->n_losses; i++) {
-		metrics_out_label(out, "cause", coverage->losses[i].cause);
-		metrics_out_u64(out, "", coverage->losses[i].count);
-	}
-	metrics_out_family(out, &stacks);
-	metrics_out_label(out, "complete", "true");
-	metrics_out_u64(out, "", coverage->stacks_complete);
-	metrics_out_label(out, "complete", "false");
-	metrics_out_u64(out, "", coverage->stacks_truncated);
+		metrics_out_counter(out, "memtraced_lost_events", "",
+				    "Events that were lost, by cause; none: there were none.");
+	for (size_t i = 0; i < coverage->n_losses; i++)
+		metrics_out_labelled(out, "cause", coverage->losses[i].cause,
+				     coverage->losses[i].count);
+	metrics_out_counter(out, "memtraced_stacks", "", "Events by whether their stack is whole.");
+	metrics_out_labelled(out, "complete", "true", coverage->stacks_complete);
+	metrics_out_labelled(out, "complete", "false", coverage->stacks_truncated);
 }
 
 static void put_coverage(struct metrics_out *out, const struct view *view)
 {
-	static const struct metrics_family exact = {
-		"memtraced_exact", METRICS_GAUGE, "",
-		"1: nothing was lost, and totals are counted, not estimated from samples."
-	};
-	static const struct metrics_family seen = {
-		"memtraced_seen_events", METRICS_COUNTER, "",
-		"Allocations, frees, failed calls, mappings and events of jobs that were seen."
-	};
 	const struct record_coverage *coverage = view_coverage(view);
 
-	metrics_out_family(out, &exact);
+	metrics_out_gauge(
+		out, "memtraced_exact", "",
+		"1: nothing was lost, and totals are counted, not estimated from samples.");
 	metrics_out_u64(out, "", view_is_exact(view));
 	if (!coverage)
 		return;
-	metrics_out_family(out, &seen);
+	metrics_out_counter(
+		out, "memtraced_seen_events", "",
+		"Allocations, frees, failed calls, mappings and events of jobs that were seen.");
 	metrics_out_u64(out, "", coverage->events);
 	put_losses(out, coverage);
 }

@@ -22,19 +22,31 @@ static const char *type_name(enum metrics_type type)
 /* OpenMetrics names a family of counters without the suffix that its samples have. */
 static const char *family_suffix(const struct metrics_out *out)
 {
-	return out->family->type == METRICS_COUNTER && !out->is_openmetrics ? "_total" : "";
+	return out->family.type == METRICS_COUNTER && !out->is_openmetrics ? "_total" : "";
 }
 
 void metrics_out_family(struct metrics_out *out, const struct metrics_family *family)
 {
 	const char *suffix;
 
-	out->family = family;
+	out->family = *family;
 	suffix = family_suffix(out);
 	fprintf(out->file, "# HELP %s%s %s\n", family->name, suffix, family->help);
 	fprintf(out->file, "# TYPE %s%s %s\n", family->name, suffix, type_name(family->type));
 	if (out->is_openmetrics && *family->unit)
 		fprintf(out->file, "# UNIT %s %s\n", family->name, family->unit);
+}
+
+void metrics_out_counter(struct metrics_out *out, const char *name, const char *unit,
+			 const char *help)
+{
+	metrics_out_family(out, &(struct metrics_family){ name, METRICS_COUNTER, unit, help });
+}
+
+void metrics_out_gauge(struct metrics_out *out, const char *name, const char *unit,
+		       const char *help)
+{
+	metrics_out_family(out, &(struct metrics_family){ name, METRICS_GAUGE, unit, help });
 }
 
 void metrics_out_label(struct metrics_out *out, const char *name, const char *value)
@@ -57,9 +69,9 @@ void metrics_out_label(struct metrics_out *out, const char *name, const char *va
 
 static void put_name(struct metrics_out *out, const char *suffix)
 {
-	if (out->family->type == METRICS_COUNTER)
+	if (out->family.type == METRICS_COUNTER)
 		suffix = "_total";
-	fprintf(out->file, "%s%s", out->family->name, suffix);
+	fprintf(out->file, "%s%s", out->family.name, suffix);
 	if (out->labels.len > 0)
 		fprintf(out->file, "{%s}", strbuf_str(&out->labels));
 	if (strbuf_error(&out->labels) < 0)
@@ -85,9 +97,10 @@ void metrics_out_ns(struct metrics_out *out, const char *suffix, uint64_t value)
 	fprintf(out->file, " %" PRIu64 ".%09" PRIu64 "\n", value / 1000000000, value % 1000000000);
 }
 
-void metrics_out_one(struct metrics_out *out, const struct metrics_family *family, uint64_t value)
+void metrics_out_labelled(struct metrics_out *out, const char *label, const char *text,
+			  uint64_t value)
 {
-	metrics_out_family(out, family);
+	metrics_out_label(out, label, text);
 	metrics_out_u64(out, "", value);
 }
 

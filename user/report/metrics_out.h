@@ -25,13 +25,18 @@ struct metrics_out {
 	FILE *file;
 	bool is_openmetrics;
 	/* owned by the functions below, 0 at the start */
-	const struct metrics_family *family;
+	struct metrics_family family;
 	struct strbuf labels;
 	int error;
 };
 
-/* Begins a family, which must outlive its samples; each may begin once. */
+/* Begins a family, whose strings must outlive its samples; each may begin once. */
 void metrics_out_family(struct metrics_out *out, const struct metrics_family *family);
+/* The same of a counter, and of a gauge. */
+void metrics_out_counter(struct metrics_out *out, const char *name, const char *unit,
+			 const char *help);
+void metrics_out_gauge(struct metrics_out *out, const char *name, const char *unit,
+		       const char *help);
 
 /* A label of the next sample. The value is any text of a target's; "": as if it were not there. */
 void metrics_out_label(struct metrics_out *out, const char *name, const char *value);
@@ -42,8 +47,9 @@ void metrics_out_i64(struct metrics_out *out, const char *suffix, int64_t value)
 /* In seconds. */
 void metrics_out_ns(struct metrics_out *out, const char *suffix, uint64_t value);
 
-/* A family of one sample. */
-void metrics_out_one(struct metrics_out *out, const struct metrics_family *family, uint64_t value);
+/* A sample with one label. */
+void metrics_out_labelled(struct metrics_out *out, const char *label, const char *text,
+			  uint64_t value);
 
 /* Keeps an error of the caller's for the end. */
 void metrics_out_fail(struct metrics_out *out, int error);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/profile_tables.h"
 
-#include "base/interns.h"
 #include "model/mappings.h"
 #include "report/text/text.h"
 
@@ -17,47 +16,16 @@ struct location_key {
 	const char *alloc, *mark;
 };
 
-enum table { STRINGS, FUNCTIONS, MAPPINGS, LOCATIONS, TABLES };
-
-struct profile_tables {
-	const struct profile_rows *rows;
-	void *userdata;
-	int error; /* sticks */
-	struct interns *tables[TABLES];
-	VEC(struct profile_known) known; /* of the mappings */
-	struct sample_frames frames;	 /* of the stack at hand */
-	VEC(uint64_t) numbers;		 /* of its locations */
-	VEC(struct profile_line) lines;	 /* of the location at hand */
-};
-
-int profile_tables_new(const struct profile_rows *rows, void *userdata,
-		       struct profile_tables **ret_tables)
+void profile_tables_done(struct profile_tables *tables)
 {
-	_cleanup_(profile_tables_free_p) struct profile_tables *tables = calloc(1, sizeof(*tables));
-	int r = 0;
-
-	if (!tables)
-		return -ENOMEM;
-	tables->rows = rows;
-	tables->userdata = userdata;
-	for (size_t i = 0; r == 0 && i < TABLES; i++)
-		r = interns_new(&tables->tables[i]);
-	if (r == 0)
-		*ret_tables = TAKE_PTR(tables);
-	return r;
-}
-
-void profile_tables_free(struct profile_tables *tables)
-{
-	if (!tables)
-		return;
-	for (size_t i = 0; i < TABLES; i++)
-		interns_free(tables->tables[i]);
+	interns_done(&tables->strings);
+	interns_done(&tables->functions);
+	interns_done(&tables->mappings);
+	interns_done(&tables->locations);
 	vec_done(&tables->known);
 	sample_frames_done(&tables->frames);
 	vec_done(&tables->numbers);
 	vec_done(&tables->lines);
-	free(tables);
 }
 
 /* The result of interns_add: 1 when it was new. */
@@ -75,22 +43,16 @@ uint64_t profile_tables_string(struct profile_tables *tables, const char *s)
 
 	escape_text(&text, s);
 	if (stick(tables, strbuf_error(&text)) == 0 &&
-	    stick(tables, interns_add_string(tables->tables[STRINGS], strbuf_str(&text), &index)) ==
-		    1)
+	    stick(tables, interns_add_string(&tables->strings, strbuf_str(&text), &index)) == 1)
 		tables->rows->put_string(tables->userdata, strbuf_str(&text));
 	return index;
-}
-
-const char *profile_tables_get_string(const struct profile_tables *tables, uint64_t number)
-{
-	return interns_get(tables->tables[STRINGS], number);
 }
 
 uint64_t profile_tables_add_mapping(struct profile_tables *tables, const struct mapping *m)
 {
 	const struct profile_mapping key = { m->start, m->end, m->file_offset, m->object };
 	size_t index = 0;
-	int r = stick(tables, interns_add(tables->tables[MAPPINGS], &key, sizeof(key), &index));
+	int r = stick(tables, interns_add(&tables->mappings, &key, sizeof(key), &index));
 
 	if (r < 0 ||
 	    (r == 1 && stick(tables, vec_push(&tables->known, (struct profile_known){ 0 })) < 0))
@@ -110,8 +72,8 @@ static uint64_t add_function(struct profile_tables *tables, const char *name,
 		function.linkage = profile_tables_string(tables, frame->linkage);
 	if (frame && frame->file)
 		function.file = profile_tables_string(tables, frame->file);
-	if (stick(tables,
-		  interns_add(tables->tables[FUNCTIONS], &function, sizeof(function), &index)) == 1)
+	if (stick(tables, interns_add(&tables->functions, &function, sizeof(function), &index)) ==
+	    1)
 		tables->rows->put_function(tables->userdata, index + 1, &function);
 	return index + 1;
 }
@@ -172,7 +134,7 @@ static int add_location(struct profile_tables *tables, const struct sample_frame
 		key.mapping = profile_tables_add_mapping(tables, place->mapping);
 	r = tables->error;
 	if (r == 0)
-		r = interns_add(tables->tables[LOCATIONS], &key, sizeof(key), &index);
+		r = interns_add(&tables->locations, &key, sizeof(key), &index);
 	if (r == 1)
 		r = put_location(tables, index + 1, &key, frames, n);
 	return r < 0 ? r : vec_push(&tables->numbers, index + 1);
@@ -203,10 +165,5 @@ const struct profile_mapping *profile_tables_mapping(const struct profile_tables
 	if (number > tables->known.len)
 		return NULL;
 	*ret_known = tables->known.data[number - 1];
-	return interns_get(tables->tables[MAPPINGS], number - 1);
-}
-
-int profile_tables_error(const struct profile_tables *tables)
-{
-	return tables->error;
+	return interns_get(&tables->mappings, number - 1);
 }

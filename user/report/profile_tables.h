@@ -8,9 +8,8 @@
 #ifndef MEMTRACED_REPORT_PROFILE_TABLES_H
 #define MEMTRACED_REPORT_PROFILE_TABLES_H
 
+#include "base/interns.h"
 #include "report/samples.h"
-
-struct profile_tables;
 
 struct profile_function {
 	uint64_t name, linkage, file; /* strings; 0: not known */
@@ -51,17 +50,22 @@ struct profile_rows {
 			    const struct profile_location *location);
 };
 
-/* Both borrowed. 0 or -ENOMEM. */
-int profile_tables_new(const struct profile_rows *rows, void *userdata,
-		       struct profile_tables **ret_tables);
-void profile_tables_free(struct profile_tables *tables); /* NULL is legal */
-DEFINE_CLEANUP(struct profile_tables, profile_tables_free)
+/* Zero-initialised is empty, but for what the format gives. */
+struct profile_tables {
+	const struct profile_rows *rows;
+	void *userdata;
+	int error; /* sticks: -ENOMEM, else 0 */
+	struct interns strings, functions, mappings, locations;
+	VEC(struct profile_known) known; /* of the mappings */
+	struct sample_frames frames;	 /* of the stack at hand */
+	VEC(uint64_t) numbers;		 /* of its locations */
+	VEC(struct profile_line) lines;	 /* of the location at hand */
+};
+
+void profile_tables_done(struct profile_tables *tables);
 
 /* The number of a string, made safe for terminals. */
 uint64_t profile_tables_string(struct profile_tables *tables, const char *s);
-
-/* The string of that number; valid until the tables are freed. */
-const char *profile_tables_get_string(const struct profile_tables *tables, uint64_t number);
 
 /* The number of a mapping. */
 uint64_t profile_tables_add_mapping(struct profile_tables *tables, const struct mapping *mapping);
@@ -78,8 +82,5 @@ int profile_tables_stack(struct profile_tables *tables, const struct view_stack 
 const struct profile_mapping *profile_tables_mapping(const struct profile_tables *tables,
 						     uint64_t number,
 						     struct profile_known *ret_known);
-
-/* Of what has stuck: -ENOMEM, else 0. */
-int profile_tables_error(const struct profile_tables *tables);
 
 #endif

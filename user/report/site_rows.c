@@ -149,8 +149,8 @@ static void row_done(struct site_row *row)
 /* What rows are summed up of, and how. */
 struct summing {
 	const struct view *view;
-	const char *filter;    /* of the live view; NULL: it is the summary */
-	struct interns *names; /* of the rows, by their numbers */
+	const char *filter;   /* of the live view; NULL: it is the summary */
+	struct interns names; /* of the rows, by their numbers */
 	row_vec rows;
 	struct strbuf key;
 };
@@ -184,7 +184,7 @@ static int find_row(struct summing *s, const struct view_site *site, size_t *ret
 	name_site(site, view_opts(s->view)->full_names, s->filter != NULL, &frame, &name, &where);
 	r = set_key(&name, &where, &s->key);
 	if (r == 0)
-		r = interns_add_string(s->names, strbuf_str(&s->key), ret_index);
+		r = interns_add_string(&s->names, strbuf_str(&s->key), ret_index);
 	return r == 1 ? add_row(s, &frame, &name, &where) : r;
 }
 
@@ -297,7 +297,7 @@ static int sum_site(struct summing *s, const struct view_process *process,
 static int sum_sites(const struct view *view, const char *filter, struct site_rows *ret_rows)
 {
 	struct summing s = { .view = view, .filter = filter };
-	int r = interns_new(&s.names);
+	int r = 0;
 
 	for (size_t i = 0; i < view_n_processes(view); i++) {
 		const struct view_process *process = view_process(view, i);
@@ -308,7 +308,7 @@ static int sum_sites(const struct view *view, const char *filter, struct site_ro
 			r = sum_site(&s, process, &process->sites[k]);
 	}
 	finish(ret_rows, &s.rows, view);
-	interns_free(s.names);
+	interns_done(&s.names);
 	strbuf_done(&s.key);
 	return r;
 }

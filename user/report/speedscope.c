@@ -51,7 +51,7 @@ static size_t first_profile(const struct view *view, const struct sample_cost_li
 struct scope {
 	struct json_out out;
 	size_t cost;		     /* the one of the profile at hand */
-	struct interns *functions;   /* name and file, each with its end; no file: "" */
+	struct interns functions;    /* name and file, each with its end; no file: "" */
 	VEC(uint32_t) lines;	     /* of the functions, where all their frames have the same */
 	struct sample_frames frames; /* of the stack at hand */
 	VEC(uint64_t) weights;	     /* of the profile at hand */
@@ -73,7 +73,7 @@ static int put_frame(struct scope *scope, const char *name, const char *file, ui
 	strbuf_add(&scope->key, file, strlen(file) + 1);
 	r = strbuf_error(&scope->key);
 	if (r == 0)
-		r = interns_add(scope->functions, strbuf_str(&scope->key), scope->key.len, &index);
+		r = interns_add(&scope->functions, strbuf_str(&scope->key), scope->key.len, &index);
 	if (r == 1)
 		r = vec_push(&scope->lines, line);
 	if (r < 0)
@@ -153,8 +153,8 @@ static void put_functions(struct scope *scope)
 {
 	FILE *file = scope->out.file;
 
-	for (size_t i = 0; i < interns_count(scope->functions); i++) {
-		const char *name = interns_get(scope->functions, i);
+	for (size_t i = 0; i < interns_count(&scope->functions); i++) {
+		const char *name = interns_get(&scope->functions, i);
 		const char *source = name + strlen(name) + 1;
 		uint32_t line = scope->lines.data[i];
 
@@ -245,10 +245,8 @@ int speedscope_write(const struct view *view, FILE *file)
 
 	if (!view_job(view, &event))
 		return 0;
-	r = interns_new(&scope.functions);
-	if (r == 0)
-		r = put_file(&scope, view, event);
-	interns_free(scope.functions);
+	r = put_file(&scope, view, event);
+	interns_done(&scope.functions);
 	vec_done(&scope.lines);
 	vec_done(&scope.weights);
 	sample_frames_done(&scope.frames);

@@ -20,7 +20,7 @@ struct matched {
 /* A diff that is being made. */
 struct matching {
 	struct diff *diff;
-	struct interns *program_keys, *site_keys;
+	struct interns program_keys, site_keys;
 	VEC(struct matched) matched; /* all, until the filter was applied */
 	struct strbuf text;
 };
@@ -105,7 +105,7 @@ static int find_program(struct matching *m, const char *comm, size_t *ret_index)
 	int r = strbuf_error(&m->text);
 
 	if (r == 0)
-		r = interns_add_string(m->program_keys, strbuf_str(&m->text), ret_index);
+		r = interns_add_string(&m->program_keys, strbuf_str(&m->text), ret_index);
 	return r == 1 ? new_program(m->diff, comm) : r;
 }
 
@@ -136,7 +136,7 @@ static int add_site(struct matching *m, const struct diff_member *member)
 	r = diff_keys_stack(m->diff->keys, member->side, member->process->image, &site->stack,
 			    &m->text);
 	if (r == 0)
-		r = interns_add_string(m->site_keys, strbuf_str(&m->text), &index);
+		r = interns_add_string(&m->site_keys, strbuf_str(&m->text), &index);
 	if (r == 1)
 		r = vec_push(&m->diff->sites,
 			     (struct diff_site){ .class = site->class,
@@ -144,7 +144,7 @@ static int add_site(struct matching *m, const struct diff_member *member)
 						 .process = member->process,
 						 .shown_side = member->side,
 						 .program = member->program,
-						 .key = interns_get(m->site_keys, index) });
+						 .key = interns_get(&m->site_keys, index) });
 	if (r < 0)
 		return r;
 	to = &m->diff->sites.data[index];
@@ -325,12 +325,8 @@ static void sort_sites(struct diff *diff)
 /* The later run first: what it has is shown. */
 static int match(struct matching *m)
 {
-	int r = interns_new(&m->program_keys);
+	int r = add_run(m, DIFF_AFTER);
 
-	if (r == 0)
-		r = interns_new(&m->site_keys);
-	if (r == 0)
-		r = add_run(m, DIFF_AFTER);
 	if (r == 0)
 		r = add_run(m, DIFF_BEFORE);
 	estimate_missing(m->diff);
@@ -343,8 +339,8 @@ static int match(struct matching *m)
 
 static void matching_done(struct matching *m)
 {
-	interns_free(m->program_keys);
-	interns_free(m->site_keys);
+	interns_done(&m->program_keys);
+	interns_done(&m->site_keys);
 	vec_done(&m->matched);
 	strbuf_done(&m->text);
 }
@@ -499,8 +495,9 @@ int diff_groups_make(const struct diff *diff, struct site_groups *ret_groups)
 {
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 	enum option_sort sort = diff->opts.sort;
-	int r = site_groups_init(ret_groups);
+	int r = 0;
 
+	*ret_groups = (struct site_groups){ 0 };
 	for (size_t i = 0; r == 0 && i < diff->members.len; i++)
 		r = add_member(ret_groups, &name, diff, &diff->members.data[i]);
 	vec_foreach(&ret_groups->list, group)

@@ -62,13 +62,13 @@ static int add_stack(struct matching *m, unsigned int side, const struct view_ev
 	strbuf_addch(&m->text, '\n');
 	r = diff_keys_stack(m->keys, side, from->image, &from->stack, &m->text);
 	if (r == 0)
-		r = interns_add_string(m->event->keys, strbuf_str(&m->text), &index);
+		r = interns_add_string(&m->event->keys, strbuf_str(&m->text), &index);
 	if (r == 1)
 		r = vec_push(&m->stacks,
 			     (struct diff_stack){ .image = from->image,
 						  .stack = &from->stack,
 						  .shown_side = side,
-						  .key = interns_get(m->event->keys, index) });
+						  .key = interns_get(&m->event->keys, index) });
 	if (r < 0)
 		return r;
 	to = &m->stacks.data[index];
@@ -84,7 +84,7 @@ static int match_stacks(struct diff_keys *keys, struct diff_event *event)
 {
 	static const unsigned int order[] = { DIFF_AFTER, DIFF_BEFORE };
 	struct matching m = { .keys = keys, .event = event };
-	int r = interns_new(&event->keys);
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < DIFF_SIDES; i++) {
 		const struct view_event *side = event->sides[order[i]];
@@ -197,7 +197,7 @@ void diff_jobs_done(struct diff_jobs *jobs)
 {
 	for (size_t i = 0; i < jobs->n_events; i++) {
 		free(jobs->events[i].stacks);
-		interns_free(jobs->events[i].keys);
+		interns_done(&jobs->events[i].keys);
 	}
 	for (size_t i = 0; i < jobs->n_histograms; i++)
 		free(jobs->histograms[i].groups);

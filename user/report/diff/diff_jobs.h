@@ -6,6 +6,7 @@
 #ifndef MEMTRACED_REPORT_DIFF_DIFF_JOBS_H
 #define MEMTRACED_REPORT_DIFF_DIFF_JOBS_H
 
+#include "base/interns.h"
 #include "report/diff/diff_keys.h"
 
 /* Stacks of one program with the same frames, summed over processes and places. */
@@ -23,7 +24,7 @@ struct diff_event {
 	const struct view_event *sides[DIFF_SIDES]; /* NULL: the run did not count it in this way */
 	size_t n_stacks;			    /* 0 unless both runs did */
 	struct diff_stack *stacks;		    /* what has changed most comes first */
-	struct interns *keys;
+	struct interns keys;
 };
 
 struct diff_hist_group {

@@ -23,7 +23,7 @@ struct known {
 
 struct diff_keys {
 	const struct view *views[DIFF_SIDES];
-	struct interns *objects, *builds;
+	struct interns objects, builds;
 	VEC(struct known) known;       /* of the objects */
 	VEC(unsigned int) build_sides; /* of the builds: which runs have it, by bits */
 	char *traced[DIFF_SIDES];      /* the programs that are one under two names, or NULL */
@@ -77,7 +77,7 @@ static int object_of(struct diff_keys *keys, unsigned int side, const struct mod
 	add_object(keys, side, image, place, &keys->text);
 	r = strbuf_error(&keys->text);
 	if (r == 0)
-		r = interns_add_string(keys->objects, strbuf_str(&keys->text), ret_index);
+		r = interns_add_string(&keys->objects, strbuf_str(&keys->text), ret_index);
 	if (r == 1)
 		r = vec_push(&keys->known, (struct known){ 0 });
 	return r;
@@ -112,7 +112,7 @@ static int learn_builds(struct diff_keys *keys, unsigned int side)
 
 		if (object->build_id_len == 0)
 			continue;
-		r = interns_add(keys->builds, object->build_id, object->build_id_len, &index);
+		r = interns_add(&keys->builds, object->build_id, object->build_id_len, &index);
 		if (r == 1)
 			r = vec_push(&keys->build_sides, 0);
 		if (r == 0)
@@ -205,25 +205,20 @@ int diff_keys_new(const struct view *const views[DIFF_SIDES], struct diff_keys *
 		return -ENOMEM;
 	keys->views[DIFF_BEFORE] = views[DIFF_BEFORE];
 	keys->views[DIFF_AFTER] = views[DIFF_AFTER];
-	r = interns_new(&keys->objects);
-	if (r == 0)
-		r = interns_new(&keys->builds);
-	if (r == 0)
-		r = find_traced(keys);
+	r = find_traced(keys);
 	for (unsigned int side = 0; r == 0 && side < DIFF_SIDES; side++)
 		r = learn(keys, side);
-	if (r < 0)
-		return r;
-	*ret_keys = TAKE_PTR(keys);
-	return 0;
+	if (r == 0)
+		*ret_keys = TAKE_PTR(keys);
+	return r;
 }
 
 void diff_keys_free(struct diff_keys *keys)
 {
 	if (!keys)
 		return;
-	interns_free(keys->objects);
-	interns_free(keys->builds);
+	interns_done(&keys->objects);
+	interns_done(&keys->builds);
 	vec_done(&keys->known);
 	vec_done(&keys->build_sides);
 	free(keys->traced[DIFF_BEFORE]);
@@ -257,7 +252,7 @@ static int in_both(struct diff_keys *keys, const struct view_place *place)
 
 	if (!mapped || mapped->build_id_len == 0 || mapped->is_anonymous)
 		return 0;
-	r = interns_add(keys->builds, mapped->build_id, mapped->build_id_len, &index);
+	r = interns_add(&keys->builds, mapped->build_id, mapped->build_id_len, &index);
 	if (r == 1) /* of no object of the model: not to be */
 		r = vec_push(&keys->build_sides, 0);
 	if (r < 0)

@@ -17,7 +17,7 @@
 
 struct stacks {
 	const struct diff *diff;
-	struct stack_paths *paths;
+	struct stack_paths paths;
 	struct sample_frames frames;
 	struct strbuf name;
 };
@@ -108,7 +108,7 @@ static int push_frame(struct stacks *stacks, const struct entry *entry,
 	escape_text(&stacks->name, strbuf_str(&name));
 	if (strbuf_error(&raw) < 0 || strbuf_error(&name) < 0 || strbuf_error(&stacks->name) < 0)
 		return -ENOMEM;
-	return stack_paths_push(stacks->paths, frame->mark ? PATH_MARK : PATH_FRAME,
+	return stack_paths_push(&stacks->paths, frame->mark ? PATH_MARK : PATH_FRAME,
 				strbuf_str(&stacks->name));
 }
 
@@ -118,13 +118,13 @@ static int add_side(struct stacks *stacks, const struct entry *entry, unsigned i
 
 	if (entry->values[side] == 0)
 		return 0;
-	r = stack_paths_begin(stacks->paths, side, entry->values[side]);
+	r = stack_paths_begin(&stacks->paths, side, entry->values[side]);
 	strbuf_reset(&stacks->name);
 	escape_text(&stacks->name, entry->program);
 	if (r == 0)
 		r = strbuf_error(&stacks->name);
 	if (r == 0)
-		r = stack_paths_push(stacks->paths, PATH_PROCESS, strbuf_str(&stacks->name));
+		r = stack_paths_push(&stacks->paths, PATH_PROCESS, strbuf_str(&stacks->name));
 	if (r == 0)
 		r = sample_frames_fill(&stacks->frames, entry->stack);
 	for (size_t i = stacks->frames.list.len; r == 0 && i > 0; i--)
@@ -147,7 +147,7 @@ static int add_entries(struct stacks *stacks)
 
 static void stacks_done(struct stacks *stacks)
 {
-	stack_paths_free(stacks->paths);
+	stack_paths_done(&stacks->paths);
 	sample_frames_done(&stacks->frames);
 	strbuf_done(&stacks->name);
 }
@@ -219,18 +219,18 @@ int diff_flamegraph_write(const struct diff *diff, FILE *file)
 		.is_diff = true,
 		.by_before = diff->opts.widths == WIDTHS_BEFORE,
 	};
-	int r = stack_paths_new(&stacks.paths);
+	int r = 0;
 
 	add_title(diff, event, &title);
 	remark(diff, flame.unit, &below);
 	flame.title = strbuf_str(&title);
 	flame.remark = strbuf_str(&below);
-	if (r == 0 && (strbuf_error(&title) < 0 || strbuf_error(&below) < 0))
+	if (strbuf_error(&title) < 0 || strbuf_error(&below) < 0)
 		r = -ENOMEM;
 	if (r == 0)
 		r = add_entries(&stacks);
 	if (r == 0)
-		r = flame_svg_write(&flame, stacks.paths, file);
+		r = flame_svg_write(&flame, &stacks.paths, file);
 	stacks_done(&stacks);
 	return r;
 }
@@ -238,7 +238,6 @@ int diff_flamegraph_write(const struct diff *diff, FILE *file)
 /* The path to a node, and what is its own: its values without its children's. */
 struct fold {
 	FILE *file;
-	struct stack_paths *paths;
 	struct strbuf text;
 };
 
@@ -263,12 +262,10 @@ int diff_folded_write(const struct diff *diff, FILE *file)
 {
 	struct stacks stacks = { .diff = diff };
 	struct fold fold = { .file = file };
-	int r = stack_paths_new(&stacks.paths);
+	int r = add_entries(&stacks);
 
 	if (r == 0)
-		r = add_entries(&stacks);
-	if (r == 0)
-		r = stack_paths_each(stacks.paths, put_stack, &fold);
+		r = stack_paths_each(&stacks.paths, put_stack, &fold);
 	stacks_done(&stacks);
 	strbuf_done(&fold.text);
 	return r == 0 && ferror(file) ? -EIO : r;

@@ -122,7 +122,7 @@ static void add_remark(const struct view *view, const struct view_event *event, 
 
 int flamegraph_write(const struct view *view, FILE *file)
 {
-	_cleanup_(stack_paths_free_p) struct stack_paths *paths = NULL;
+	_cleanup_(stack_paths_done) struct stack_paths paths = { 0 };
 	_cleanup_strbuf_ struct strbuf title = { 0 }, remark = { 0 };
 	const struct view_event *event;
 	struct flame flame = { 0 };
@@ -139,8 +139,6 @@ int flamegraph_write(const struct view *view, FILE *file)
 	flame.is_event = event != NULL;
 	r = strbuf_error(&title) ? strbuf_error(&title) : strbuf_error(&remark);
 	if (r == 0)
-		r = stack_paths_new(&paths);
-	if (r == 0)
-		r = add_samples(paths, view);
-	return r < 0 ? r : flame_svg_write(&flame, paths, file);
+		r = add_samples(&paths, view);
+	return r < 0 ? r : flame_svg_write(&flame, &paths, file);
 }

@@ -1,60 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/flame/stack_paths.h"
 
-#include "base/interns.h"
 #include "base/saturate.h"
-#include "base/strbuf.h"
-#include "base/vec.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-struct path {
-	size_t first, n; /* in `frames` */
-	unsigned int side;
-	uint64_t value;
-};
-
-struct stack_paths {
-	struct interns *names; /* the kind as a character, then the name */
-	struct strbuf key;
-	VEC(uint32_t) frames; /* of all paths: numbers of names, once sorted their ranks */
-	VEC(struct path) paths;
-	VEC(const char *) by_rank; /* the names once sorted */
-	VEC(struct path_node) open;
-	VEC(const char *) path; /* the names of the one at hand */
-};
-
-int stack_paths_new(struct stack_paths **ret_paths)
+void stack_paths_done(struct stack_paths *paths)
 {
-	_cleanup_(stack_paths_free_p) struct stack_paths *paths = calloc(1, sizeof(*paths));
-	int r = paths ? interns_new(&paths->names) : -ENOMEM;
-
-	if (r < 0)
-		return r;
-	*ret_paths = TAKE_PTR(paths);
-	return 0;
-}
-
-void stack_paths_free(struct stack_paths *paths)
-{
-	if (!paths)
-		return;
-	interns_free(paths->names);
+	interns_done(&paths->names);
 	strbuf_done(&paths->key);
 	vec_done(&paths->frames);
 	vec_done(&paths->paths);
 	vec_done(&paths->by_rank);
 	vec_done(&paths->open);
 	vec_done(&paths->path);
-	free(paths);
 }
 
 int stack_paths_begin(struct stack_paths *paths, unsigned int side, uint64_t value)
 {
-	return vec_push(&paths->paths,
-			(struct path){ .first = paths->frames.len, .side = side, .value = value });
+	return vec_push(&paths->paths, (struct stack_path){ .first = paths->frames.len,
+							    .side = side,
+							    .value = value });
 }
 
 int stack_paths_push(struct stack_paths *paths, enum path_kind kind, const char *name)
@@ -67,7 +35,7 @@ int stack_paths_push(struct stack_paths *paths, enum path_kind kind, const char 
 	strbuf_adds(&paths->key, name);
 	r = strbuf_error(&paths->key);
 	if (r == 0)
-		r = interns_add_string(paths->names, strbuf_str(&paths->key), &number);
+		r = interns_add_string(&paths->names, strbuf_str(&paths->key), &number);
 	if (r < 0)
 		return r;
 	r = vec_push(&paths->frames, (uint32_t)number);
@@ -92,7 +60,7 @@ static int compare_names(const void *item_a, const void *item_b)
 /* Numbers of names become their ranks. */
 static int rank_names(struct stack_paths *paths)
 {
-	size_t n = interns_count(paths->names);
+	size_t n = interns_count(&paths->names);
 	_cleanup_free_ struct ranked *ranked = calloc(n + 1, sizeof(*ranked));
 	_cleanup_free_ uint32_t *ranks = calloc(n + 1, sizeof(*ranks));
 	int r = vec_reserve(&paths->by_rank, n);
@@ -100,7 +68,7 @@ static int rank_names(struct stack_paths *paths)
 	if (r < 0 || !ranked || !ranks)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		ranked[i] = (struct ranked){ interns_get(paths->names, i), (uint32_t)i };
+		ranked[i] = (struct ranked){ interns_get(&paths->names, i), (uint32_t)i };
 	qsort(ranked, n, sizeof(*ranked), compare_names);
 	for (size_t i = 0; i < n; i++) {
 		ranks[ranked[i].number] = (uint32_t)i;
@@ -113,7 +81,8 @@ static int rank_names(struct stack_paths *paths)
 }
 
 /* How many frames two paths have in common, from the root on. */
-static size_t common(const struct stack_paths *paths, const struct path *a, const struct path *b)
+static size_t common(const struct stack_paths *paths, const struct stack_path *a,
+		     const struct stack_path *b)
 {
 	const uint32_t *frames_a = paths->frames.data + a->first;
 	const uint32_t *frames_b = paths->frames.data + b->first;
@@ -127,7 +96,7 @@ static size_t common(const struct stack_paths *paths, const struct path *a, cons
 static int compare_paths(const void *item_a, const void *item_b, void *userdata)
 {
 	const struct stack_paths *paths = userdata;
-	const struct path *a = item_a, *b = item_b;
+	const struct stack_path *a = item_a, *b = item_b;
 	size_t n = common(paths, a, b);
 	uint32_t frame_a, frame_b;
 
@@ -162,7 +131,7 @@ static int close_nodes(struct stack_paths *paths, size_t n, path_fn fn, void *us
 	return r;
 }
 
-static int open_nodes(struct stack_paths *paths, const struct path *path, uint64_t start)
+static int open_nodes(struct stack_paths *paths, const struct stack_path *path, uint64_t start)
 {
 	int r = 0;
 
@@ -182,7 +151,7 @@ static int open_nodes(struct stack_paths *paths, const struct path *path, uint64
 int stack_paths_walk(struct stack_paths *paths, unsigned int side, path_fn fn, void *userdata)
 {
 	static const struct path_node root = { .name = "all", .kind = PATH_ROOT };
-	const struct path *before = NULL;
+	const struct stack_path *before = NULL;
 	uint64_t start = 0;
 	int r = sort(paths);
 
@@ -190,7 +159,7 @@ int stack_paths_walk(struct stack_paths *paths, unsigned int side, path_fn fn, v
 	if (r == 0)
 		r = vec_push(&paths->open, root);
 	for (size_t i = 0; r == 0 && i < paths->paths.len; i++) {
-		const struct path *path = &paths->paths.data[i];
+		const struct stack_path *path = &paths->paths.data[i];
 
 		r = close_nodes(paths, before ? 1 + common(paths, before, path) : 1, fn, userdata);
 		if (r == 0)
@@ -207,12 +176,13 @@ int stack_paths_walk(struct stack_paths *paths, unsigned int side, path_fn fn, v
 	return r == 0 ? close_nodes(paths, 0, fn, userdata) : r;
 }
 
-static bool same_path(const struct stack_paths *paths, const struct path *a, const struct path *b)
+static bool same_path(const struct stack_paths *paths, const struct stack_path *a,
+		      const struct stack_path *b)
 {
 	return a->n == b->n && common(paths, a, b) == a->n;
 }
 
-static int name_frames(struct stack_paths *paths, const struct path *path)
+static int name_frames(struct stack_paths *paths, const struct stack_path *path)
 {
 	int r = 0;
 
@@ -230,13 +200,13 @@ int stack_paths_each(struct stack_paths *paths, path_stack_fn fn, void *userdata
 	int r = sort(paths);
 
 	for (size_t i = 0, next; r == 0 && i < paths->paths.len; i = next) {
-		const struct path *first = &paths->paths.data[i];
+		const struct stack_path *first = &paths->paths.data[i];
 		struct path_stack stack = { .n = first->n };
 
 		for (next = i;
 		     next < paths->paths.len && same_path(paths, first, &paths->paths.data[next]);
 		     next++) {
-			const struct path *path = &paths->paths.data[next];
+			const struct stack_path *path = &paths->paths.data[next];
 
 			stack.values[path->side] =
 				saturate_add_u64(stack.values[path->side], path->value);

@@ -7,26 +7,21 @@
 #ifndef MEMTRACED_REPORT_FLAME_STACK_PATHS_H
 #define MEMTRACED_REPORT_FLAME_STACK_PATHS_H
 
-#include "base/cleanup.h"
+#include "base/interns.h"
+#include "base/strbuf.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-struct stack_paths;
 
 enum path_kind { PATH_ROOT, PATH_PROCESS, PATH_FRAME, PATH_KERNEL, PATH_MARK };
 
 #define PATH_SIDES 2 /* before and after, where two runs are compared */
 
-/* 0 or -ENOMEM. */
-int stack_paths_new(struct stack_paths **ret_paths);
-/* NULL is legal. */
-void stack_paths_free(struct stack_paths *paths);
-DEFINE_CLEANUP(struct stack_paths, stack_paths_free)
-
-/* Begins a path; its frames are pushed from the root on. The name is copied. 0 or -ENOMEM. */
-int stack_paths_begin(struct stack_paths *paths, unsigned int side, uint64_t value);
-int stack_paths_push(struct stack_paths *paths, enum path_kind kind, const char *name);
+struct stack_path {
+	size_t first, n; /* in `frames` */
+	unsigned int side;
+	uint64_t value;
+};
 
 struct path_node {
 	const char *name;
@@ -35,6 +30,23 @@ struct path_node {
 	uint64_t start;		     /* sum of that side's values before it */
 	uint64_t values[PATH_SIDES]; /* with those of its children */
 };
+
+/* Zero-initialised is empty. */
+struct stack_paths {
+	struct interns names; /* the kind as a character, then the name */
+	struct strbuf key;
+	VEC(uint32_t) frames; /* of all paths: numbers of names, once sorted their ranks */
+	VEC(struct stack_path) paths;
+	VEC(const char *) by_rank; /* the names once sorted */
+	VEC(struct path_node) open;
+	VEC(const char *) path; /* the names of the one at hand */
+};
+
+void stack_paths_done(struct stack_paths *paths);
+
+/* Begins a path; its frames are pushed from the root on. The name is copied. 0 or -ENOMEM. */
+int stack_paths_begin(struct stack_paths *paths, unsigned int side, uint64_t value);
+int stack_paths_push(struct stack_paths *paths, enum path_kind kind, const char *name);
 
 /*
  * Hands over the nodes, each after its children, siblings by name. `side` is the one that `start`

@@ -31,8 +31,8 @@ struct track {
 	FILE *file;
 	const struct view *view;
 	const struct view_process *process;
-	struct interns *strings, *ips, *traces; /* ips: their lines */
-	struct sample_frames frames;		/* of the stack at hand */
+	struct interns strings, ips, traces; /* ips: their lines */
+	struct sample_frames frames;	     /* of the stack at hand */
 	VEC(struct replay_site) sites;
 	VEC(uint64_t) site_traces; /* of each */
 	struct heaptrack_lines lines;
@@ -63,7 +63,7 @@ static int put_string(struct track *track, const char *s, uint64_t *ret_number)
 	escape_text(&text, s);
 	r = strbuf_error(&text);
 	if (r == 0)
-		r = interns_add_string(track->strings, strbuf_str(&text), &index);
+		r = interns_add_string(&track->strings, strbuf_str(&text), &index);
 	if (r < 0)
 		return r;
 	if (r == 1)
@@ -110,7 +110,7 @@ static int put_ip(struct track *track, const struct sample_frame *frames, size_t
 	if (r == 0)
 		r = strbuf_error(&line);
 	if (r == 0)
-		r = interns_add_string(track->ips, strbuf_str(&line), &index);
+		r = interns_add_string(&track->ips, strbuf_str(&line), &index);
 	if (r < 0)
 		return r;
 	if (r == 1)
@@ -144,7 +144,7 @@ static int put_trace(struct track *track, uint64_t *ret_number)
 			break;
 		r = put_ip(track, &frames[first], n - first, &key.ip);
 		if (r == 0)
-			r = interns_add(track->traces, &key, sizeof(key), &index);
+			r = interns_add(&track->traces, &key, sizeof(key), &index);
 		if (r == 1) {
 			fprintf(track->file, "t %" PRIx64 " %" PRIx64 "\n", key.ip, key.parent);
 			r = 0;
@@ -378,23 +378,21 @@ static int write_track(struct track *track)
 	drop_held(track);
 	put_peak_rss(track);
 	r = put_command(track, heap_replay_faults(replay));
-	fprintf(track->file, "# strings: %zx\n# ips: %zx\n", interns_count(track->strings),
-		interns_count(track->ips));
+	fprintf(track->file, "# strings: %zx\n# ips: %zx\n", interns_count(&track->strings),
+		interns_count(&track->ips));
 	return r;
 }
 
 int heaptrack_write_process(const struct view *view, const struct view_process *process, FILE *file)
 {
 	struct track track = { .file = file, .view = view, .process = process, .held = SIZE_MAX };
-	struct interns **tables[] = { &track.strings, &track.ips, &track.traces };
-	int r = heaptrack_lines_begin(&track.lines, file);
+	int r;
 
-	for (size_t i = 0; r == 0 && i < sizeof(tables) / sizeof(tables[0]); i++)
-		r = interns_new(tables[i]);
-	if (r == 0)
-		r = write_track(&track);
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		interns_free(*tables[i]);
+	heaptrack_lines_begin(&track.lines, file);
+	r = write_track(&track);
+	interns_done(&track.strings);
+	interns_done(&track.ips);
+	interns_done(&track.traces);
 	heaptrack_lines_done(&track.lines);
 	sample_frames_done(&track.frames);
 	vec_done(&track.sites);

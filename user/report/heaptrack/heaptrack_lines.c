@@ -20,19 +20,18 @@ struct heaptrack_kind {
 	struct number turns[2], temporary;
 };
 
-int heaptrack_lines_begin(struct heaptrack_lines *lines, FILE *file)
+void heaptrack_lines_begin(struct heaptrack_lines *lines, FILE *file)
 {
 	*lines = (struct heaptrack_lines){
 		.file = file,
 		.last = NUMBER_NONE,
 		.first_kind = SIZE_MAX,
 	};
-	return interns_new(&lines->keys);
 }
 
 void heaptrack_lines_done(struct heaptrack_lines *lines)
 {
-	interns_free(lines->keys);
+	interns_done(&lines->keys);
 	vec_done(&lines->kinds);
 }
 
@@ -41,7 +40,7 @@ int heaptrack_lines_kind(struct heaptrack_lines *lines, uint64_t size, uint64_t 
 {
 	const struct key key = { size, trace };
 	const struct number unused = { .number = NUMBER_NONE };
-	int r = interns_add(lines->keys, &key, sizeof(key), ret_kind);
+	int r = interns_add(&lines->keys, &key, sizeof(key), ret_kind);
 
 	if (r != 1)
 		return r;
@@ -51,7 +50,7 @@ int heaptrack_lines_kind(struct heaptrack_lines *lines, uint64_t size, uint64_t 
 static void put_take(struct heaptrack_lines *lines, size_t kind, struct number *number)
 {
 	if (number->number == NUMBER_NONE) {
-		const struct key *key = interns_get(lines->keys, kind);
+		const struct key *key = interns_get(&lines->keys, kind);
 
 		fprintf(lines->file, "a %" PRIx64 " %" PRIx64 "\n", key->size, key->trace);
 		number->number = lines->n_numbers++;

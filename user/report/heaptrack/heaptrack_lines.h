@@ -19,7 +19,7 @@ struct heaptrack_kind;
 
 struct heaptrack_lines {
 	FILE *file;
-	struct interns *keys; /* of the kinds: size and trace */
+	struct interns keys; /* of the kinds: size and trace */
 	VEC(struct heaptrack_kind) kinds;
 	uint64_t n_numbers;
 	uint64_t last;	   /* number of the last line, if that is an allocation; else NUMBER_NONE */
@@ -27,8 +27,7 @@ struct heaptrack_lines {
 	uint64_t n_false;  /* frees that readers take for those of temporary blocks */
 };
 
-/* 0 or -ENOMEM. Lines that were begun have to be released in both cases. */
-int heaptrack_lines_begin(struct heaptrack_lines *lines, FILE *file);
+void heaptrack_lines_begin(struct heaptrack_lines *lines, FILE *file);
 void heaptrack_lines_done(struct heaptrack_lines *lines);
 
 /* The kind of blocks of that size and trace. 0 or -ENOMEM. */

@@ -335,12 +335,10 @@ static int put_lists(struct json_out *out, struct html_stacks *stacks, const str
 
 int html_data_put(struct json_out *out, const struct view *view)
 {
-	_cleanup_(html_stacks_free_p) struct html_stacks *stacks = NULL;
+	_cleanup_(html_stacks_done) struct html_stacks stacks = { 0 };
 	const struct record_run *run = model_run(view_model(view));
-	int r = html_stacks_new(&stacks);
+	int r;
 
-	if (r < 0)
-		return r;
 	fputc('{', out->file);
 	json_head(out, view);
 	fprintf(out->file, ",\"allocations\":%s,\"lost_nothing\":%s,\"root\":%s",
@@ -349,11 +347,11 @@ int html_data_put(struct json_out *out, const struct view *view)
 		view_n_processes(view) > 0 && view_process(view, 0)->image->root ? "true" :
 										   "false");
 	fprintf(out->file, ",\"age_resolution_ns\":%" PRIu64, run ? run->age_resolution_ns : 0);
-	r = put_lists(out, stacks, view);
+	r = put_lists(out, &stacks, view);
 	if (r < 0)
 		return r;
 	fputs(",\n", out->file);
-	r = html_stacks_put(stacks, out);
+	r = html_stacks_put(&stacks, out);
 	/* The parts that JSON has as well refer to its tables. */
 	fputs(",\n\"tables\":{", out->file);
 	json_stacks_put(out);

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/html/html_stacks.h"
 
-#include "base/interns.h"
 #include "symbol/function_name.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NONE UINT32_MAX
 
 /* html_data.js has the same. */
 enum { FRAME_INLINE = 1, FRAME_KERNEL = 2, FRAME_MARK = 4 };
@@ -24,117 +21,73 @@ struct node_key {
 	uint32_t caller, frame;
 };
 
-struct html_stacks {
-	struct interns *strings, *frames, *nodes;
-	struct sample_frames list; /* of the stack at hand */
-};
-
-int html_stacks_new(struct html_stacks **ret_stacks)
+void html_stacks_done(struct html_stacks *stacks)
 {
-	_cleanup_(html_stacks_free_p) struct html_stacks *stacks = calloc(1, sizeof(*stacks));
-	int r;
-
-	if (!stacks)
-		return -ENOMEM;
-	r = interns_new(&stacks->strings);
-	if (r == 0)
-		r = interns_new(&stacks->frames);
-	if (r == 0)
-		r = interns_new(&stacks->nodes);
-	if (r < 0)
-		return r;
-	*ret_stacks = TAKE_PTR(stacks);
-	return 0;
-}
-
-void html_stacks_free(struct html_stacks *stacks)
-{
-	if (!stacks)
-		return;
-	interns_free(stacks->strings);
-	interns_free(stacks->frames);
-	interns_free(stacks->nodes);
+	interns_done(&stacks->strings);
+	interns_done(&stacks->frames);
+	interns_done(&stacks->nodes);
 	sample_frames_done(&stacks->list);
-	free(stacks);
-}
-
-static int add(struct interns *interns, const void *data, size_t len, uint32_t *ret_number)
-{
-	size_t index;
-	int r = interns_add(interns, data, len, &index);
-
-	if (r < 0)
-		return r;
-	if (index >= NONE)
-		return -ENOMEM;
-	*ret_number = (uint32_t)index;
-	return 0;
-}
-
-static int add_string(struct html_stacks *stacks, const char *s, uint32_t *ret_number)
-{
-	*ret_number = NONE;
-	return s ? add(stacks->strings, s, strlen(s) + 1, ret_number) : 0;
 }
 
 static int add_frame(struct html_stacks *stacks, const struct sample_frame *from,
 		     uint32_t *ret_number)
 {
 	const struct view_frame *frame = &from->frame;
-	struct frame_key key = { .file = NONE, .object = NONE };
+	struct frame_key key = { .file = INTERNS_NONE, .object = INTERNS_NONE };
 	int r;
 
 	key.flags = from->is_kernel ? FRAME_KERNEL : 0;
 	if (from->mark) {
 		key.flags |= FRAME_MARK;
-		r = add_string(stacks, from->mark, &key.function);
+		r = interns_number_string(&stacks->strings, from->mark, &key.function);
 	} else {
 		key.flags |= frame->is_inline ? FRAME_INLINE : 0;
 		key.line = frame->line;
 		key.offset = frame->function ? 0 : frame->offset;
-		r = add_string(stacks, frame->function, &key.function);
+		r = interns_number_string(&stacks->strings, frame->function, &key.function);
 		if (r == 0)
-			r = add_string(stacks, frame->file, &key.file);
+			r = interns_number_string(&stacks->strings, frame->file, &key.file);
 		if (r == 0)
-			r = add_string(stacks, frame->place->object, &key.object);
+			r = interns_number_string(&stacks->strings, frame->place->object,
+						  &key.object);
 	}
-	return r < 0 ? r : add(stacks->frames, &key, sizeof(key), ret_number);
+	return r < 0 ? r : interns_number(&stacks->frames, &key, sizeof(key), ret_number);
 }
 
 static int64_t number(uint32_t index)
 {
-	return index == NONE ? -1 : (int64_t)index;
+	return index == INTERNS_NONE ? -1 : (int64_t)index;
 }
 
 int html_stacks_add(struct html_stacks *stacks, const struct view_stack *stack, int64_t *ret_node)
 {
-	struct node_key key = { .caller = NONE };
+	struct node_key key = { .caller = INTERNS_NONE };
 	int r = sample_frames_fill(&stacks->list, stack);
 
 	for (size_t i = stacks->list.list.len; r == 0 && i > 0; i--) {
 		r = add_frame(stacks, &stacks->list.list.data[i - 1], &key.frame);
 		if (r == 0)
-			r = add(stacks->nodes, &key, sizeof(key), &key.caller);
+			r = interns_number(&stacks->nodes, &key, sizeof(key), &key.caller);
 	}
 	*ret_node = number(key.caller);
 	return r;
 }
 
-/* The function's short name, among the strings; NONE: it is the function. */
+/* The function's short name, among the strings; INTERNS_NONE: it is the function. */
 static int add_short_name(struct html_stacks *stacks, const struct frame_key *frame,
 			  uint32_t *ret_number)
 {
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 	const char *function;
 
-	*ret_number = NONE;
-	if (frame->function == NONE || (frame->flags & FRAME_MARK))
+	*ret_number = INTERNS_NONE;
+	if (frame->function == INTERNS_NONE || (frame->flags & FRAME_MARK))
 		return 0;
-	function = interns_get(stacks->strings, frame->function);
+	function = interns_get(&stacks->strings, frame->function);
 	function_name_short(function, &name);
 	if (strbuf_error(&name) < 0 || strcmp(strbuf_str(&name), function) == 0)
 		return strbuf_error(&name);
-	return add_string(stacks, strbuf_str(&name), ret_number);
+	return interns_number_string(&stacks->strings, strbuf_str(&name), ret_number);
 }
 
 int html_stacks_put(struct html_stacks *stacks, struct json_out *out)
@@ -144,15 +97,15 @@ int html_stacks_put(struct html_stacks *stacks, struct json_out *out)
 	int r = 0;
 
 	fputs("\"nodes\":[", file);
-	for (size_t i = 0; i < interns_count(stacks->nodes); i++) {
-		const struct node_key *node = interns_get(stacks->nodes, i);
+	for (size_t i = 0; i < interns_count(&stacks->nodes); i++) {
+		const struct node_key *node = interns_get(&stacks->nodes, i);
 
 		fprintf(file, "%s%" PRId64 ",%" PRIu32, i ? "," : "", number(node->caller),
 			node->frame);
 	}
 	fputs("],\n\"frames\":[", file);
-	for (size_t i = 0; r == 0 && i < interns_count(stacks->frames); i++) {
-		const struct frame_key *frame = interns_get(stacks->frames, i);
+	for (size_t i = 0; r == 0 && i < interns_count(&stacks->frames); i++) {
+		const struct frame_key *frame = interns_get(&stacks->frames, i);
 
 		r = add_short_name(stacks, frame, &short_name);
 		fprintf(file,
@@ -162,10 +115,10 @@ int html_stacks_put(struct html_stacks *stacks, struct json_out *out)
 			number(frame->object), frame->offset, frame->flags, number(short_name));
 	}
 	fputs("],\n\"strings\":[", file);
-	for (size_t i = 0; i < interns_count(stacks->strings); i++) {
+	for (size_t i = 0; i < interns_count(&stacks->strings); i++) {
 		if (i > 0)
 			fputs(",\n", file);
-		json_out_put(out, json_out_new_string(out, interns_get(stacks->strings, i)));
+		json_out_put(out, json_out_new_string(out, interns_get(&stacks->strings, i)));
 	}
 	fputc(']', file);
 	return r;

@@ -7,17 +7,17 @@
 #ifndef MEMTRACED_REPORT_HTML_HTML_STACKS_H
 #define MEMTRACED_REPORT_HTML_HTML_STACKS_H
 
-#include "base/cleanup.h"
+#include "base/interns.h"
 #include "report/json/json_out.h"
 #include "report/samples.h"
 
-struct html_stacks;
+/* Zero-initialised is empty. */
+struct html_stacks {
+	struct interns strings, frames, nodes;
+	struct sample_frames list; /* of the stack at hand */
+};
 
-/* 0 or -ENOMEM. */
-int html_stacks_new(struct html_stacks **ret_stacks);
-/* NULL is legal. */
-void html_stacks_free(struct html_stacks *stacks);
-DEFINE_CLEANUP(struct html_stacks, html_stacks_free)
+void html_stacks_done(struct html_stacks *stacks);
 
 /* The node of the innermost frame; -1: the stack has none. 0 or -ENOMEM. */
 int html_stacks_add(struct html_stacks *stacks, const struct view_stack *stack, int64_t *ret_node);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json/json_stacks.h"
 
-#include "base/hashmap.h"
 #include "base/interns.h"
 #include "base/vec.h"
 
@@ -10,12 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE UINT32_MAX
-
 enum { HAS_ADDR = 1, HAS_OFFSET = 2, IS_INLINE = 4 };
 
 struct function_key {
-	uint32_t name, file, object; /* strings, or NONE */
+	uint32_t name, file, object; /* strings, or INTERNS_NONE */
 };
 
 struct frame_key {
@@ -25,92 +22,45 @@ struct frame_key {
 };
 
 struct node_key {
-	uint32_t frame, caller; /* a node, or NONE */
+	uint32_t frame, caller; /* a node, or INTERNS_NONE */
 };
 
 /* The frames of a place, which most stacks have met before. */
 struct known_place {
-	const struct view_place *place;
 	size_t first, n; /* in place_frames */
 };
 
 struct json_stacks {
-	struct interns *strings, *functions, *frames, *nodes;
-	struct hashmap *places;
+	struct interns strings, functions, frames, nodes;
+	struct interns places;	       /* by their addresses */
+	VEC(struct known_place) known; /* of the places */
 	VEC(uint32_t) place_frames;
 };
 
-DEFINE_HASHMAP_OPS(place_ops, struct known_place, place, free);
-
-static void stacks_free(struct json_stacks *stacks)
-{
-	if (!stacks)
-		return;
-	interns_free(stacks->strings);
-	interns_free(stacks->functions);
-	interns_free(stacks->frames);
-	interns_free(stacks->nodes);
-	hashmap_free(stacks->places);
-	vec_done(&stacks->place_frames);
-	free(stacks);
-}
-
-DEFINE_CLEANUP(struct json_stacks, stacks_free)
-
-static int stacks_new(struct json_stacks **ret_stacks)
-{
-	_cleanup_(stacks_free_p) struct json_stacks *stacks = calloc(1, sizeof(*stacks));
-	int r;
-
-	if (!stacks)
-		return -ENOMEM;
-	r = interns_new(&stacks->strings);
-	if (r == 0)
-		r = interns_new(&stacks->functions);
-	if (r == 0)
-		r = interns_new(&stacks->frames);
-	if (r == 0)
-		r = interns_new(&stacks->nodes);
-	if (r == 0)
-		r = hashmap_new(&place_ops, &stacks->places);
-	if (r < 0)
-		return r;
-	*ret_stacks = TAKE_PTR(stacks);
-	return 0;
-}
-
 struct json_stacks *json_stacks_get(struct json_out *out)
 {
-	int r = out->stacks ? 0 : stacks_new(&out->stacks);
-
-	if (r < 0)
-		out->error = r;
+	if (!out->stacks)
+		out->stacks = calloc(1, sizeof(*out->stacks));
+	if (!out->stacks)
+		out->error = -ENOMEM;
 	return out->stacks;
 }
 
 void json_stacks_done(struct json_out *out)
 {
-	stacks_free(out->stacks);
+	struct json_stacks *stacks = out->stacks;
+
+	if (!stacks)
+		return;
+	interns_done(&stacks->strings);
+	interns_done(&stacks->functions);
+	interns_done(&stacks->frames);
+	interns_done(&stacks->nodes);
+	interns_done(&stacks->places);
+	vec_done(&stacks->known);
+	vec_done(&stacks->place_frames);
+	free(stacks);
 	out->stacks = NULL;
-}
-
-static int add(struct interns *interns, const void *data, size_t len, uint32_t *ret_number)
-{
-	size_t index;
-	int r = interns_add(interns, data, len, &index);
-
-	if (r < 0)
-		return r;
-	if (index >= NONE)
-		return -ENOMEM;
-	*ret_number = (uint32_t)index;
-	return 0;
-}
-
-static int add_string(struct json_stacks *stacks, const char *s, uint32_t *ret_number)
-{
-	*ret_number = NONE;
-	return s ? add(stacks->strings, s, strlen(s) + 1, ret_number) : 0;
 }
 
 int json_stacks_add_frame(struct json_stacks *stacks, const struct json_frame *frame,
@@ -124,15 +74,15 @@ int json_stacks_add_frame(struct json_stacks *stacks, const struct json_frame *f
 			 (frame->is_inline ? IS_INLINE : 0),
 	};
 	struct function_key function;
-	int r = add_string(stacks, frame->function, &function.name);
+	int r = interns_number_string(&stacks->strings, frame->function, &function.name);
 
 	if (r == 0)
-		r = add_string(stacks, frame->file, &function.file);
+		r = interns_number_string(&stacks->strings, frame->file, &function.file);
 	if (r == 0)
-		r = add_string(stacks, frame->object, &function.object);
+		r = interns_number_string(&stacks->strings, frame->object, &function.object);
 	if (r == 0)
-		r = add(stacks->functions, &function, sizeof(function), &key.function);
-	return r < 0 ? r : add(stacks->frames, &key, sizeof(key), ret_number);
+		r = interns_number(&stacks->functions, &function, sizeof(function), &key.function);
+	return r < 0 ? r : interns_number(&stacks->frames, &key, sizeof(key), ret_number);
 }
 
 static int add_view_frame(struct json_stacks *stacks, const struct view_frame *from)
@@ -154,25 +104,27 @@ static int add_view_frame(struct json_stacks *stacks, const struct view_frame *f
 	return r < 0 ? r : vec_push(&stacks->place_frames, number);
 }
 
-static int know_place(struct json_stacks *stacks, const struct view_place *place,
+/* *ret_known: until the next one. 0 or -ENOMEM. */
+static int find_place(struct json_stacks *stacks, const struct view_place *place,
 		      const struct known_place **ret_known)
 {
 	const struct view_stack stack = { .n_places = 1, .places = &place };
 	struct view_frames frames = { .stack = &stack };
-	_cleanup_free_ struct known_place *known = malloc(sizeof(*known));
+	size_t index, first = stacks->place_frames.len;
 	struct view_frame frame;
-	int r = 0;
+	int r = interns_add(&stacks->places, &place, sizeof(place), &index);
 
-	if (!known)
-		return -ENOMEM;
-	*known = (struct known_place){ .place = place, .first = stacks->place_frames.len };
-	while (r == 0 && view_frames_next(&frames, &frame))
-		r = add_view_frame(stacks, &frame);
-	known->n = stacks->place_frames.len - known->first;
+	if (r == 1) {
+		r = 0;
+		while (r == 0 && view_frames_next(&frames, &frame))
+			r = add_view_frame(stacks, &frame);
+		if (r == 0)
+			r = vec_push(&stacks->known,
+				     (struct known_place){ first,
+							   stacks->place_frames.len - first });
+	}
 	if (r == 0)
-		r = hashmap_insert(stacks->places, known);
-	if (r == 0)
-		*ret_known = TAKE_PTR(known);
+		*ret_known = &stacks->known.data[index];
 	return r;
 }
 
@@ -184,7 +136,7 @@ static int add_calls(struct json_stacks *stacks, const uint32_t *frames, size_t 
 	for (size_t i = n; r == 0 && i > 0; i--) {
 		const struct node_key key = { .frame = frames[i - 1], .caller = *caller };
 
-		r = add(stacks->nodes, &key, sizeof(key), caller);
+		r = interns_number(&stacks->nodes, &key, sizeof(key), caller);
 	}
 	return r;
 }
@@ -192,30 +144,28 @@ static int add_calls(struct json_stacks *stacks, const uint32_t *frames, size_t 
 static int add_stack(struct json_stacks *stacks, const struct view_stack *stack,
 		     int64_t *ret_number)
 {
-	uint32_t node = NONE;
+	uint32_t node = INTERNS_NONE;
 	int r = 0;
 
 	for (size_t i = stack->n_places; r == 0 && i > 0; i--) {
-		const struct known_place sought = { .place = stack->places[i - 1] };
-		const struct known_place *known = hashmap_find(stacks->places, &sought);
+		const struct known_place *known;
 
-		if (!known)
-			r = know_place(stacks, sought.place, &known);
+		r = find_place(stacks, stack->places[i - 1], &known);
 		if (r == 0)
 			r = add_calls(stacks, &stacks->place_frames.data[known->first], known->n,
 				      &node);
 	}
-	*ret_number = node == NONE ? -1 : (int64_t)node;
+	*ret_number = node == INTERNS_NONE ? -1 : (int64_t)node;
 	return r;
 }
 
 int json_stacks_add_numbers(struct json_stacks *stacks, const uint32_t *frames, size_t n,
 			    int64_t *ret_number)
 {
-	uint32_t node = NONE;
+	uint32_t node = INTERNS_NONE;
 	int r = add_calls(stacks, frames, n, &node);
 
-	*ret_number = node == NONE ? -1 : (int64_t)node;
+	*ret_number = node == INTERNS_NONE ? -1 : (int64_t)node;
 	return r;
 }
 
@@ -239,12 +189,12 @@ void json_add_name_frame(struct json_out *out, struct json_object *to,
 
 static const char *string(const struct json_stacks *stacks, uint32_t number)
 {
-	return number == NONE ? NULL : interns_get(stacks->strings, number);
+	return number == INTERNS_NONE ? NULL : interns_get(&stacks->strings, number);
 }
 
 static void put_function(const struct json_stacks *stacks, size_t i, struct json_out *out)
 {
-	const struct function_key *function = interns_get(stacks->functions, i);
+	const struct function_key *function = interns_get(&stacks->functions, i);
 	struct json_object *json = json_out_new(out);
 
 	json_out_string(out, json, "function", string(stacks, function->name));
@@ -255,7 +205,7 @@ static void put_function(const struct json_stacks *stacks, size_t i, struct json
 
 static void put_frame(const struct json_stacks *stacks, size_t i, struct json_out *out)
 {
-	const struct frame_key *frame = interns_get(stacks->frames, i);
+	const struct frame_key *frame = interns_get(&stacks->frames, i);
 	struct json_object *json = json_out_new(out);
 
 	json_out_u64(out, json, "function", frame->function);
@@ -268,9 +218,9 @@ static void put_frame(const struct json_stacks *stacks, size_t i, struct json_ou
 
 static void put_node(const struct json_stacks *stacks, size_t i, struct json_out *out)
 {
-	const struct node_key *node = interns_get(stacks->nodes, i);
+	const struct node_key *node = interns_get(&stacks->nodes, i);
 
-	if (node->caller == NONE)
+	if (node->caller == INTERNS_NONE)
 		fprintf(out->file, "[%" PRIu32 ",null]", node->frame);
 	else
 		fprintf(out->file, "[%" PRIu32 ",%" PRIu32 "]", node->frame, node->caller);
@@ -294,9 +244,9 @@ void json_stacks_put(struct json_out *out)
 {
 	const struct json_stacks *stacks = out->stacks;
 
-	put_table(stacks, "functions", stacks ? stacks->functions : NULL, put_function, out);
+	put_table(stacks, "functions", stacks ? &stacks->functions : NULL, put_function, out);
 	fputc(',', out->file);
-	put_table(stacks, "frames", stacks ? stacks->frames : NULL, put_frame, out);
+	put_table(stacks, "frames", stacks ? &stacks->frames : NULL, put_frame, out);
 	fputc(',', out->file);
-	put_table(stacks, "stacks", stacks ? stacks->nodes : NULL, put_node, out);
+	put_table(stacks, "stacks", stacks ? &stacks->nodes : NULL, put_node, out);
 }

@@ -17,7 +17,7 @@
 struct request {
 	const struct view *view;
 	const struct profile_part *part;
-	struct otlp_tables *tables;
+	struct otlp_tables tables;
 	struct strbuf profiles[PROFILE_PART_TYPES]; /* packed Profiles */
 	size_t n_samples[PROFILE_PART_TYPES];
 };
@@ -32,7 +32,7 @@ static Otlp__ValueType value_type(struct otlp_tables *tables, const char *type, 
 }
 
 /* What was lost, since a profile has no comments there. */
-static int32_t exact_attribute(const struct request *request)
+static int32_t exact_attribute(struct request *request)
 {
 	const struct record_coverage *coverage = view_coverage(request->view);
 	_cleanup_strbuf_ struct strbuf text = {};
@@ -42,7 +42,7 @@ static int32_t exact_attribute(const struct request *request)
 		if (coverage->losses[i].count > 0)
 			strbuf_addf(&text, ", lost: %s %" PRIu64, coverage->losses[i].cause,
 				    coverage->losses[i].count);
-	return otlp_tables_attribute(request->tables, EXACT_KEY, strbuf_str(&text));
+	return otlp_tables_attribute(&request->tables, EXACT_KEY, strbuf_str(&text));
 }
 
 static void put_head(struct request *request, size_t type)
@@ -50,15 +50,15 @@ static void put_head(struct request *request, size_t type)
 	const struct profile_part_type *names = profile_part_types(request->part->kind);
 	const struct profile_part_type *name = &names[type];
 	struct profile_part_time time = profile_part_time(request->view, request->part);
-	Otlp__ValueType value = value_type(request->tables, name->type, name->unit), period;
+	Otlp__ValueType value = value_type(&request->tables, name->type, name->unit), period;
 	int32_t exact = exact_attribute(request);
 	Otlp__Profile head = OTLP__PROFILE__INIT;
 	const struct view_event *event = NULL;
 	uint8_t id[ID_LEN];
 
 	(void)view_job(request->view, &event); /* NULL: allocations */
-	period = event ? value_type(request->tables, names[1].type, names[1].unit) :
-			 value_type(request->tables, "space", "bytes");
+	period = event ? value_type(&request->tables, names[1].type, names[1].unit) :
+			 value_type(&request->tables, "space", "bytes");
 	head.sample_type = &value;
 	head.time_unix_nano = time.start_ns;
 	head.duration_nano = time.length_ns;
@@ -82,9 +82,9 @@ static int put_sample(const struct sample *from, void *userdata)
 
 	if (!profile_part_values(request->view, request->part, from, values))
 		return 0;
-	sample.stack_index = otlp_tables_stack(request->tables, from->stack);
+	sample.stack_index = otlp_tables_stack(&request->tables, from->stack);
 	if (from->site && from->site->class == VIEW_MMAP) {
-		class = otlp_tables_attribute(request->tables, "class", "mmap");
+		class = otlp_tables_attribute(&request->tables, "class", "mmap");
 		sample.n_attribute_indices = 1;
 		sample.attribute_indices = &class;
 	}
@@ -161,7 +161,7 @@ static int pack_request(const struct request *request, const struct otlp_attribu
 	_cleanup_strbuf_ struct strbuf scope = {}, resource = {}, profiles = {};
 	Otlp__Request around = OTLP__REQUEST__INIT;
 	const struct strbuf *dictionary;
-	int r = otlp_tables_end(request->tables, &dictionary);
+	int r = otlp_tables_end(&request->tables, &dictionary);
 
 	for (size_t i = 0; i < PROFILE_PART_TYPES; i++)
 		if (strbuf_error(&request->profiles[i]))
@@ -193,23 +193,22 @@ static int write_gzipped(const struct strbuf *text, FILE *file)
 int otlp_write_part(const struct view *view, const struct profile_part *part,
 		    const struct otlp_attribute *attributes, size_t n_attributes, FILE *file)
 {
-	_cleanup_(otlp_tables_free_p) struct otlp_tables *tables = NULL;
 	struct request request = { .view = view, .part = part };
 	_cleanup_strbuf_ struct strbuf text = {};
 	bool any = false;
-	int r = otlp_tables_new(&tables);
+	int r;
 
-	request.tables = tables;
-	for (size_t i = 0; r == 0 && i < profile_part_n_types(part->kind); i++)
+	otlp_tables_begin(&request.tables);
+	for (size_t i = 0; i < profile_part_n_types(part->kind); i++)
 		put_head(&request, i);
-	if (r == 0)
-		r = profile_part_each(view, part, put_sample, &request);
+	r = profile_part_each(view, part, put_sample, &request);
 	for (size_t i = 0; i < PROFILE_PART_TYPES; i++)
 		any |= request.n_samples[i] > 0;
 	if (r == 0 && any)
 		r = pack_request(&request, attributes, n_attributes, &text);
 	for (size_t i = 0; i < PROFILE_PART_TYPES; i++)
 		strbuf_done(&request.profiles[i]);
+	otlp_tables_done(&request.tables);
 	if (r < 0 || !any)
 		return r;
 	return write_gzipped(&text, file);

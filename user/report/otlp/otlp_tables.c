@@ -2,7 +2,6 @@
 #include "report/otlp/otlp_tables.h"
 
 #include "base/hex.h"
-#include "base/interns.h"
 #include "report/text/text.h"
 
 #include <errno.h>
@@ -15,16 +14,6 @@
 
 struct attribute_key {
 	int32_t key, value; /* both of strings */
-};
-
-struct otlp_tables {
-	struct strbuf dictionary;
-	int error; /* sticks */
-	struct profile_tables *rows;
-	struct interns *attributes, *stacks;
-	VEC(int32_t) places;   /* of the stack at hand */
-	VEC(Otlp__Line) lines; /* of the location at hand */
-	VEC(Otlp__Line *) line_pointers;
 };
 
 struct packer {
@@ -89,7 +78,7 @@ static int number(struct otlp_tables *tables, struct interns *interns, const voi
 
 int32_t otlp_tables_string(struct otlp_tables *tables, const char *s)
 {
-	return (int32_t)profile_tables_string(tables->rows, s);
+	return (int32_t)profile_tables_string(&tables->rows, s);
 }
 
 int32_t otlp_tables_attribute(struct otlp_tables *tables, const char *key, const char *value)
@@ -101,10 +90,10 @@ int32_t otlp_tables_attribute(struct otlp_tables *tables, const char *key, const
 	Otlp__Dictionary part = OTLP__DICTIONARY__INIT;
 	int32_t index;
 
-	if (number(tables, tables->attributes, &row, sizeof(row), &index) != 1)
+	if (number(tables, &tables->attributes, &row, sizeof(row), &index) != 1)
 		return index;
 	any.value_case = OTLP__ANY_VALUE__VALUE_STRING_VALUE;
-	any.string_value = (char *)profile_tables_get_string(tables->rows, (uint64_t)row.value);
+	any.string_value = (char *)interns_get(&tables->rows.strings, (size_t)row.value);
 	attribute.key_strindex = row.key;
 	attribute.value = &any;
 	part.n_attribute_table = 1;
@@ -193,7 +182,7 @@ static int put_location(void *userdata, uint64_t number, const struct profile_lo
 	return 0;
 }
 
-int otlp_tables_new(struct otlp_tables **ret_tables)
+void otlp_tables_begin(struct otlp_tables *tables)
 {
 	static const struct profile_rows rows = {
 		.put_string = put_string,
@@ -201,36 +190,21 @@ int otlp_tables_new(struct otlp_tables **ret_tables)
 		.put_mapping = put_mapping,
 		.put_location = put_location,
 	};
-	_cleanup_(otlp_tables_free_p) struct otlp_tables *tables = calloc(1, sizeof(*tables));
-	int r;
 
-	if (!tables)
-		return -ENOMEM;
-	r = profile_tables_new(&rows, tables, &tables->rows);
-	if (r == 0)
-		r = interns_new(&tables->attributes);
-	if (r == 0)
-		r = interns_new(&tables->stacks);
-	if (r < 0)
-		return r;
+	*tables = (struct otlp_tables){ .rows = { .rows = &rows, .userdata = tables } };
 	put_zeros(tables);
 	(void)otlp_tables_string(tables, ""); /* is always the first */
-	*ret_tables = TAKE_PTR(tables);
-	return 0;
 }
 
-void otlp_tables_free(struct otlp_tables *tables)
+void otlp_tables_done(struct otlp_tables *tables)
 {
-	if (!tables)
-		return;
 	strbuf_done(&tables->dictionary);
-	profile_tables_free(tables->rows);
-	interns_free(tables->attributes);
-	interns_free(tables->stacks);
+	profile_tables_done(&tables->rows);
+	interns_done(&tables->attributes);
+	interns_done(&tables->stacks);
 	vec_done(&tables->places);
 	vec_done(&tables->lines);
 	vec_done(&tables->line_pointers);
-	free(tables);
 }
 
 int32_t otlp_tables_stack(struct otlp_tables *tables, const struct view_stack *stack)
@@ -240,7 +214,7 @@ int32_t otlp_tables_stack(struct otlp_tables *tables, const struct view_stack *s
 	uint64_t *places;
 	int32_t index;
 	size_t n;
-	int r = profile_tables_stack(tables->rows, stack, NULL, &places, &n);
+	int r = profile_tables_stack(&tables->rows, stack, NULL, &places, &n);
 
 	tables->places.len = 0;
 	for (size_t i = 0; r == 0 && i < n; i++)
@@ -252,7 +226,7 @@ int32_t otlp_tables_stack(struct otlp_tables *tables, const struct view_stack *s
 		return 0;
 	row.n_location_indices = tables->places.len;
 	row.location_indices = tables->places.data;
-	if (number(tables, tables->stacks, row.location_indices,
+	if (number(tables, &tables->stacks, row.location_indices,
 		   row.n_location_indices * sizeof(int32_t), &index) != 1)
 		return index;
 	part.n_stack_table = 1;
@@ -263,7 +237,7 @@ int32_t otlp_tables_stack(struct otlp_tables *tables, const struct view_stack *s
 
 int otlp_tables_end(const struct otlp_tables *tables, const struct strbuf **ret_dictionary)
 {
-	int r = profile_tables_error(tables->rows);
+	int r = tables->rows.error;
 
 	*ret_dictionary = &tables->dictionary;
 	r = r ? r : tables->error;

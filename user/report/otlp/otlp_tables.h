@@ -6,17 +6,23 @@
 #ifndef MEMTRACED_REPORT_OTLP_OTLP_TABLES_H
 #define MEMTRACED_REPORT_OTLP_OTLP_TABLES_H
 
-#include "base/cleanup.h"
 #include "report/profile_tables.h"
 
 #include "otlp.pb-c.h"
 
-struct otlp_tables;
+struct otlp_tables {
+	struct strbuf dictionary;
+	int error; /* sticks */
+	struct profile_tables rows;
+	struct interns attributes, stacks;
+	VEC(int32_t) places;   /* of the stack at hand */
+	VEC(Otlp__Line) lines; /* of the location at hand */
+	VEC(Otlp__Line *) line_pointers;
+};
 
-/* 0 or -ENOMEM. */
-int otlp_tables_new(struct otlp_tables **ret_tables);
-void otlp_tables_free(struct otlp_tables *tables); /* NULL is legal */
-DEFINE_CLEANUP(struct otlp_tables, otlp_tables_free)
+/* Tables that were begun stay where they are, and have to be released. */
+void otlp_tables_begin(struct otlp_tables *tables);
+void otlp_tables_done(struct otlp_tables *tables);
 
 /* Appends a message's bytes; a failure sticks to the output. */
 void otlp_pack(const ProtobufCMessage *message, struct strbuf *out);

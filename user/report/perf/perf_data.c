@@ -64,9 +64,9 @@ struct perf_data {
 	struct sample_cost_list list;	/* an event of the file for each; their ids are from 1 on */
 	FILE *file;			/* NULL: only counted */
 	uint64_t size;
-	struct interns *images;		   /* that have samples */
+	struct interns images;		   /* that have samples */
 	const struct model_process *image; /* whose records come now */
-	struct interns *mappings;	   /* of the image that were written */
+	struct interns mappings;	   /* of the image that were written */
 	bool maps;			   /* they are collected, samples come later */
 	VEC(uint64_t) chain;
 };
@@ -151,7 +151,7 @@ static int put_mapping(struct perf_data *data, const struct mapping *mapping)
 		     MAP_PRIVATE };
 	uint16_t misc = PERF_RECORD_MISC_USER;
 	size_t len = text_path_length(object->path), index;
-	int r = interns_add(data->mappings, &key, sizeof(key), &index);
+	int r = interns_add(&data->mappings, &key, sizeof(key), &index);
 
 	if (r != 1)
 		return r;
@@ -259,13 +259,9 @@ static int add_sample(const struct sample *sample, void *userdata)
 
 static int put_image(struct perf_data *data)
 {
-	int r;
+	int r = put_comm(data);
 
-	interns_free(data->mappings);
-	data->mappings = NULL;
-	r = interns_new(&data->mappings);
-	if (r == 0)
-		r = put_comm(data);
+	interns_done(&data->mappings);
 	data->maps = true;
 	if (r == 0)
 		r = samples_of_classes(data->view, add_sample, data);
@@ -277,7 +273,7 @@ static int add_image(const struct sample *sample, void *userdata)
 {
 	struct perf_data *data = userdata;
 	size_t index;
-	int r = interns_add(data->images, &sample->image, sizeof(sample->image), &index);
+	int r = interns_add(&data->images, &sample->image, sizeof(sample->image), &index);
 
 	return r < 0 ? r : 0;
 }
@@ -295,12 +291,12 @@ static int compare_starts(const void *a, const void *b)
 /* Images that had one pid after the other come as they ran. */
 static int put_images(struct perf_data *data)
 {
-	size_t n = interns_count(data->images);
+	size_t n = interns_count(&data->images);
 	_cleanup_free_ const struct model_process **images = calloc(n + 1, sizeof(*images));
 	int r = images ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < n; i++)
-		memcpy(&images[i], interns_get(data->images, i), sizeof(*images));
+		memcpy(&images[i], interns_get(&data->images, i), sizeof(*images));
 	if (r == 0)
 		qsort(images, n, sizeof(*images), compare_starts);
 	for (size_t i = 0; r == 0 && i < n; i++) {
@@ -512,13 +508,11 @@ int perf_data_write(const struct view *view, FILE *file)
 	if (!view_job(view, &data.event))
 		return 0;
 	data.list = sample_cost_list(view);
-	r = interns_new(&data.images);
-	if (r == 0)
-		r = samples_of_classes(view, add_image, &data);
+	r = samples_of_classes(view, add_image, &data);
 	if (r == 0)
 		r = put_file(&data);
-	interns_free(data.images);
-	interns_free(data.mappings);
+	interns_done(&data.images);
+	interns_done(&data.mappings);
 	vec_done(&data.chain);
 	return r == 0 && ferror(file) ? -EIO : r;
 }

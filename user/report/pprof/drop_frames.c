@@ -2,55 +2,22 @@
 #include "report/pprof/drop_frames.h"
 
 #include "base/escape.h"
-#include "base/interns.h"
-#include "base/vec.h"
 
 #include <errno.h>
 #include <string.h>
-
-/* Of what pprof sees of a name. */
-struct name {
-	bool stays, is_dropped;
-};
-
-struct drop_frames {
-	struct interns *functions; /* struct function_key: names are made once for each */
-	VEC(size_t) numbers;	   /* of their names */
-	struct interns *texts;
-	VEC(struct name) names; /* of the texts */
-	struct strbuf pattern;
-};
 
 /* By the addresses of their strings: the symbolizer keeps each once. */
 struct function_key {
 	const char *function, *object;
 };
 
-int drop_frames_new(struct drop_frames **ret_frames)
+void drop_frames_done(struct drop_frames *frames)
 {
-	_cleanup_(drop_frames_free_p) struct drop_frames *frames = calloc(1, sizeof(*frames));
-	int r;
-
-	if (!frames)
-		return -ENOMEM;
-	r = interns_new(&frames->functions);
-	if (r == 0)
-		r = interns_new(&frames->texts);
-	if (r == 0)
-		*ret_frames = TAKE_PTR(frames);
-	return r;
-}
-
-void drop_frames_free(struct drop_frames *frames)
-{
-	if (!frames)
-		return;
-	interns_free(frames->functions);
-	interns_free(frames->texts);
+	interns_done(&frames->functions);
+	interns_done(&frames->texts);
 	vec_done(&frames->numbers);
 	vec_done(&frames->names);
 	strbuf_done(&frames->pattern);
-	free(frames);
 }
 
 /* As simplifyFunc of pprof's profile/prune.go; two names have a '(' that begins no parameters. */
@@ -77,7 +44,7 @@ static int find_name(struct drop_frames *frames, const struct view_frame *frame,
 	const struct function_key key = { frame->function, frame->place->object };
 	_cleanup_strbuf_ struct strbuf name = { 0 }, clean = { 0 }, text = { 0 };
 	size_t index;
-	int r = interns_add(frames->functions, &key, sizeof(key), &index);
+	int r = interns_add(&frames->functions, &key, sizeof(key), &index);
 
 	if (r <= 0) {
 		if (r == 0)
@@ -89,9 +56,9 @@ static int find_name(struct drop_frames *frames, const struct view_frame *frame,
 	drop_frames_matched(strbuf_str(&clean), &text);
 	if (strbuf_error(&name) < 0 || strbuf_error(&clean) < 0 || strbuf_error(&text) < 0)
 		return -ENOMEM;
-	r = interns_add_string(frames->texts, strbuf_str(&text), &index);
+	r = interns_add_string(&frames->texts, strbuf_str(&text), &index);
 	if (r == 1)
-		r = vec_push(&frames->names, (struct name){ 0 });
+		r = vec_push(&frames->names, (struct dropped_name){ 0 });
 	if (r == 0)
 		r = vec_push(&frames->numbers, index);
 	*ret_number = index;
@@ -116,7 +83,7 @@ int drop_frames_keep(struct drop_frames *frames, const struct view_stack *stack)
 /* An alternative of the expression. */
 static int add_to_pattern(struct drop_frames *frames, size_t number)
 {
-	const char *text = interns_get(frames->texts, number);
+	const char *text = interns_get(&frames->texts, number);
 
 	if (*text && frames->pattern.len > 0)
 		strbuf_addch(&frames->pattern, '|');
@@ -133,7 +100,7 @@ int drop_frames_drop(struct drop_frames *frames, const struct view_stack *stack)
 	struct view_frames it = { .stack = stack };
 	struct view_frame frame;
 	bool has_number = false;
-	struct name *name;
+	struct dropped_name *name;
 	size_t number, last = 0;
 	int r = 0;
 

@@ -8,15 +8,24 @@
 #ifndef MEMTRACED_REPORT_PPROF_DROP_FRAMES_H
 #define MEMTRACED_REPORT_PPROF_DROP_FRAMES_H
 
+#include "base/interns.h"
 #include "report/view/view_stack.h"
 
-struct drop_frames;
+/* Of what pprof sees of a name. */
+struct dropped_name {
+	bool stays, is_dropped;
+};
 
-/* 0 or -ENOMEM. */
-int drop_frames_new(struct drop_frames **ret_frames);
-/* NULL is legal. */
-void drop_frames_free(struct drop_frames *frames);
-DEFINE_CLEANUP(struct drop_frames, drop_frames_free)
+/* Zero-initialised is empty. */
+struct drop_frames {
+	struct interns functions; /* struct function_key: names are made once for each */
+	VEC(size_t) numbers;	  /* of their names */
+	struct interns texts;
+	VEC(struct dropped_name) names; /* of the texts */
+	struct strbuf pattern;
+};
+
+void drop_frames_done(struct drop_frames *frames);
 
 /* First for each stack of the profile: the frames that stay. 0 or -ENOMEM. */
 int drop_frames_keep(struct drop_frames *frames, const struct view_stack *stack);

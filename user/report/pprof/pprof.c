@@ -32,8 +32,8 @@
 
 struct profile {
 	const struct view *view;
-	struct pprof_tables *tables;
-	struct drop_frames *drop_frames;
+	struct pprof_tables tables;
+	struct drop_frames drop_frames;
 	const struct profile_part *part; /* what alone is in it; NULL: all of the view */
 	size_t n_samples;
 	size_t n_types;	 /* of an event: values of each sample */
@@ -46,7 +46,7 @@ struct profile {
 
 static int64_t add_string(struct pprof_tables *tables, const char *s)
 {
-	return (int64_t)profile_tables_string(tables->rows, s);
+	return (int64_t)profile_tables_string(&tables->rows, s);
 }
 
 static Pprof__ValueType value_type(struct pprof_tables *tables, const char *type, const char *unit)
@@ -107,7 +107,7 @@ static void put_heap_types(struct profile *profile)
 				{ "mapped_regions", "count" },
 				{ "mapped_space", "bytes" } },
 	};
-	struct pprof_tables *tables = profile->tables;
+	struct pprof_tables *tables = &profile->tables;
 	Pprof__ValueType types[SITE_TYPES], *pointers[SITE_TYPES];
 	Pprof__ValueType period = value_type(tables, "space", "bytes");
 	Pprof__Profile part = PPROF__PROFILE__INIT;
@@ -143,17 +143,17 @@ static void put_sample_types(struct profile *profile, const struct view_event *e
 {
 	bool timed = event->asked->timed;
 	Pprof__ValueType types[EVENT_TYPES] = {
-		value_type(profile->tables, timed ? "contentions" : "samples", "count"),
+		value_type(&profile->tables, timed ? "contentions" : "samples", "count"),
 		view_event_weighs(event) ?
-			value_type(profile->tables, event->asked->name, "count") :
-			value_type(profile->tables, timed ? "delay" : "cpu", "nanoseconds"),
+			value_type(&profile->tables, event->asked->name, "count") :
+			value_type(&profile->tables, timed ? "delay" : "cpu", "nanoseconds"),
 	};
 	Pprof__ValueType *pointers[] = { &types[0], &types[1], &types[2] };
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 
 	profile->n_types = 2;
 	if (event->asked->page_bytes)
-		types[profile->n_types++] = value_type(profile->tables, "growth", "bytes");
+		types[profile->n_types++] = value_type(&profile->tables, "growth", "bytes");
 	profile->page_bytes = event->asked->page_bytes;
 	profile->period = event->asked->period_ns;
 	part.n_sample_type = profile->n_types;
@@ -163,13 +163,13 @@ static void put_sample_types(struct profile *profile, const struct view_event *e
 	part.period =
 		timed ? 1 : saturate_signed(profile->period ? profile->period : event->interval);
 	add_time(profile->view, true, &part);
-	pprof_tables_put(profile->tables, &part);
+	pprof_tables_put(&profile->tables, &part);
 }
 
 static void put_event_type(struct profile *profile, const struct view_event *event)
 {
 	const char *name = *event->asked->name ? event->asked->name : "events";
-	Pprof__ValueType type = value_type(profile->tables, name, "count"), *pointer = &type;
+	Pprof__ValueType type = value_type(&profile->tables, name, "count"), *pointer = &type;
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 
 	profile->n_types = 1;
@@ -179,7 +179,7 @@ static void put_event_type(struct profile *profile, const struct view_event *eve
 	part.period_type = &type;
 	part.period = 1;
 	add_time(profile->view, true, &part);
-	pprof_tables_put(profile->tables, &part);
+	pprof_tables_put(&profile->tables, &part);
 }
 
 static void put_part_types(struct profile *profile)
@@ -187,7 +187,7 @@ static void put_part_types(struct profile *profile)
 	const struct profile_part_type *names = profile_part_types(profile->part->kind);
 	struct profile_part_time time = profile_part_time(profile->view, profile->part);
 	size_t n = profile_part_n_types(profile->part->kind);
-	struct pprof_tables *tables = profile->tables;
+	struct pprof_tables *tables = &profile->tables;
 	Pprof__ValueType types[PROFILE_PART_TYPES], period, *pointers[PROFILE_PART_TYPES];
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	const struct view_event *event = NULL;
@@ -215,10 +215,10 @@ static void put_comment(struct profile *profile, const char *text)
 	int64_t index;
 
 	strbuf_addf(&whole, "%s%s", profile->of ? profile->of : "", text);
-	index = add_string(profile->tables, strbuf_str(&whole));
+	index = add_string(&profile->tables, strbuf_str(&whole));
 	part.n_comment = 1;
 	part.comment = &index;
-	pprof_tables_put(profile->tables, &part);
+	pprof_tables_put(&profile->tables, &part);
 	if (strbuf_error(&whole) < 0)
 		profile->error = strbuf_error(&whole);
 }
@@ -277,7 +277,7 @@ static Pprof__Label *add_label(struct profile *profile, struct labels *labels, c
 	Pprof__Label *label = &labels->list[labels->n];
 
 	pprof__label__init(label);
-	label->key = add_string(profile->tables, key);
+	label->key = add_string(&profile->tables, key);
 	labels->pointers[labels->n++] = label;
 	return label;
 }
@@ -293,17 +293,18 @@ static void add_labels(struct profile *profile, const struct sample *sample, str
 		add_label(profile, labels, "pid")->num = image->pid;
 	if (*image->comm && !profile->part)
 		add_label(profile, labels, "process")->str =
-			add_string(profile->tables, image->comm);
+			add_string(&profile->tables, image->comm);
 	/* The mean, as in Go's profiles. */
 	if (site && site->allocs > 0 && site->bytes >= site->allocs && !profile->part) {
 		label = add_label(profile, labels, "bytes");
 		label->num = saturate_signed(site->bytes / site->allocs);
-		label->num_unit = add_string(profile->tables, "bytes");
+		label->num_unit = add_string(&profile->tables, "bytes");
 	}
 	if (site && site->class == VIEW_MMAP)
-		add_label(profile, labels, "class")->str = add_string(profile->tables, "mmap");
+		add_label(profile, labels, "class")->str = add_string(&profile->tables, "mmap");
 	if (profile->is_base)
-		add_label(profile, labels, BASE_KEY)->str = add_string(profile->tables, BASE_VALUE);
+		add_label(profile, labels, BASE_KEY)->str =
+			add_string(&profile->tables, BASE_VALUE);
 }
 
 /* How many values; 0: there is nothing to say. */
@@ -349,7 +350,7 @@ static int put_sample(const struct sample *from, void *userdata)
 	for (size_t i = 0; profile->is_base && i < sample.n_value; i++)
 		values[i] = -values[i];
 	/* Readers leave out what has no location. */
-	r = profile_tables_stack(profile->tables->rows, from->stack, "[unknown]",
+	r = profile_tables_stack(&profile->tables.rows, from->stack, "[unknown]",
 				 &sample.location_id, &sample.n_location_id);
 	if (r < 0)
 		return r;
@@ -359,27 +360,27 @@ static int put_sample(const struct sample *from, void *userdata)
 	sample.label = labels.pointers;
 	part.n_sample = 1;
 	part.sample = &pointer;
-	pprof_tables_put(profile->tables, &part);
-	return drop_frames_keep(profile->drop_frames, from->stack);
+	pprof_tables_put(&profile->tables, &part);
+	return drop_frames_keep(&profile->drop_frames, from->stack);
 }
 
 static int drop(const struct sample *sample, void *userdata)
 {
 	struct profile *profile = userdata;
 
-	return drop_frames_drop(profile->drop_frames, sample->stack);
+	return drop_frames_drop(&profile->drop_frames, sample->stack);
 }
 
 /* When all samples are written: the profile shows sites by the functions that we name them by. */
 static void put_drop_frames(struct profile *profile)
 {
-	const char *pattern = drop_frames_pattern(profile->drop_frames);
+	const char *pattern = drop_frames_pattern(&profile->drop_frames);
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 
 	if (!pattern)
 		return;
-	part.drop_frames = add_string(profile->tables, pattern);
-	pprof_tables_put(profile->tables, &part);
+	part.drop_frames = add_string(&profile->tables, pattern);
+	pprof_tables_put(&profile->tables, &part);
 }
 
 static const struct mapping *main_mapping(const struct view *view)
@@ -393,7 +394,7 @@ static const struct mapping *main_mapping(const struct view *view)
 static void add_main(struct profile *profile, const struct mapping *mapping)
 {
 	if (mapping)
-		(void)profile_tables_add_mapping(profile->tables->rows, mapping);
+		(void)profile_tables_add_mapping(&profile->tables.rows, mapping);
 }
 
 static int put_profile(struct profile *profile, const void *of)
@@ -414,7 +415,7 @@ static int put_profile(struct profile *profile, const void *of)
 	if (r == 0)
 		r = samples_of_classes(profile->view, drop, profile);
 	put_drop_frames(profile);
-	return r < 0 ? r : pprof_tables_end(profile->tables);
+	return r < 0 ? r : pprof_tables_end(&profile->tables);
 }
 
 static int put_part(struct profile *profile, const void *of)
@@ -430,26 +431,22 @@ static int put_part(struct profile *profile, const void *of)
 	if (r == 0)
 		r = profile_part_each(profile->view, part, drop, profile);
 	put_drop_frames(profile);
-	return r < 0 ? r : pprof_tables_end(profile->tables);
+	return r < 0 ? r : pprof_tables_end(&profile->tables);
 }
 
 /* Writes a profile whose contents `put` gives. */
 static int write_profile(struct profile *profile, FILE *file,
 			 int (*put)(struct profile *profile, const void *of), const void *of)
 {
-	_cleanup_(pprof_tables_free_p) struct pprof_tables *tables = NULL;
-	_cleanup_(drop_frames_free_p) struct drop_frames *drop_frames = NULL;
 	_cleanup_(gzip_out_free_p) struct gzip_out *out = NULL;
 	int r = gzip_out_new(file, &out);
 
-	if (r == 0)
-		r = pprof_tables_new(out, &tables);
-	if (r == 0)
-		r = drop_frames_new(&drop_frames);
-	profile->tables = tables;
-	profile->drop_frames = drop_frames;
-	if (r == 0)
-		r = put(profile, of);
+	if (r < 0)
+		return r;
+	pprof_tables_begin(&profile->tables, out);
+	r = put(profile, of);
+	pprof_tables_done(&profile->tables);
+	drop_frames_done(&profile->drop_frames);
 	if (r < 0)
 		return r;
 	gzip_out_end(out);
@@ -511,7 +508,7 @@ static int put_diff(struct profile *profile, const void *of)
 	if (r == 0)
 		r = each_member(profile, diff, drop);
 	put_drop_frames(profile);
-	return r < 0 ? r : pprof_tables_end(profile->tables);
+	return r < 0 ? r : pprof_tables_end(&profile->tables);
 }
 
 int diff_pprof_write(const struct diff *diff, FILE *file)

@@ -79,35 +79,24 @@ static int put_location(void *userdata, uint64_t number, const struct profile_lo
 	return 0;
 }
 
-int pprof_tables_new(struct gzip_out *out, struct pprof_tables **ret_tables)
+void pprof_tables_begin(struct pprof_tables *tables, struct gzip_out *out)
 {
 	static const struct profile_rows rows = {
 		.put_string = put_string,
 		.put_function = put_function,
 		.put_location = put_location,
 	};
-	_cleanup_(pprof_tables_free_p) struct pprof_tables *tables = calloc(1, sizeof(*tables));
-	int r;
 
-	if (!tables)
-		return -ENOMEM;
-	tables->out = out;
-	r = profile_tables_new(&rows, tables, &tables->rows);
-	if (r < 0)
-		return r;
-	(void)profile_tables_string(tables->rows, ""); /* is always the first */
-	*ret_tables = TAKE_PTR(tables);
-	return 0;
+	*tables =
+		(struct pprof_tables){ .out = out, .rows = { .rows = &rows, .userdata = tables } };
+	(void)profile_tables_string(&tables->rows, ""); /* is always the first */
 }
 
-void pprof_tables_free(struct pprof_tables *tables)
+void pprof_tables_done(struct pprof_tables *tables)
 {
-	if (!tables)
-		return;
-	profile_tables_free(tables->rows);
+	profile_tables_done(&tables->rows);
 	vec_done(&tables->lines);
 	vec_done(&tables->line_pointers);
-	free(tables);
 }
 
 static void put_mapping(struct pprof_tables *tables, uint64_t number,
@@ -123,8 +112,8 @@ static void put_mapping(struct pprof_tables *tables, uint64_t number,
 	mapping.memory_start = from->start;
 	mapping.memory_limit = from->end;
 	mapping.file_offset = from->file_offset;
-	mapping.filename = (int64_t)profile_tables_string(tables->rows, object->path);
-	mapping.build_id = (int64_t)profile_tables_string(tables->rows, build_id);
+	mapping.filename = (int64_t)profile_tables_string(&tables->rows, object->path);
+	mapping.build_id = (int64_t)profile_tables_string(&tables->rows, build_id);
 	mapping.has_functions = known->functions;
 	mapping.has_filenames = known->files;
 	mapping.has_line_numbers = known->lines;
@@ -139,7 +128,7 @@ int pprof_tables_end(struct pprof_tables *tables)
 	const struct profile_mapping *mapping;
 	struct profile_known known;
 
-	for (uint64_t i = 1; (mapping = profile_tables_mapping(tables->rows, i, &known)); i++)
+	for (uint64_t i = 1; (mapping = profile_tables_mapping(&tables->rows, i, &known)); i++)
 		put_mapping(tables, i, mapping, &known);
-	return profile_tables_error(tables->rows);
+	return tables->rows.error;
 }

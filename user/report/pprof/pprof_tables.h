@@ -14,16 +14,14 @@
 struct gzip_out;
 struct pprof_tables {
 	struct gzip_out *out;
-	struct profile_tables *rows; /* numbers what is named */
-	VEC(Pprof__Line) lines;	     /* of the location at hand */
+	struct profile_tables rows; /* numbers what is named */
+	VEC(Pprof__Line) lines;	    /* of the location at hand */
 	VEC(Pprof__Line *) line_pointers;
 };
 
-/* The output is borrowed. 0 or -ENOMEM. */
-int pprof_tables_new(struct gzip_out *out, struct pprof_tables **ret_tables);
-/* NULL is legal. */
-void pprof_tables_free(struct pprof_tables *tables);
-DEFINE_CLEANUP(struct pprof_tables, pprof_tables_free)
+/* The output is borrowed. Tables that were begun stay where they are, and have to be released. */
+void pprof_tables_begin(struct pprof_tables *tables, struct gzip_out *out);
+void pprof_tables_done(struct pprof_tables *tables);
 
 /*
  * Writes a part of the profile. Parts that follow each other are one message: what is repeated is

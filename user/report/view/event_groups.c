@@ -21,10 +21,10 @@ static int find_group(struct grouping *g, struct event_group **ret_group)
 	int r = strbuf_error(&g->name);
 
 	if (r == 0)
-		r = interns_add_string(groups->names, strbuf_str(&g->name), &index);
+		r = interns_add_string(&groups->names, strbuf_str(&g->name), &index);
 	if (r == 1)
 		r = vec_push(&groups->list,
-			     (struct event_group){ .name = interns_get(groups->names, index) });
+			     (struct event_group){ .name = interns_get(&groups->names, index) });
 	if (r == 0)
 		*ret_group = &groups->list.data[index];
 	return r;
@@ -99,10 +99,9 @@ int event_groups_make(const struct view_event *event, enum group_by by, bool ful
 		      struct event_groups *ret_groups)
 {
 	struct grouping g = { .by = by, .full = full, .groups = ret_groups };
-	int r;
+	int r = 0;
 
 	*ret_groups = (struct event_groups){ 0 };
-	r = interns_new(&ret_groups->names);
 	for (size_t i = 0; r == 0 && i < event->n_stacks; i++)
 		r = add_stack(&g, event, i);
 	if (ret_groups->list.len > 0)
@@ -115,5 +114,5 @@ int event_groups_make(const struct view_event *event, enum group_by by, bool ful
 void event_groups_done(struct event_groups *groups)
 {
 	vec_done(&groups->list);
-	interns_free(groups->names);
+	interns_done(&groups->names);
 }

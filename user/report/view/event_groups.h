@@ -20,7 +20,7 @@ struct event_group {
 
 struct event_groups {
 	VEC(struct event_group) list; /* by self, then total, the largest first */
-	struct interns *names;	      /* of the list, by their numbers until it is sorted */
+	struct interns names;	      /* of the list, by their numbers until it is sorted */
 };
 
 /*

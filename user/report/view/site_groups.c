@@ -134,12 +134,6 @@ int64_t site_sums_value(const struct site_sums *sums, enum option_sort sort)
 	}
 }
 
-int site_groups_init(struct site_groups *ret_groups)
-{
-	*ret_groups = (struct site_groups){ 0 };
-	return interns_new(&ret_groups->names);
-}
-
 int site_groups_get(struct site_groups *groups, const struct strbuf *name,
 		    struct site_group **ret_group)
 {
@@ -147,10 +141,10 @@ int site_groups_get(struct site_groups *groups, const struct strbuf *name,
 	int r = strbuf_error(name);
 
 	if (r == 0)
-		r = interns_add_string(groups->names, strbuf_str(name), &index);
+		r = interns_add_string(&groups->names, strbuf_str(name), &index);
 	if (r == 1)
 		r = vec_push(&groups->list,
-			     (struct site_group){ .name = interns_get(groups->names, index),
+			     (struct site_group){ .name = interns_get(&groups->names, index),
 						  .exact = true });
 	if (r == 0)
 		*ret_group = &groups->list.data[index];
@@ -190,8 +184,9 @@ int site_groups_make(const struct view *view, struct site_groups *ret_groups)
 	const struct report_opts *opts = view_opts(view);
 	_cleanup_strbuf_ struct strbuf name = { 0 };
 	enum option_sort sort = opts->sort;
-	int r = site_groups_init(ret_groups);
+	int r = 0;
 
+	*ret_groups = (struct site_groups){ 0 };
 	for (size_t i = 0; r == 0 && i < view_n_processes(view); i++) {
 		const struct view_process *process = view_process(view, i);
 
@@ -218,5 +213,5 @@ int site_groups_make(const struct view *view, struct site_groups *ret_groups)
 void site_groups_done(struct site_groups *groups)
 {
 	vec_done(&groups->list);
-	interns_free(groups->names);
+	interns_done(&groups->names);
 }

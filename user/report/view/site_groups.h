@@ -32,17 +32,16 @@ struct site_group {
 	bool exact; /* those of all its processes are */
 };
 
+/* Zero-initialised is empty. */
 struct site_groups {
 	VEC(struct site_group) list;
-	struct interns *names; /* of the list, by their numbers until it is sorted */
+	struct interns names; /* of the list, by their numbers until it is sorted */
 };
 
 /* What a site is summed under, by `opts->group_by`. */
 void site_group_name(struct strbuf *name, const struct view_process *process,
 		     const struct view_site *site, const struct report_opts *opts);
 
-/* 0 or -ENOMEM; released in both cases. */
-int site_groups_init(struct site_groups *ret_groups);
 /* The group of that name, made when it is new; until the next is made. 0 or -ENOMEM. */
 int site_groups_get(struct site_groups *groups, const struct strbuf *name,
 		    struct site_group **ret_group);

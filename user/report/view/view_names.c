@@ -33,8 +33,8 @@ struct function {
 struct view_names {
 	char *const *patterns;
 	struct hashmap *functions;
-	struct interns *learnt;	  /* names (wrappers_name) of functions that were learnt here */
-	struct interns *wrappers; /* of those of other views, too; NULL: there are none */
+	struct interns learnt;	 /* names (wrappers_name) of functions that were learnt here */
+	struct interns wrappers; /* of those of other views, too */
 };
 
 static uint64_t hash_function(const void *item)
@@ -72,7 +72,7 @@ static bool is_wrapper(const struct view_names *names, const struct view_frame *
 	if (!frame->function)
 		return false;
 	name = wrappers_name(frame->function);
-	return names->wrappers && interns_has(names->wrappers, name.start, name.len);
+	return interns_has(&names->wrappers, name.start, name.len);
 }
 
 /* A view has thousands of stacks, but their functions are few. */
@@ -217,7 +217,7 @@ static int end_round(struct view_names *names)
 			struct function_name name = wrappers_name(function->name);
 			size_t index;
 
-			r = interns_add(names->learnt, name.start, name.len, &index);
+			r = interns_add(&names->learnt, name.start, name.len, &index);
 			function->is_wrapper = true;
 			n++;
 		}
@@ -339,8 +339,6 @@ int view_names_new(char *const *patterns, const struct view_named *named,
 	names->patterns = patterns;
 	r = hashmap_new(&function_ops, &names->functions);
 	if (r == 0)
-		r = interns_new(&names->learnt);
-	if (r == 0)
 		r = learn(names, named);
 	if (r == 0)
 		r = set_names(names, named);
@@ -354,8 +352,8 @@ void view_names_free(struct view_names *names)
 	if (!names)
 		return;
 	hashmap_free(names->functions);
-	interns_free(names->learnt);
-	interns_free(names->wrappers);
+	interns_done(&names->learnt);
+	interns_done(&names->wrappers);
 	free(names);
 }
 
@@ -365,7 +363,7 @@ static int add_wrappers(struct view_names *names, const struct interns *learnt)
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
-		r = interns_add(names->wrappers, interns_get(learnt, i), interns_length(learnt, i),
+		r = interns_add(&names->wrappers, interns_get(learnt, i), interns_length(learnt, i),
 				&index);
 	return r < 0 ? r : 0;
 }
@@ -373,16 +371,13 @@ static int add_wrappers(struct view_names *names, const struct interns *learnt)
 int view_names_learn(struct view_names *names, const struct view_names *other,
 		     const struct view_named *named)
 {
-	int r = 0;
+	int r;
 
-	if (interns_count(other->learnt) == 0)
+	if (interns_count(&other->learnt) == 0)
 		return 0;
-	if (!names->wrappers)
-		r = interns_new(&names->wrappers);
+	r = add_wrappers(names, &names->learnt);
 	if (r == 0)
-		r = add_wrappers(names, names->learnt);
-	if (r == 0)
-		r = add_wrappers(names, other->learnt);
+		r = add_wrappers(names, &other->learnt);
 	if (r < 0)
 		return r;
 	/* What was found out of functions is void. */

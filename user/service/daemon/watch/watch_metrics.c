@@ -15,13 +15,10 @@ static void put_labels(struct metrics_out *out, const struct process_row *row)
 static void put_growth(const struct watched *data, uint64_t window_ns,
 		       const struct process_rows *rows, struct metrics_out *out)
 {
-	static const struct metrics_family growth = {
-		"memtraced_process_resident_growth_bytes_per_second", METRICS_GAUGE, "",
+	metrics_out_gauge(
+		out, "memtraced_process_resident_growth_bytes_per_second", "",
 		"Trend of the resident memory of the processes that have most, where it was "
-		"watched for long enough."
-	};
-
-	metrics_out_family(out, &growth);
+		"watched for long enough.");
 	for (size_t i = 0; i < rows->n_rows; i++) {
 		const struct watched_process *process = watched_process(data, rows->rows[i].pid);
 		double slope;
@@ -36,12 +33,8 @@ static void put_growth(const struct watched *data, uint64_t window_ns,
 static void put_pss(const struct watched *data, const struct process_rows *rows,
 		    struct metrics_out *out)
 {
-	static const struct metrics_family pss = {
-		"memtraced_process_proportional_bytes", METRICS_GAUGE, "bytes",
-		"Proportional set size of the processes that have most, if it is read."
-	};
-
-	metrics_out_family(out, &pss);
+	metrics_out_gauge(out, "memtraced_process_proportional_bytes", "bytes",
+			  "Proportional set size of the processes that have most, if it is read.");
 	for (size_t i = 0; i < rows->n_rows; i++) {
 		const struct watched_process *process = watched_process(data, rows->rows[i].pid);
 
@@ -54,72 +47,50 @@ static void put_pss(const struct watched *data, const struct process_rows *rows,
 
 static void put_use(const struct watched_choice *list, struct metrics_out *out)
 {
-	static const struct metrics_family use = { "memtraced_cgroup_memory_bytes", METRICS_GAUGE,
-						   "bytes",
-						   "Memory of the cgroups that have most." };
-	static const struct metrics_family limit = { "memtraced_cgroup_memory_limit_bytes",
-						     METRICS_GAUGE, "bytes",
-						     "Limit of these, of those that have one." };
-
-	metrics_out_family(out, &use);
-	for (size_t i = 0; i < list->n; i++) {
-		metrics_out_label(out, "cgroup", list->cgroups[i]->name);
-		metrics_out_u64(out, "", list->cgroups[i]->memory.current_bytes);
-	}
-	metrics_out_family(out, &limit);
+	metrics_out_gauge(out, "memtraced_cgroup_memory_bytes", "bytes",
+			  "Memory of the cgroups that have most.");
+	for (size_t i = 0; i < list->n; i++)
+		metrics_out_labelled(out, "cgroup", list->cgroups[i]->name,
+				     list->cgroups[i]->memory.current_bytes);
+	metrics_out_gauge(out, "memtraced_cgroup_memory_limit_bytes", "bytes",
+			  "Limit of these, of those that have one.");
 	for (size_t i = 0; i < list->n; i++) {
 		if (list->cgroups[i]->memory.max_bytes == CGROUP_NO_LIMIT)
 			continue;
-		metrics_out_label(out, "cgroup", list->cgroups[i]->name);
-		metrics_out_u64(out, "", list->cgroups[i]->memory.max_bytes);
+		metrics_out_labelled(out, "cgroup", list->cgroups[i]->name,
+				     list->cgroups[i]->memory.max_bytes);
 	}
 }
 
 static void put_pressure(const struct watched_choice *list, struct metrics_out *out)
 {
-	static const struct metrics_family pressure = {
-		"memtraced_cgroup_memory_pressure_hundredths", METRICS_GAUGE, "",
+	metrics_out_gauge(
+		out, "memtraced_cgroup_memory_pressure_hundredths", "",
 		"Hundredths of a percent of the last ten seconds in which some task waited for "
-		"memory, where the kernel says so."
-	};
-
-	metrics_out_family(out, &pressure);
+		"memory, where the kernel says so.");
 	for (size_t i = 0; i < list->n; i++) {
 		if (list->cgroups[i]->memory.pressure == CGROUP_NO_PRESSURE)
 			continue;
-		metrics_out_label(out, "cgroup", list->cgroups[i]->name);
-		metrics_out_u64(out, "", list->cgroups[i]->memory.pressure);
+		metrics_out_labelled(out, "cgroup", list->cgroups[i]->name,
+				     list->cgroups[i]->memory.pressure);
 	}
 }
 
 static void put_sweeps(const struct watch *watch, struct metrics_out *out)
 {
-	static const struct metrics_family sweeps = {
-		"memtraced_watch_sweeps", METRICS_COUNTER, "",
-		"How often all processes and cgroups were looked at."
-	};
-	static const struct metrics_family watched = {
-		"memtraced_watched", METRICS_GAUGE, "",
-		"Processes and cgroups that were looked at the last time."
-	};
-	static const struct metrics_family left_out = {
-		"memtraced_watch_left_out", METRICS_GAUGE, "",
-		"Processes and cgroups skipped because the limit was reached."
-	};
 	struct watched_counts counts = watched_count(watch_data(watch));
 
-	metrics_out_family(out, &sweeps);
+	metrics_out_counter(out, "memtraced_watch_sweeps", "",
+			    "How often all processes and cgroups were looked at.");
 	metrics_out_u64(out, "", watch_info(watch).sweeps);
-	metrics_out_family(out, &watched);
-	metrics_out_label(out, "what", "processes");
-	metrics_out_u64(out, "", counts.processes);
-	metrics_out_label(out, "what", "cgroups");
-	metrics_out_u64(out, "", counts.cgroups);
-	metrics_out_family(out, &left_out);
-	metrics_out_label(out, "what", "processes");
-	metrics_out_u64(out, "", counts.processes_left_out);
-	metrics_out_label(out, "what", "cgroups");
-	metrics_out_u64(out, "", counts.cgroups_left_out);
+	metrics_out_gauge(out, "memtraced_watched", "",
+			  "Processes and cgroups that were looked at the last time.");
+	metrics_out_labelled(out, "what", "processes", counts.processes);
+	metrics_out_labelled(out, "what", "cgroups", counts.cgroups);
+	metrics_out_gauge(out, "memtraced_watch_left_out", "",
+			  "Processes and cgroups skipped because the limit was reached.");
+	metrics_out_labelled(out, "what", "processes", counts.processes_left_out);
+	metrics_out_labelled(out, "what", "cgroups", counts.cgroups_left_out);
 }
 
 void watch_metrics_put(const struct watch *watch, const struct service_config *config,

@@ -67,9 +67,9 @@ static void growth_metrics_put(const struct host_growth *growth, struct metrics_
 	metrics_out_gauge(out, "memtraced_growth_age_seconds", "seconds",
 			  "For how long, since it was last begun anew.");
 	metrics_out_u64(out, "", info.age_ns / 1000000000);
-	metrics_out_gauge(
-		out, "memtraced_growth_samples", "",
-		"Page faults sampled, and mappings if traced, in that time, at the latest reading.");
+	metrics_out_gauge(out, "memtraced_growth_samples", "",
+			  "Page faults sampled, and mappings if traced, in that time, at the "
+			  "latest reading.");
 	metrics_out_u64(out, "", now->events);
 	metrics_out_gauge(out, "memtraced_growth_lost", "",
 			  "Events lost in that time, by cause, as in reports' coverage.");
@@ -281,9 +281,9 @@ static void put_http(const struct service *service, struct metrics_out *out)
 
 static void put_reloads(const struct service *service, struct metrics_out *out)
 {
-	metrics_out_counter(
-		out, "memtraced_reloads", "",
-		"Times that the configuration was read anew, or stayed as it was since that failed.");
+	metrics_out_counter(out, "memtraced_reloads", "",
+			    "Times that the configuration was read anew, or stayed as it was since "
+			    "that failed.");
 	metrics_out_labelled(out, "result", "done", service->reloads.done);
 	metrics_out_labelled(out, "result", "failed", service->reloads.failed);
 }

@@ -106,7 +106,7 @@ static int unknown_word(struct parser *p, const char *at, const char *word, cons
 }
 
 /* A copy of the characters of `set` that come now; they may be none. NULL: no memory. */
-static char *take(struct parser *p, const char *set)
+static char *next_span(struct parser *p, const char *set)
 {
 	size_t len = strspn(p->at, set);
 	char *word = strndup(p->at, len);
@@ -115,7 +115,7 @@ static char *take(struct parser *p, const char *set)
 	return word;
 }
 
-static bool take_char(struct parser *p, char c)
+static bool skip_char(struct parser *p, char c)
 {
 	if (*p->at != c)
 		return false;
@@ -128,7 +128,7 @@ static int set_argument(struct parser *p, struct allocator_spec_function *f, uns
 {
 	size_t len;
 
-	if (!take_char(p, '@'))
+	if (!skip_char(p, '@'))
 		return wrong(p, p->at, "say in which argument: %s@1 to %s@%d", words[place],
 			     words[place], ALLOCATOR_MAX_ARGUMENT);
 	len = strspn(p->at, DIGITS);
@@ -145,7 +145,7 @@ static int set_argument(struct parser *p, struct allocator_spec_function *f, uns
 static int parse_place(struct parser *p, struct allocator_spec_function *f, unsigned *seen)
 {
 	const char *at = p->at;
-	_cleanup_free_ char *word = take(p, WORD);
+	_cleanup_free_ char *word = next_span(p, WORD);
 	unsigned i;
 
 	if (!word)
@@ -188,10 +188,10 @@ static int parse_places(struct parser *p, struct allocator_spec_function *f, con
 	unsigned seen = 0;
 	int r = 0;
 
-	if (take_char(p, ':'))
+	if (skip_char(p, ':'))
 		do
 			r = parse_place(p, f, &seen);
-		while (r == 0 && take_char(p, ','));
+		while (r == 0 && skip_char(p, ','));
 	return r ? r : fill_places(p, f, at);
 }
 
@@ -224,7 +224,7 @@ static int parse_function(struct parser *p, enum allocator_role role)
 		return -ENOMEM;
 	p->spec.functions = f;
 	f += p->spec.n_functions;
-	*f = (struct allocator_spec_function){ .role = role, .name = take(p, SYMBOL) };
+	*f = (struct allocator_spec_function){ .role = role, .name = next_span(p, SYMBOL) };
 	if (!f->name)
 		return -ENOMEM;
 	p->spec.n_functions++;
@@ -254,7 +254,7 @@ static int parse_part(struct parser *p)
 {
 	const char *names[N_ROLES + 1];
 	const char *at = p->at;
-	_cleanup_free_ char *word = take(p, WORD);
+	_cleanup_free_ char *word = next_span(p, WORD);
 	size_t i;
 
 	if (!word)
@@ -267,7 +267,7 @@ static int parse_part(struct parser *p)
 			break;
 	if (i > N_ROLES)
 		return unknown_word(p, at, word, "role", names, N_ROLES + 1, ~0U);
-	if (!take_char(p, '='))
+	if (!skip_char(p, '='))
 		return wrong(p, p->at, "a '=' is missing after '%s'", word);
 	return i == N_ROLES ? parse_object(p) : parse_function(p, (enum allocator_role)i);
 }
@@ -278,7 +278,7 @@ static int parse(struct parser *p)
 
 	do
 		r = parse_part(p);
-	while (r == 0 && take_char(p, ';'));
+	while (r == 0 && skip_char(p, ';'));
 	if (r == 0 && *p->at)
 		return wrong(p, p->at, "this cannot follow here");
 	if (r == 0 && !p->spec.n_functions)

@@ -298,7 +298,7 @@ _Static_assert(sizeof(keys) / sizeof(keys[0]) <= KEY_LINES, "parser.lines");
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static int take(struct parser *p, const char *section, const char *name, const char *value)
+static int set_key(struct parser *p, const char *section, const char *name, const char *value)
 {
 	_cleanup_strbuf_ struct strbuf why = {};
 	int r;
@@ -319,7 +319,7 @@ static int on_value(void *user, const char *section, const char *name, const cha
 	struct parser *p = user;
 
 	if (p->result == 0)
-		p->result = take(p, section, name, value);
+		p->result = set_key(p, section, name, value);
 	return p->result == 0;
 }
 

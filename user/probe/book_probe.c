@@ -16,8 +16,8 @@ static int find_variable(void *userdata, const char *name, uint64_t *ret_vaddr)
 	return -ENOENT;
 }
 
-static int take(const struct elf_file *file, const struct usdt_probe *usdt,
-		struct book_probe *ret_probe)
+static int read_probe(const struct elf_file *file, const struct usdt_probe *usdt,
+		      struct book_probe *ret_probe)
 {
 	const struct usdt_globals globals = { usdt->vaddr, find_variable, NULL };
 	int n = usdt_args_parse(usdt->args, elf_file_machine(file), &globals, &ret_probe->fd, 1);
@@ -39,6 +39,6 @@ int book_probe_find(int fd, struct book_probe *ret_probe)
 		r = usdt_notes_read(file, PROVIDER, &notes);
 	for (size_t i = 0; r == 0 && i < notes.n; i++)
 		if (strcmp(notes.probes[i].name, NAME) == 0)
-			return take(file, &notes.probes[i], ret_probe);
+			return read_probe(file, &notes.probes[i], ret_probe);
 	return r ? r : -ENOENT;
 }

@@ -9,7 +9,7 @@
 struct row {
 	uint32_t slot;
 	uint64_t key; /* of the stack */
-	struct baseline_news had;
+	struct baseline_values had;
 };
 
 struct baseline {
@@ -27,7 +27,7 @@ static struct row row_of(const struct sample *sample)
 
 	row.key = key ^ ((uint64_t)stack->lost << 1 | (uint64_t)stack->kernel_lost);
 	if (sample->site)
-		row.had = (struct baseline_news){ sample->site->allocs, sample->site->bytes };
+		row.had = (struct baseline_values){ sample->site->allocs, sample->site->bytes };
 	return row;
 }
 
@@ -83,7 +83,7 @@ static uint64_t since(uint64_t now, uint64_t before)
 	return now >= before ? now - before : now;
 }
 
-struct baseline_news baseline_since(const struct baseline *baseline, const struct sample *sample)
+struct baseline_values baseline_since(const struct baseline *baseline, const struct sample *sample)
 {
 	struct row row = row_of(sample), *before = NULL;
 
@@ -92,6 +92,6 @@ struct baseline_news baseline_since(const struct baseline *baseline, const struc
 				 compare);
 	if (!before)
 		return row.had;
-	return (struct baseline_news){ since(row.had.count, before->had.count),
-				       since(row.had.value, before->had.value) };
+	return (struct baseline_values){ since(row.had.count, before->had.count),
+					 since(row.had.value, before->had.value) };
 }

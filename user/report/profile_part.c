@@ -47,18 +47,18 @@ static uint64_t event_period(const struct view_event *event)
 }
 
 /* Of the samples since the last profile. */
-static uint64_t event_value(const struct view_event *event, const struct baseline_news *news)
+static uint64_t event_value(const struct view_event *event, const struct baseline_values *values)
 {
 	if (view_event_weighs(event))
-		return news->value * (uint64_t)sysconf(_SC_PAGESIZE);
-	return news->count * event->asked->period_ns;
+		return values->value * (uint64_t)sysconf(_SC_PAGESIZE);
+	return values->count * event->asked->period_ns;
 }
 
 bool profile_part_values(const struct view *view, const struct profile_part *part,
 			 const struct sample *sample, int64_t values[PROFILE_PART_TYPES])
 {
 	const struct view_event *event = NULL;
-	struct baseline_news news;
+	struct baseline_values since;
 
 	memset(values, 0, PROFILE_PART_TYPES * sizeof(*values));
 	if (sample->site && sample->site->class == VIEW_MMAP)
@@ -68,11 +68,11 @@ bool profile_part_values(const struct view *view, const struct profile_part *par
 		values[1] = sample->site->live_bytes;
 		return values[0] > 0 || values[1] > 0;
 	}
-	news = baseline_since(part->base, sample);
+	since = baseline_since(part->base, sample);
 	(void)view_job(view, &event); /* NULL: allocations */
-	values[0] = saturate_signed(news.count);
-	values[1] = saturate_signed(event ? event_value(event, &news) : news.value);
-	return news.count > 0;
+	values[0] = saturate_signed(since.count);
+	values[1] = saturate_signed(event ? event_value(event, &since) : since.value);
+	return since.count > 0;
 }
 
 uint64_t profile_part_period(const struct view *view, const struct profile_part *part)
@@ -107,7 +107,7 @@ struct filter {
 	void *userdata;
 };
 
-static int pass(const struct sample *sample, void *userdata)
+static int filter_image(const struct sample *sample, void *userdata)
 {
 	const struct filter *filter = userdata;
 
@@ -121,5 +121,5 @@ int profile_part_each(const struct view *view, const struct profile_part *part, 
 
 	if (part->kind != PUSH_CPU && part->kind != PUSH_GROWTH)
 		return samples_of_process(part->process, fn, userdata);
-	return samples_of_classes(view, pass, &filter);
+	return samples_of_classes(view, filter_image, &filter);
 }

@@ -144,7 +144,7 @@ static int print_answer(const struct strbuf *answer)
 	return 0;
 }
 
-static int ask(int fd, const struct ctl_options *options, struct strbuf *answer)
+static int exchange(int fd, const struct ctl_options *options, struct strbuf *answer)
 {
 	_cleanup_strbuf_ struct strbuf request = {};
 	int r = make_request(options, &request);
@@ -168,7 +168,7 @@ int ctl_run(const struct ctl_options *options)
 		return r;
 	}
 	if (r == 0)
-		r = ask(fd, options, &answer);
+		r = exchange(fd, options, &answer);
 	if (r < 0) {
 		log_error("asking the service on %s: %s", path, strerror(-r));
 		return r == -EPIPE ? -EIO : r;

@@ -158,7 +158,7 @@ static void child_end(const struct child *child)
 
 /* --- what we see of it ----------------------------------------------------------------------- */
 
-static int ask(const struct child *child, enum round round, uint64_t *ret_ns)
+static int measure_round(const struct child *child, enum round round, uint64_t *ret_ns)
 {
 	char asked = (char)round;
 	ssize_t n = write(child->fd, &asked, 1);
@@ -177,7 +177,7 @@ static int time_rounds(const struct child *child, uint64_t *ret_ns, uint64_t *re
 
 	for (int i = 0; i < ROUNDS; i++) {
 		uint64_t ns = 0;
-		int r = ask(child, ROUND_PAIRS, &ns);
+		int r = measure_round(child, ROUND_PAIRS, &ns);
 
 		if (r < 0)
 			return r;
@@ -232,7 +232,7 @@ static int measure(struct worker *worker, const struct child *child, struct prob
 		return -ENODATA;
 	cost.call_ns = ns / (2UL * PAIRS) + 1;
 	cost.trap_ns = trap_ns(session, total_ns);
-	r = ask(child, ROUND_SELDOM, &seldom_ns);
+	r = measure_round(child, ROUND_SELDOM, &seldom_ns);
 	if (r < 0)
 		return r;
 	cost.seldom_call_ns = seldom_ns / 2 > cost.call_ns ? seldom_ns / 2 : cost.call_ns;

@@ -229,7 +229,7 @@ static struct stored remove_at(struct object_store *store, size_t index)
 	return stored;
 }
 
-static void drop(struct object_store *store, size_t index)
+static void drop_stored(struct object_store *store, size_t index)
 {
 	struct stored stored = remove_at(store, index);
 
@@ -241,7 +241,7 @@ void object_store_forget(struct object_store *store, uint64_t id)
 {
 	for (size_t i = store->list.len; i-- > 0;)
 		if (store->list.data[i].id == id)
-			drop(store, i);
+			drop_stored(store, i);
 	store->counts.open = store->list.len;
 }
 
@@ -286,7 +286,7 @@ int object_store_find(struct object_store *store, uint64_t id, const struct obje
 	}
 	r = add(store, id, files, ret_object);
 	while (r == 0 && is_full(store, limits))
-		drop(store, 0);
+		drop_stored(store, 0);
 	store->counts.open = store->list.len;
 	return r;
 }

@@ -358,7 +358,7 @@ static int take_answer(struct symbolizer *symbolizer, const struct symbol_object
 	return head.is_stale ? -ESTALE : 0;
 }
 
-static int ask(struct symbolizer *symbolizer, struct symbol_object *object)
+static int request_symbols(struct symbolizer *symbolizer, struct symbol_object *object)
 {
 	const struct symbol_file *files[OBJECT_FILES] = { &object->image, &object->others.debug,
 							  &object->others.alt };
@@ -403,7 +403,7 @@ static int look_up_all(struct symbolizer *symbolizer, struct symbol_object *obje
 	int r = fetch(symbolizer, object);
 
 	while (r == 0 && look_up->n_places > 0 && object->image.fd >= 0)
-		r = ask(symbolizer, object);
+		r = request_symbols(symbolizer, object);
 	if (r == -ESTALE)
 		symbol_file_done(&object->image);
 	if (r == -EPIPE || r == -EAGAIN || object->is_unread)

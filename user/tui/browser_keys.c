@@ -426,7 +426,7 @@ static enum browser_wish key_in_prompt(struct browser *b, int key)
 	return prompt == PROMPT_FILTER ? set_filter(b, b->answer) : BROWSER_NOTHING;
 }
 
-static void ask(struct browser *b, enum browser_prompt prompt, const char *text)
+static void open_prompt(struct browser *b, enum browser_prompt prompt, const char *text)
 {
 	b->prompt = prompt;
 	snprintf(b->answer, sizeof(b->answer), "%s", text);
@@ -515,7 +515,7 @@ static enum browser_wish key_in_list(struct browser *b, int key)
 	case BROWSER_ESCAPE:
 		return set_filter(b, "");
 	case '/':
-		ask(b, PROMPT_FILTER, b->filter);
+		open_prompt(b, PROMPT_FILTER, b->filter);
 		return BROWSER_NOTHING;
 	case 'm':
 		return BROWSER_MARK;
@@ -533,7 +533,7 @@ enum browser_wish browser_key(struct browser *b, int key)
 		return BROWSER_NOTHING;
 	switch (key) {
 	case 's':
-		ask(b, PROMPT_SAVE, "");
+		open_prompt(b, PROMPT_SAVE, "");
 		return BROWSER_NOTHING;
 	case '?':
 	case 'h':

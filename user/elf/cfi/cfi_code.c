@@ -46,7 +46,7 @@ struct follower {
 	VEC(struct function) functions; /* the first is none */
 	VEC(struct tail) tails;
 	VEC(uint32_t) todo; /* instructions */
-	bool is_news;	    /* a function was found that is a part of another in this pass */
+	bool has_new_parts; /* a function was found that is a part of another in this pass */
 };
 
 static void follower_done(struct follower *f)
@@ -136,7 +136,7 @@ static int add_function(struct follower *f, uint64_t at)
 				 &X86_FRAME_AT_START);
 	mark_wrong(f, owner);
 	mark_wrong(f, (uint32_t)f->functions.len - 1);
-	f->is_news = true;
+	f->has_new_parts = true;
 	return 0;
 }
 
@@ -347,7 +347,7 @@ static void find_never_returning(struct follower *f)
 		}
 	}
 	vec_foreach(&f->functions, function) {
-		f->is_news |= function->never_returns == function->ends;
+		f->has_new_parts |= function->never_returns == function->ends;
 		function->never_returns = !function->ends;
 	}
 }
@@ -360,7 +360,7 @@ static int begin_pass(struct follower *f)
 	vec_foreach(&f->places, place)
 		f->owner_at[*place] = f->frame_at[*place] = 0;
 	f->frames.len = f->places.len = f->tails.len = 0;
-	f->is_news = false;
+	f->has_new_parts = false;
 	for (uint32_t i = 1; r == 0 && i < f->functions.len; i++) {
 		struct function *function = &f->functions.data[i];
 
@@ -376,8 +376,8 @@ static int follow_all(struct follower *f)
 {
 	int r = 0;
 
-	f->is_news = true;
-	for (int pass = 0; r == 0 && f->is_news && pass < MOST_PASSES; pass++) {
+	f->has_new_parts = true;
+	for (int pass = 0; r == 0 && f->has_new_parts && pass < MOST_PASSES; pass++) {
 		r = begin_pass(f);
 		for (size_t i = 1; r == 0 && i < f->functions.len; i++)
 			r = follow(f, (uint32_t)i);

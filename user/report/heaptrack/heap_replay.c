@@ -288,7 +288,7 @@ static uint64_t passing_due(const struct course *course, size_t stage)
  * held, and are so small that two of them make no peak. What is held beyond, until it is freed, has
  * no size.
  */
-static int pass(struct course *course, size_t stage)
+static int replay_passing(struct course *course, size_t stage)
 {
 	const struct heap_replay *replay = course->replay;
 	const struct plan *plan = &replay->plan;
@@ -360,7 +360,7 @@ static int walk_stage(struct course *course, size_t i)
 	if (r == 0)
 		r = drop_pieces(course, i);
 	if (r == 0)
-		r = pass(course, i);
+		r = replay_passing(course, i);
 	if (r == 0 && stage->kind == STAGE_PEAK)
 		r = step_time(course, stage);
 	if (r == 0)

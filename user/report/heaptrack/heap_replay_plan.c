@@ -20,7 +20,7 @@ static uint64_t share(uint64_t a, uint64_t b, uint64_t c)
 }
 
 /* Frees the newest pieces first. What is left of one freed in part is a piece of its own. */
-static int drop(struct plan *plan, uint64_t bytes, size_t stage)
+static int free_pieces(struct plan *plan, uint64_t bytes, size_t stage)
 {
 	for (size_t i = plan->site.len; i > 0 && bytes > 0;) {
 		struct piece *piece = &plan->site.data[--i];
@@ -79,7 +79,7 @@ static int make_pieces(struct plan *plan, const struct stages *stages,
 		uint64_t live = stages_live(stages, site, samples, i);
 
 		if (live < before)
-			r = drop(plan, before - live, i);
+			r = free_pieces(plan, before - live, i);
 		else if (live > before)
 			r = vec_push(&plan->site, (struct piece){ index, i, PIECE_STAYS,
 								  live - before, 1, false });
@@ -130,7 +130,8 @@ static void share_blocks(struct plan *plan, const struct replay_site *site, uint
 	}
 }
 
-static int keep(struct plan *plan, const struct replay_site *site, size_t index, uint64_t temporary)
+static int add_site_to_plan(struct plan *plan, const struct replay_site *site, size_t index,
+			    uint64_t temporary)
 {
 	uint64_t blocks = 0, bytes = 0;
 	struct passing passing;
@@ -178,7 +179,7 @@ int plan_add(struct plan *plan, const struct stages *stages, const struct replay
 	}
 	plan->faults.extra_allocs += less(needed, site->allocs);
 	share_blocks(plan, site, left - temporary);
-	return keep(plan, site, index, temporary);
+	return add_site_to_plan(plan, site, index, temporary);
 }
 
 void plan_done(struct plan *plan)

@@ -364,7 +364,7 @@ static int put_sample(const struct sample *from, void *userdata)
 	return drop_frames_keep(&profile->drop_frames, from->stack);
 }
 
-static int drop(const struct sample *sample, void *userdata)
+static int add_dropped_frame(const struct sample *sample, void *userdata)
 {
 	struct profile *profile = userdata;
 
@@ -413,7 +413,7 @@ static int put_profile(struct profile *profile, const void *of)
 	if (r == 0)
 		r = samples_of_classes(profile->view, put_sample, profile);
 	if (r == 0)
-		r = samples_of_classes(profile->view, drop, profile);
+		r = samples_of_classes(profile->view, add_dropped_frame, profile);
 	put_drop_frames(profile);
 	return r < 0 ? r : pprof_tables_end(&profile->tables);
 }
@@ -429,7 +429,7 @@ static int put_part(struct profile *profile, const void *of)
 	if (r == 0)
 		r = profile_part_each(profile->view, part, put_sample, profile);
 	if (r == 0)
-		r = profile_part_each(profile->view, part, drop, profile);
+		r = profile_part_each(profile->view, part, add_dropped_frame, profile);
 	put_drop_frames(profile);
 	return r < 0 ? r : pprof_tables_end(&profile->tables);
 }
@@ -506,7 +506,7 @@ static int put_diff(struct profile *profile, const void *of)
 	if (r == 0)
 		r = each_member(profile, diff, put_sample);
 	if (r == 0)
-		r = each_member(profile, diff, drop);
+		r = each_member(profile, diff, add_dropped_frame);
 	put_drop_frames(profile);
 	return r < 0 ? r : pprof_tables_end(&profile->tables);
 }

@@ -219,7 +219,7 @@ static int compare_sites(const void *item_a, const void *item_b, void *userdata)
 }
 
 /* Unknown ages pass where there is something live: what may be old is not hidden. */
-static bool passes(const struct view_site *site, const struct report_opts *opts)
+static bool passes_filter(const struct view_site *site, const struct report_opts *opts)
 {
 	if (opts->older_than_ns == 0)
 		return true;
@@ -277,7 +277,7 @@ static void hand_over(struct collector *c, const struct report_opts *opts,
 		view_judge_site(&process->timeline, c->growth_span_ns, site);
 		for (size_t i = 0; i < GROWTH_BIRTHS; i++)
 			c->born_bytes[i] += site->born_bytes[i];
-		if (passes(site, opts)) {
+		if (passes_filter(site, opts)) {
 			process->sites[process->n_sites++] = *site;
 		} else {
 			process->n_left_out++;

@@ -115,7 +115,7 @@ static void end_trap(const struct held_thread *thread, int sig)
 	(void)request(PTRACE_LISTEN, thread->tid, 0);
 }
 
-static int tell(struct hold *hold, const struct hold_event *event)
+static int call_back(struct hold *hold, const struct hold_event *event)
 {
 	return hold->fn(event, hold->userdata);
 }
@@ -146,10 +146,10 @@ static int begin(struct hold *hold, struct held_thread *thread)
 		return 0;
 	}
 	if (process->pid == thread->tid)
-		r = tell(hold, &(struct hold_event){ .type = HOLD_FORK,
-						     .pid = process->pid,
-						     .tid = thread->tid,
-						     .parent = process->parent });
+		r = call_back(hold, &(struct hold_event){ .type = HOLD_FORK,
+							  .pid = process->pid,
+							  .tid = thread->tid,
+							  .parent = process->parent });
 	if (r > 0) {
 		let_go_process(hold, process);
 		return 0;
@@ -318,10 +318,10 @@ static int on_exec(struct hold *hold, struct held_thread *thread)
 	thread->exiting = process->exiting = false;
 	if (process->parent == 0)
 		(void)request(PTRACE_SETOPTIONS, thread->tid, options_of(hold, true));
-	r = tell(hold, &(struct hold_event){ .type = HOLD_EXEC,
-					     .pid = process->pid,
-					     .tid = thread->tid,
-					     .old_tid = (pid_t)old_tid });
+	r = call_back(hold, &(struct hold_event){ .type = HOLD_EXEC,
+						  .pid = process->pid,
+						  .tid = thread->tid,
+						  .old_tid = (pid_t)old_tid });
 	if (r > 0)
 		let_go_process(hold, process);
 	else
@@ -343,9 +343,9 @@ static int on_signal(struct hold *hold, struct held_thread *thread, int sig)
 
 	if (sig == HOLD_SIGNAL) {
 		if (may_be_mark(thread->tid))
-			r = tell(hold, &(struct hold_event){ .type = HOLD_MARK,
-							     .pid = thread->process->pid,
-							     .tid = thread->tid });
+			r = call_back(hold, &(struct hold_event){ .type = HOLD_MARK,
+								  .pid = thread->process->pid,
+								  .tid = thread->tid });
 		if (r > 0)
 			sig = 0;
 		else
@@ -374,10 +374,10 @@ static int on_exiting(struct hold *hold, struct held_thread *thread)
 	thread->exiting = true;
 	if (!process->exiting && process_ends(thread)) {
 		process->exiting = true;
-		r = tell(hold, &(struct hold_event){ .type = HOLD_EXITING,
-						     .pid = process->pid,
-						     .tid = thread->tid,
-						     .parent = process->parent });
+		r = call_back(hold, &(struct hold_event){ .type = HOLD_EXITING,
+							  .pid = process->pid,
+							  .tid = thread->tid,
+							  .parent = process->parent });
 	}
 	resume(thread, 0);
 	return negative_or_zero(r);
@@ -391,11 +391,11 @@ static int on_trap(struct hold *hold, struct held_thread *thread, int sig)
 	end_trap(thread, sig);
 	if (!is_stop_signal(sig) || thread->tid != process->pid)
 		return 0;
-	return negative_or_zero(tell(hold, &(struct hold_event){ .type = HOLD_STOPPED,
-								 .pid = process->pid,
-								 .tid = thread->tid,
-								 .parent = process->parent,
-								 .status = sig }));
+	return negative_or_zero(call_back(hold, &(struct hold_event){ .type = HOLD_STOPPED,
+								      .pid = process->pid,
+								      .tid = thread->tid,
+								      .parent = process->parent,
+								      .status = sig }));
 }
 
 /* `code` as of siginfo's si_status for CLD_TRAPPED: signal, and event above. */
@@ -453,7 +453,7 @@ static int on_end(struct hold *hold, pid_t tid)
 	told = thread->born && !process->unwanted;
 	event.parent = process->parent;
 	hold_table_remove_process(hold->table, process);
-	return told ? negative_or_zero(tell(hold, &event)) : 0;
+	return told ? negative_or_zero(call_back(hold, &event)) : 0;
 }
 
 /* 1: handled one; 0: nothing there; or negative errno. */

@@ -154,7 +154,7 @@ static int refusal(pid_t tid, int error)
 }
 
 /* 1: asked to stop; 0: it has ended; or negative errno. */
-static int ask(const struct stop *stop, pid_t tid)
+static int interrupt_thread(const struct stop *stop, pid_t tid)
 {
 	int r = 0;
 
@@ -177,7 +177,7 @@ static int ask_new_threads(struct stop *stop)
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		if (knows(stop, tids[i]) || stop_has_ended(tids[i]))
 			continue;
-		r = ask(stop, tids[i]);
+		r = interrupt_thread(stop, tids[i]);
 		if (r == 1) {
 			any = 1;
 			r = vec_push(&stop->threads,

@@ -243,7 +243,7 @@ static void assume_emulation(struct plan_emulation *emulation)
 }
 
 /* What is sure, without what only the one that has found it holds. */
-static void keep(const struct features *f)
+static void store_facts(const struct features *f)
 {
 	struct features kept = *f;
 
@@ -285,7 +285,7 @@ int features_new(bool all, struct features **ret_features)
 		probe_sampling(f);
 	probe_attach(f, page, all);
 	probe_seccomp(f, page);
-	keep(f);
+	store_facts(f);
 	*ret_features = TAKE_PTR(f);
 	return 0;
 }

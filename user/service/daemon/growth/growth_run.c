@@ -144,7 +144,7 @@ static void on_told(int result, void *userdata)
 		leave_out(run, 1);
 }
 
-static void tell(struct growth_run *run, uint32_t image)
+static void report_killed(struct growth_run *run, uint32_t image)
 {
 	const struct killed killed = {
 		.runner = run->runner,
@@ -188,7 +188,7 @@ void growth_run_tell_kills(struct growth_run *run)
 		if (!run->is_ending && (kill.due_ns > now_ns || has_to_wait(run, &kill)))
 			run->kills.data[kept++] = kill;
 		else
-			tell(run, kill.image);
+			report_killed(run, kill.image);
 	}
 	run->kills.len = kept;
 }

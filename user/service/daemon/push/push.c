@@ -181,7 +181,7 @@ static void send_next(struct target *target)
 
 /* --- profiles -------------------------------------------------------------------------------- */
 
-static bool wants(const struct target *target, enum trace_kind kind)
+static bool wants_kind(const struct target *target, enum trace_kind kind)
 {
 	unsigned int heap = PUSH_BIT(PUSH_HEAP) | PUSH_BIT(PUSH_ALLOCS);
 
@@ -350,7 +350,7 @@ static void take_all(struct target *target)
 	target->next_ns = target->begin_ns + target->config->every_ns;
 	target->round_ns = 0;
 	for (size_t i = 0; traces_at(target->push->traces, i, &info); i++)
-		if (wants(target, info.kind))
+		if (wants_kind(target, info.kind))
 			take_profiles(target, info.id);
 	take_growth(target);
 }
@@ -361,7 +361,7 @@ void push_trace_ends(struct push *push, uint64_t trace)
 
 	vec_foreach(&push->targets, target) {
 		for (size_t i = 0; traces_at(push->traces, i, &info); i++)
-			if (info.id == trace && wants(*target, info.kind))
+			if (info.id == trace && wants_kind(*target, info.kind))
 				take_profiles(*target, trace);
 		push_subjects_forget((*target)->subjects, trace);
 	}

@@ -151,7 +151,7 @@ struct telling {
 	int error;
 };
 
-static void tell(const struct view_process *process, const struct telling *telling)
+static void log_death(const struct view_process *process, const struct telling *telling)
 {
 	const struct model_process *image = process->image;
 	const struct record_death *death = image->has_death ? &image->death : NULL;
@@ -267,7 +267,7 @@ static void tell_of_trace(struct post_mortem *pm, const struct view *view)
 	session_runner_call(pm->killed.runner, note_told, pm);
 	telling.error = write_report(pm, view, &name);
 	telling.report = name;
-	tell(pm->process, &telling);
+	log_death(pm->process, &telling);
 }
 
 /* --- of a process that was not traced -------------------------------------------------------- */
@@ -368,7 +368,7 @@ static void tell_of_growth(struct post_mortem *pm, const struct view *view)
 	telling.place = place.len ? strbuf_str(&place) : NULL;
 	telling.error = write_report(pm, view, &name);
 	telling.report = name;
-	tell(pm->process, &telling);
+	log_death(pm->process, &telling);
 }
 
 /* --- the job --------------------------------------------------------------------------------- */

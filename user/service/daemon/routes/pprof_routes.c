@@ -166,8 +166,8 @@ static int choose_target(struct service_call *call, struct http_answer *answer)
 	return r;
 }
 
-static int ask(struct service_call *call, struct http_answer *answer, enum trace_kind kind,
-	       bool allocated_first)
+static int begin_trace(struct service_call *call, struct http_answer *answer, enum trace_kind kind,
+		       bool allocated_first)
 {
 	struct trace_ask asked = {
 		.kind = kind,
@@ -205,7 +205,8 @@ static int ask_heap(struct service_call *call, struct http_answer *answer, bool 
 {
 	int r = call->query.pid ? 0 : choose_target(call, answer);
 
-	return r != 0 || answer->status ? r : ask(call, answer, TRACE_HEAP, allocated_first);
+	return r != 0 || answer->status ? r :
+					  begin_trace(call, answer, TRACE_HEAP, allocated_first);
 }
 
 int pprof_route_heap(struct service_call *call, struct http_answer *answer)
@@ -220,7 +221,7 @@ int pprof_route_allocs(struct service_call *call, struct http_answer *answer)
 
 int pprof_route_profile(struct service_call *call, struct http_answer *answer)
 {
-	return ask(call, answer, TRACE_CPU, false);
+	return begin_trace(call, answer, TRACE_CPU, false);
 }
 
 /* --- what needs no trace --------------------------------------------------------------------- */

@@ -98,7 +98,7 @@ static void question_free(struct process_question *question)
 	free(question);
 }
 
-static void tell(struct process_question *question)
+static void answer_question(struct process_question *question)
 {
 	struct service_call *call = question->call;
 
@@ -125,7 +125,7 @@ static void tell_all(struct process_question *questions)
 		struct process_question *question = questions;
 
 		questions = question->next;
-		tell(question);
+		answer_question(question);
 		question_free(question);
 	}
 }

@@ -93,8 +93,8 @@ void process_question_forget(struct question *question)
 }
 
 /* 1: the answer comes later. */
-static int ask(struct service_call *call, void (*run)(struct aside_work *work),
-	       const char *addresses, struct http_answer *answer)
+static int begin_question(struct service_call *call, void (*run)(struct aside_work *work),
+			  const char *addresses, struct http_answer *answer)
 {
 	struct service *service = call->service;
 	struct question *question;
@@ -148,7 +148,7 @@ int process_route_cmdline(struct service_call *call, struct http_answer *answer)
 {
 	int r = check_process(call, answer);
 
-	return r != 0 || answer->status ? r : ask(call, read_cmdline, NULL, answer);
+	return r != 0 || answer->status ? r : begin_question(call, read_cmdline, NULL, answer);
 }
 
 struct lookup {
@@ -237,8 +237,8 @@ int process_route_symbol(struct service_call *call, struct http_answer *answer)
 	if (r != 0 || answer->status)
 		return r;
 	if (strcmp(http_request_method(call->request), "POST") == 0)
-		return ask(call, read_symbols, strbuf_str(http_request_body(call->request)),
-			   answer);
+		return begin_question(call, read_symbols,
+				      strbuf_str(http_request_body(call->request)), answer);
 	strbuf_adds(&answer->body, HAS_SYMBOLS);
 	answer->status = 200;
 	answer->type = HTTP_TEXT;

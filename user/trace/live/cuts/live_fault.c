@@ -39,7 +39,7 @@ bool near_block_is_better(const struct near_block *a, const struct near_block *b
 	return of_a != of_b ? of_a < of_b : b->freed && !a->freed;
 }
 
-static bool take(struct search *search, const struct near_block *block)
+static bool consider_block(struct search *search, const struct near_block *block)
 {
 	uint64_t addr = search->record->addr;
 
@@ -63,7 +63,7 @@ static int find_live(const struct live *live, struct search *search)
 	for (size_t i = 0; i < n && r == 0; i++) {
 		const struct near_block block = { blocks[i].addr, blocks[i].size, false };
 
-		if (!take(search, &block))
+		if (!consider_block(search, &block))
 			continue;
 		search->record->block_fn = blocks[i].fn;
 		search->record->block_stack = blocks[i].stack;
@@ -81,7 +81,7 @@ static int on_freed(const void *keys, const void *values, size_t n, void *userda
 		const struct near_block block = { ABI_BLOCK_ADDR(key[i]),
 						  ABI_BLOCK_SIZE(&freed[i].block), true };
 
-		if (ABI_BLOCK_SLOT(key[i]) != search->slot || !take(search, &block))
+		if (ABI_BLOCK_SLOT(key[i]) != search->slot || !consider_block(search, &block))
 			continue;
 		search->record->block_fn = ABI_BLOCK_FN(&freed[i].block);
 		search->record->block_stack = freed[i].block.stack;

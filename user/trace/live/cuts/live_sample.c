@@ -18,7 +18,7 @@ static bool is_sampled(const struct live_process *process)
 	return process && !process->placeholder && !process->ended;
 }
 
-static int take(struct live *live, struct snapshot **ret_snapshot)
+static int snapshot_of_sampled(struct live *live, struct snapshot **ret_snapshot)
 {
 	size_t n = live->slots.all.len;
 	_cleanup_free_ struct snapshot_process *processes = calloc(n + 1, sizeof(*processes));
@@ -190,7 +190,7 @@ static int take_sample(struct live *live)
 	live_books_raise_epoch(live);
 	/* Without, a sample may hold half of some changes. */
 	(void)live_books_await(live);
-	r = take(live, &snapshot);
+	r = snapshot_of_sampled(live, &snapshot);
 	if (r)
 		return r;
 	sites = snapshot_sites(snapshot, &n);

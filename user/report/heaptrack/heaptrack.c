@@ -7,8 +7,8 @@
  */
 #include "base/interns.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "report/heaptrack/heap_replay.h"
-#include "report/heaptrack/heaptrack_lines.h"
 #include "report/one_process.h"
 #include "report/samples.h"
 #include "report/text/coverage_words.h"
@@ -17,7 +17,155 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+/*
+ * Blocks have numbers by size and trace, and readers go by these: who is freed under the number
+ * that was allocated last was temporary. So blocks of a size and trace take turns with two numbers,
+ * and temporary ones have a third. heaptrack_gui wants numbers to be allocated in their order,
+ * without gaps.
+ */
+#define NUMBER_NONE UINT64_MAX
+
+struct key {
+	uint64_t size, trace;
+};
+
+/* One of the numbers of a kind. */
+struct number {
+	uint64_t number; /* NUMBER_NONE before it is used */
+	uint64_t held;
+};
+
+struct heaptrack_kind {
+	struct number turns[2], temporary;
+};
+
+struct heaptrack_lines {
+	FILE *file;
+	struct interns keys; /* of the kinds: size and trace */
+	VEC(struct heaptrack_kind) kinds;
+	uint64_t n_numbers;
+	uint64_t last;	   /* number of the last line, if that is an allocation; else NUMBER_NONE */
+	size_t first_kind; /* of the block with the number 0, if it is held; else SIZE_MAX */
+	uint64_t n_false;  /* frees that readers take for those of temporary blocks */
+};
+
+static void heaptrack_lines_begin(struct heaptrack_lines *lines, FILE *file)
+{
+	*lines = (struct heaptrack_lines){
+		.file = file,
+		.last = NUMBER_NONE,
+		.first_kind = SIZE_MAX,
+	};
+}
+
+static void heaptrack_lines_done(struct heaptrack_lines *lines)
+{
+	interns_done(&lines->keys);
+	vec_done(&lines->kinds);
+}
+
+/* The kind of blocks of that size and trace. 0 or -ENOMEM. */
+static int heaptrack_lines_kind(struct heaptrack_lines *lines, uint64_t size, uint64_t trace,
+				size_t *ret_kind)
+{
+	const struct key key = { size, trace };
+	const struct number unused = { .number = NUMBER_NONE };
+	int r = interns_add(&lines->keys, &key, sizeof(key), ret_kind);
+
+	if (r != 1)
+		return r;
+	return vec_push(&lines->kinds, (struct heaptrack_kind){ { unused, unused }, unused });
+}
+
+static void put_take(struct heaptrack_lines *lines, size_t kind, struct number *number)
+{
+	if (number->number == NUMBER_NONE) {
+		const struct key *key = interns_get(&lines->keys, kind);
+
+		fprintf(lines->file, "a %" PRIx64 " %" PRIx64 "\n", key->size, key->trace);
+		number->number = lines->n_numbers++;
+	}
+	fprintf(lines->file, "+ %" PRIx64 "\n", number->number);
+	lines->last = number->number;
+}
+
+static void put_drop(struct heaptrack_lines *lines, uint64_t number)
+{
+	fprintf(lines->file, "- %" PRIx64 "\n", number);
+	lines->last = NUMBER_NONE;
+}
+
+/*
+ * Readers keep 0 for "no allocation before": a block of that number is freed as temporary, but
+ * right after another one was allocated. So it is one block alone that has it, if it is kept.
+ */
+static void heaptrack_lines_take(struct heaptrack_lines *lines, size_t kind)
+{
+	struct number *turns = lines->kinds.data[kind].turns;
+	size_t i = turns[0].held > turns[1].held;
+
+	put_take(lines, kind, &turns[i]);
+	if (lines->last > 0) {
+		turns[i].held++;
+		return;
+	}
+	turns[i].number = NUMBER_NONE;
+	lines->first_kind = kind;
+}
+
+static bool drop_first(struct heaptrack_lines *lines, size_t kind, bool temporary)
+{
+	const struct number *turns = lines->kinds.data[kind].turns;
+	bool is_safe = lines->last != NUMBER_NONE && lines->last > 0;
+
+	if (lines->first_kind != kind)
+		return false;
+	if (temporary ? lines->last > 0 : !is_safe && turns[0].held + turns[1].held > 0)
+		return false;
+	lines->n_false += !temporary && !is_safe;
+	put_drop(lines, 0);
+	lines->first_kind = SIZE_MAX;
+	return true;
+}
+
+/* `temporary`: of the block that was taken last, and only directly after that. */
+static void heaptrack_lines_drop(struct heaptrack_lines *lines, size_t kind, bool temporary)
+{
+	struct number *turns = lines->kinds.data[kind].turns;
+	size_t i;
+
+	if (drop_first(lines, kind, temporary))
+		return;
+	/* The one that was taken last, or the other. */
+	i = turns[1].held > 0 && turns[1].number == lines->last;
+	if (!temporary && turns[i].number == lines->last)
+		i = !i;
+	if (turns[i].held == 0)
+		i = !i;
+	if (turns[i].held == 0)
+		return;
+	lines->n_false += !temporary && turns[i].number == lines->last;
+	turns[i].held--;
+	put_drop(lines, turns[i].number);
+}
+
+/* Allocates a block and frees it at once. */
+static void heaptrack_lines_pass(struct heaptrack_lines *lines, size_t kind)
+{
+	struct number *number = &lines->kinds.data[kind].temporary;
+
+	put_take(lines, kind, number);
+	put_drop(lines, number->number);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
 
 /* A file of it has ten gigabytes, if it is not compressed. */
 #define MOST_CALLS 1000000000

@@ -9,7 +9,6 @@
 #include "report/json/json_coverage.h"
 #include "report/json/json_out.h"
 #include "report/json/json_process.h"
-#include "report/json/json_series.h"
 #include "report/json/json_site.h"
 #include "report/json/json_stacks.h"
 #include "report/writers.h"

@@ -322,6 +322,7 @@ GUIDEDIR = $(PREFIX)/share/doc/memtraced/guide
 install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that is there stays
 	rm -f $(DESTDIR)$(PREFIX)/sbin/memtraced # of an earlier version; root's PATH has sbin first
 	install -D -m 755 $(O)/memtraced $(DESTDIR)$(PREFIX)/bin/memtraced
+	ln -sf memtraced $(DESTDIR)$(PREFIX)/bin/valgrind-memtraced
 	install -D -m 644 $(SAMPLE_LIB) $(DESTDIR)$(LIBDIR)/$(notdir $(SAMPLE_LIB))
 	rm -f $(DESTDIR)$(MANDIR)/man8/memtraced.8 # of an earlier version
 	for page in $(MAN_PAGES); do \
@@ -345,7 +346,7 @@ install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that
 uninstall: ## what install wrote, but for the configuration and what the service has kept
 	rm -f $(DESTDIR)$(LIBDIR)/$(notdir $(SAMPLE_LIB))
 	[ ! -d $(DESTDIR)$(LIBDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(LIBDIR)
-	rm -f $(DESTDIR)$(PREFIX)/bin/memtraced $(addprefix $(DESTDIR)$(MANDIR)/man?/,$(MAN_PAGES)) \
+	rm -f $(DESTDIR)$(PREFIX)/bin/memtraced $(DESTDIR)$(PREFIX)/bin/valgrind-memtraced $(addprefix $(DESTDIR)$(MANDIR)/man?/,$(MAN_PAGES)) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced \
 		$(DESTDIR)$(UNITDIR)/memtraced.service $(DESTDIR)$(UNITDIR)/memtraced.socket \
 		$(DESTDIR)$(GENERATORDIR)/memtraced-generator \

@@ -38,6 +38,8 @@ __weak const volatile __u32 knob_spill_room = ~0U;
 __weak const volatile struct abi_access knob_access;
 /* Children of traced processes are traced. */
 __weak const volatile bool knob_follow;
+/* What a traced process executes is not, but for the command that user space has launched. */
+__weak const volatile bool knob_no_exec;
 /* The kernel's pages, in bytes: a power of two. */
 __weak const volatile __u32 knob_page_size = 4096;
 __weak const volatile __u32 knob_max_procs = 1;

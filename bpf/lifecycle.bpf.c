@@ -200,6 +200,12 @@ static __always_inline int image_none(__u32 pid)
 	return 0;
 }
 
+/* User space has launched it, and this is the command that it is to become. */
+static __always_inline bool is_launched(const struct abi_proc *old)
+{
+	return old->state == ABI_PROC_PENDING && old->parent == ABI_NO_SLOT;
+}
+
 /*
  * `wanted`: by the rule. What is started by those that user space named is followed in any case,
  * but for a program that who asked may not look at. The kernel has given the process its new rights
@@ -215,6 +221,8 @@ static __always_inline int image_replaced(struct task_struct *task, __u32 pid, _
 
 	if (!old)
 		return 0;
+	if (knob_no_exec && !is_launched(old))
+		keeps = false;
 	/* A vfork child leaves its parent's address space, which goes on. */
 	if (old->pid != pid)
 		flags = ABI_PROCESS_SHARES_MM;

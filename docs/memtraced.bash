@@ -17,7 +17,7 @@ _memtraced_values() {
             case $dir in *[!0-9]*) ;; *) printf '%s\n' "$before$dir" ;; esac
         done ;;
     -h | --help)
-        compgen -W 'targets jobs leaks start times filters output tracing service other report diff ctl sample formats all' -- "$2" ;;
+        compgen -W 'targets jobs leaks start times filters output tracing service other report diff ctl sample valgrind formats all' -- "$2" ;;
     -c) compgen -c -- "$2" ;;
     --cgroup) compgen -d -- "${2:-/sys/fs/cgroup/}" ;;
     --comm) sort -u /proc/[0-9]*/comm 2> /dev/null | grep -- "^$2" ;;
@@ -27,9 +27,10 @@ _memtraced_values() {
     --sort) compgen -W 'bytes count growth peak temporary' -- "$2" ;;
     --leak-check) compgen -W 'no summary full yes' -- "$2" ;;
     --leak-resolution) compgen -W 'low med high' -- "$2" ;;
+    --xml) compgen -W 'no yes' -- "$2" ;;
     --gen-suppressions) compgen -W 'no yes all' -- "$2" ;;
     --default-suppressions) compgen -W 'yes no' -- "$2" ;;
-    --suppressions | --log-file | --config) compgen -f -- "$2" ;;
+    --suppressions | --log-file | --xml-file | --config) compgen -f -- "$2" ;;
     --attach) compgen -W 'auto session multi perf exit' -- "$2" ;;
     --exact) compgen -W 'auto probes library' -- "$2" ;;
     --allocator)
@@ -52,7 +53,7 @@ _memtraced_takes_value() {
         --widths | --color | --attach | --exact | --allocator | --max-blocks | --memory-limit | --keep-ended | --max-stack | \
         --max-stop | --unwind | --sample-interval | --max-overhead | --leak-check | --leak-check-at | \
         --leak-check-heuristics | --leak-resolution | --num-callers | --show-leak-kinds | --errors-for-leak-kinds | \
-        --error-exitcode | --gen-suppressions | --default-suppressions | --suppressions | --log-file | --config) ;;
+        --error-exitcode | --gen-suppressions | --default-suppressions | --suppressions | --log-file | --log-fd | --xml | --xml-file | --xml-fd | --xml-protocol | --config) ;;
     *) return 1 ;;
     esac
 }
@@ -95,6 +96,11 @@ _memtraced_options() {
         --default-suppressions=
         --gen-suppressions=
         --log-file=
+        --log-fd=
+        --xml=
+        --xml-file=
+        --xml-fd=
+        --xml-protocol=
         --error-exitcode=
         --leak-check-at=
         --leak-check-delta
@@ -132,7 +138,7 @@ _memtraced_options() {
     diff:-*) compgen -W "$diff" -- "$1" ;;
     report:* | diff:*) compgen -f -- "$1" ;;
     :-*) compgen -W "$report $trace" -- "$1" ;;
-    :*) compgen -W 'report diff ctl sample' -- "$1" || compgen -c -- "$1" ;;
+    :*) compgen -W 'report diff ctl sample valgrind' -- "$1" || compgen -c -- "$1" ;;
     sample:*) compgen -W '--unit= --interval= --print --remove' -- "$1" ;;
     ctl:*) compgen -W 'status trace reports token --for= --format= --revoke --sample --socket=' -- "$1" ;;
     esac

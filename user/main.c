@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "config/options.h"
+#include "config/words.h"
 #include "report/report.h"
 #include "sandbox/helper_start.h"
 #include "sandbox/keeper_process.h"
@@ -14,6 +15,7 @@
 #include "service/sample_library.h"
 #include "service/session/named_pids.h"
 #include "service/session/session.h"
+#include "service/valgrind_files.h"
 #include "symbol/file_server.h"
 #include "target/file_helper.h"
 #include "target/file_helper_process.h"
@@ -29,6 +31,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#define VALGRIND_VERSION "3.19.0"
 
 enum {
 	EXIT_USAGE = 1,
@@ -63,11 +67,15 @@ static int print_help(const char *topic)
 	return print(&text);
 }
 
-static int print_version(void)
+/* Scripts compare Valgrind's version: this is the one whose command line is taken. */
+static int print_version(bool as_valgrind)
 {
 	_cleanup_strbuf_ struct strbuf text = {};
 
-	strbuf_adds(&text, "memtraced " MEMTRACED_VERSION "\n");
+	if (as_valgrind)
+		strbuf_adds(&text, "valgrind-" VALGRIND_VERSION " (");
+	strbuf_adds(&text, "memtraced " MEMTRACED_VERSION);
+	strbuf_adds(&text, as_valgrind ? ")\n" : "\n");
 	return print(&text);
 }
 
@@ -135,7 +143,21 @@ static int measure_cost(struct worker *worker, struct probe_cost *cost)
 	return fd < 0 ? -1 : fd;
 }
 
-static int trace(struct options *options, const struct launch_inherited *inherited)
+/* As Valgrind ends by the signal that has killed its program, whose core file is the one. */
+static void end_by_signal(int signal_number)
+{
+	const struct rlimit none = { 0 };
+	sigset_t set;
+
+	(void)setrlimit(RLIMIT_CORE, &none);
+	(void)signal(signal_number, SIG_DFL); /* SIGKILL has no other */
+	sigemptyset(&set);
+	sigaddset(&set, signal_number);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+	(void)raise(signal_number);
+}
+
+static int trace(struct options *options, const struct launch_inherited *inherited, int *ret_signal)
 {
 	_cleanup_(kept_books_done) struct kept_books books = {};
 	_cleanup_(worker_free_p) struct worker *worker = NULL;
@@ -161,6 +183,8 @@ static int trace(struct options *options, const struct launch_inherited *inherit
 		r = session_finish(session);
 	if (r == -ECHILD || r == -ENOEXEC)
 		return r == -ECHILD ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	if (r == 0)
+		*ret_signal = session_death_signal(session);
 	return r ? exit_of(r) : session_exit_status(session);
 }
 
@@ -209,12 +233,35 @@ static void serve_role(const char *name)
 		file_helper_process(HELPER_SOCKET, open_serve);
 }
 
+static int parse(int argc, char **argv, struct options **ret_options, struct strbuf *error)
+{
+	char **before = NULL;
+	int r;
+
+	if (!options_valgrind_words(argc, argv))
+		return options_parse(argc, argv, ret_options, error);
+	r = valgrind_files_read(&before);
+	if (r == 0)
+		r = options_parse_valgrind(before, argc, argv, ret_options, error);
+	words_free(before);
+	return r;
+}
+
+static enum log_level log_level_of(const struct options *options)
+{
+	if (options->verbose)
+		return LOG_LEVEL_DEBUG;
+	if (options->valgrind.on && options->valgrind.verbosity > 0)
+		return LOG_LEVEL_WARNING;
+	return options->quiet ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO;
+}
+
 int main(int argc, char **argv)
 {
 	_cleanup_(options_free_p) struct options *options = NULL;
 	_cleanup_strbuf_ struct strbuf error = {};
 	struct launch_inherited inherited;
-	int r;
+	int r, killed_by = 0;
 
 	serve_role(argv[0]);
 	r = launch_inherited_save(&inherited);
@@ -226,19 +273,20 @@ int main(int argc, char **argv)
 	allow_open_files(&inherited);
 	/* A closed stdout is an error of the write that finds it. */
 	signal(SIGPIPE, SIG_IGN);
-	r = options_parse(argc, argv, &options, &error);
+	r = parse(argc, argv, &options, &error);
 	if (r) {
 		log_error("%s", r == -EINVAL ? strbuf_str(&error) : strerror(-r));
 		return EXIT_USAGE;
 	}
-	log_set_level(options->verbose ? LOG_LEVEL_DEBUG :
-		      options->quiet   ? LOG_LEVEL_ERROR :
-					 LOG_LEVEL_INFO);
+	log_set_level(log_level_of(options));
+	if (options->valgrind.ignored)
+		log_warning("without effect: %s; valgrind-memtraced(1) says what is not found",
+			    options->valgrind.ignored);
 	switch (options->action) {
 	case ACTION_HELP:
 		return print_help(options->help_topic);
 	case ACTION_VERSION:
-		return print_version();
+		return print_version(options->valgrind.on);
 	case ACTION_FEATURES:
 		return print_features();
 	case ACTION_REPORT:
@@ -258,7 +306,10 @@ int main(int argc, char **argv)
 	case ACTION_TRACE:
 		if (named_pids_find(options))
 			return EXIT_CANNOT_TRACE;
-		return trace(options, &inherited);
+		r = trace(options, &inherited, &killed_by);
+		if (options->valgrind.on && killed_by)
+			end_by_signal(killed_by);
+		return r;
 	}
 	return EXIT_USAGE;
 }

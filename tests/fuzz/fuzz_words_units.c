@@ -31,6 +31,20 @@ static void try_words(const char *text)
 	words_free(words);
 }
 
+/* As above: quotes and blanks. */
+static void try_plain_words(const char *text)
+{
+	char **words = NULL;
+	size_t total = 0;
+
+	if (words_split_plain(text, &words) < 0)
+		return;
+	for (size_t i = 0; words[i]; i++)
+		total += strlen(words[i]);
+	check(total <= strlen(text));
+	words_free(words);
+}
+
 static void try_numbers(const char *text)
 {
 	char buf[FORMAT_UNIT_LEN];
@@ -54,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(text, data, size);
 	text[size] = '\0';
 	try_words(text);
+	try_plain_words(text);
 	try_numbers(text);
 	return 0;
 }

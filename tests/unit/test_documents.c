@@ -357,6 +357,7 @@ static void the_man_pages_have_an_item_for_each_option(void **state)
 	expect_items(MAN_PAGE, &option_keys);
 	expect_items(MAN_PAGE, &sample_keys);
 	expect_items("docs/man/memtraced-ctl.1", &ctl_keys);
+	expect_items("docs/man/valgrind-memtraced.1", &valgrind_keys);
 }
 
 static void the_man_page_has_an_item_for_each_format(void **state)

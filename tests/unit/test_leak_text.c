@@ -133,6 +133,94 @@ static void a_full_check_reads_as_memchecks(void **state)
 		"==42== \n");
 }
 
+/* What memcheck frees before it counts is in none of the sums. */
+static void by_valgrinds_command_line_there_are_its_lines_alone(void **state)
+{
+	_cleanup_(loss_records_free_p) struct loss_records *records = make(1, NULL);
+	const struct leak_result result = {
+		.pid = 42,
+		.records = records,
+		.blocks = 1,
+		.bytes = 1000,
+		.stopped_ns = 85000000,
+		.freed_blocks = 1,
+		.freed_bytes = 1000,
+		.has_totals = true,
+		.totals = { .allocs = 9, .frees = 8, .bytes = 5000 },
+	};
+	const struct leak_errors errors = { 3, 2, 1, 1, 0 };
+	struct leak_options options = full;
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	static char *const command[] = { "./prog", "a b", NULL };
+	const struct leak_text_head head = { "Memcheck, by memtraced", 42, 7, command };
+
+	(void)state;
+	options.shape = LEAK_SHAPE_VALGRIND;
+	options.show_kinds = 0;
+	leak_text_begin(&text, &head);
+	assert_non_null(strstr(strbuf_str(&text), "==42== Memcheck, by memtraced\n"));
+	assert_non_null(strstr(strbuf_str(&text), "==42== Command: ./prog 'a b'\n"
+						  "==42== Parent PID: 7\n"
+						  "==42== \n"));
+	strbuf_reset(&text);
+	options.mode = LEAK_CHECK_ERRORS;
+	leak_text(&text, &result, &all_stacks, &image, &options);
+	leak_text_end(&text, 42, &errors, NULL, "", &options);
+	assert_non_null(
+		strstr(strbuf_str(&text),
+		       "==42== All heap blocks were freed -- no leaks are possible\n"
+		       "==42== \n"
+		       "==42== For lists of detected and suppressed errors, rerun with: -s\n"
+		       "==42== ERROR SUMMARY: 3 errors from 2 contexts (suppressed: 1 "
+		       "from 1)\n"));
+	assert_non_null(strstr(strbuf_str(&text),
+			       "==42==     in use at exit: 0 bytes in 0 blocks\n"
+			       "==42==   total heap usage: 9 allocs, 9 frees, 5,000 bytes"));
+}
+
+static void quiet_is_errors_and_what_limits_them(void **state)
+{
+	_cleanup_(loss_records_free_p) struct loss_records *records = make(6, NULL);
+	const struct leak_result result = { .pid = 42,
+					    .records = records,
+					    .blocks = 6,
+					    .has_totals = true,
+					    .totals = { .allocs = 6, .lost = 3 } };
+	const struct leak_errors errors = { 3, 2, 1, 1, 0 };
+	struct leak_options options = full;
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	(void)state;
+	options.shape = LEAK_SHAPE_QUIET;
+	leak_text(&text, &result, &all_stacks, &image, &options);
+	leak_text_end(&text, 42, &errors, NULL, "", &options);
+	assert_true(strncmp(strbuf_str(&text), "==42== 9 bytes in 1 blocks are definitely", 41) ==
+		    0);
+	assert_non_null(strstr(strbuf_str(&text), "note: 3 events were lost"));
+	assert_null(strstr(strbuf_str(&text), "SUMMARY"));
+	assert_null(strstr(strbuf_str(&text), "stopped"));
+}
+
+static void paths_are_as_whole_as_asked_for(void **state)
+{
+	static char *prefixes[] = { "/none/", "/src/", NULL };
+	_cleanup_(loss_records_free_p) struct loss_records *records = make(6, NULL);
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	struct leak_options options = full;
+
+	(void)state;
+	options.full_paths = true;
+	leak_record_text(&text, 42, records, 5, &all_stacks, &options);
+	assert_non_null(strstr(strbuf_str(&text), "app::make(app::N*) (/src/nine.cc:6)\n"));
+	strbuf_reset(&text);
+	options.fullpath_after = prefixes;
+	options.linkage_names = options.below_main = true;
+	leak_record_text(&text, 42, records, 5, &all_stacks, &options);
+	assert_non_null(strstr(strbuf_str(&text), "_ZN3app4makeEPNS_1NE (nine.cc:6)\n"));
+	assert_non_null(strstr(strbuf_str(&text), "main (nine.cc:60)\n"
+						  "==42==    by 0x12FF: __libc_start_call_main"));
+}
+
 static void later_checks_say_what_is_more(void **state)
 {
 	_cleanup_(loss_records_free_p) struct loss_records *a = make(5, NULL);
@@ -250,7 +338,7 @@ static void nothing_left_is_said_in_memchecks_words(void **state)
 			       "==7== All heap blocks were freed -- no leaks are possible\n"));
 	assert_null(strstr(strbuf_str(&text), "LEAK SUMMARY"));
 	strbuf_reset(&text);
-	leak_text_end(&text, 7, &errors, NULL);
+	leak_text_end(&text, 7, &errors, NULL, "", &full);
 	assert_string_equal(strbuf_str(&text), "==7== ERROR SUMMARY: 3 errors from 2 contexts "
 					       "(suppressed: 1 from 1)\n");
 }
@@ -502,7 +590,7 @@ static void a_fault_is_said_with_the_block_that_is_near(void **state)
 		const struct leak_fault fault = { .values = &rows[i].values, .stack = &stacks[1] };
 		_cleanup_strbuf_ struct strbuf text = { 0 };
 
-		leak_fault_text(&text, 7, &fault);
+		leak_fault_text(&text, 7, &fault, &full);
 		if (!strstr(strbuf_str(&text), rows[i].said))
 			fail_msg("not said: %s\nin: %s", rows[i].said, strbuf_str(&text));
 	}
@@ -512,6 +600,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_full_check_reads_as_memchecks),
+		cmocka_unit_test(by_valgrinds_command_line_there_are_its_lines_alone),
+		cmocka_unit_test(quiet_is_errors_and_what_limits_them),
+		cmocka_unit_test(paths_are_as_whole_as_asked_for),
 		cmocka_unit_test(later_checks_say_what_is_more),
 		cmocka_unit_test(what_is_partial_or_not_known_is_said),
 		cmocka_unit_test(blocks_from_before_the_attach_are_said_to_be_known_or_not),

@@ -130,7 +130,7 @@ static void an_option_is_a_topic(void **state)
 		strbuf_str(&error),
 		"no help on ''; give the name of an option, or targets, jobs, leaks, start, "
 		"times, filters, output, tracing, service, other, report, diff, ctl, "
-		"sample, formats, all");
+		"sample, valgrind, formats, all");
 	assert_int_equal(help.len, 0);
 }
 

@@ -30,7 +30,10 @@ static void defaults_are_memchecks(void **state)
 	assert_int_equal(o->leak.num_callers, 12);
 	assert_int_equal(o->leak.error_exitcode, 0);
 	assert_int_equal(o->leak.max_stop_ns, 10000000000);
-	assert_null(o->leak.log_file);
+	assert_null(o->leak.log.path);
+	assert_int_equal(o->leak.log.fd, 0);
+	assert_false(o->leak.xml.on);
+	assert_int_equal(o->leak.xml.protocol, 4);
 	assert_null(o->leak.suppressions);
 }
 
@@ -47,7 +50,11 @@ static void values_are_taken(void **state)
 				      "--suppressions=b",
 				      "--error-exitcode=9",
 				      "--max-stop=250",
+				      "--log-fd=5",
 				      "--log-file=l.%p",
+				      "--xml=yes",
+				      "--xml-fd=9",
+				      "--xml-protocol=5",
 				      NULL };
 	_cleanup_(options_free_p) struct options *o = NULL;
 	_cleanup_strbuf_ struct strbuf error = { 0 };
@@ -65,7 +72,11 @@ static void values_are_taken(void **state)
 	assert_null(o->leak.suppressions[2]);
 	assert_int_equal(o->leak.error_exitcode, 9);
 	assert_int_equal(o->leak.max_stop_ns, 250000000);
-	assert_string_equal(o->leak.log_file, "l.%p");
+	assert_string_equal(o->leak.log.path, "l.%p");
+	assert_int_equal(o->leak.log.fd, 0);
+	assert_true(o->leak.xml.on);
+	assert_int_equal(o->leak.xml.to.fd, 9);
+	assert_int_equal(o->leak.xml.protocol, 5);
 }
 
 static void what_is_wrong_is_refused_with_the_reason(void **state)
@@ -95,8 +106,19 @@ static void what_is_wrong_is_refused_with_the_reason(void **state)
 		  "'--leak-check' stops the processes that it checks: name them with -p, or give "
 		  "a command" },
 		{ { "-p1", "--leak-check=full", "--xml=yes" },
-		  "'--xml' is not there: memcheck's XML is not written: give -f json, or -o "
-		  "json:PATH, which have all that is known" },
+		  "'--xml=yes' needs --xml-file=FILE or --xml-fd=N" },
+		{ { "-p1", "--leak-check=full", "--xml-file=a" },
+		  "'--xml-file' and '--xml-fd' are for XML: give --xml=yes, too" },
+		{ { "-p1", "--leak-check=full", "--xml=yes", "--xml-file=a.%e" },
+		  "'--xml-file' knows no '%e' in a path: give %p for the process id, %q{NAME} "
+		  "for a variable of the environment, or %% for a percent sign" },
+		{ { "-p1", "--leak-check=full", "--xml=yes", "--xml-file=a.%q{B" },
+		  "'--xml-file' knows no '%q' in a path: give %p for the process id, %q{NAME} "
+		  "for a variable of the environment, or %% for a percent sign" },
+		{ { "-p1", "--leak-check=full", "--log-fd=0" },
+		  "invalid --log-fd '0': expected the number of an open file descriptor" },
+		{ { "-p1", "--leak-check=summary", "--xml=yes", "--xml-fd=3" },
+		  "'--xml=yes' shows each leak: give --leak-check=full" },
 		{ { "-p1", "--undef-value-errors=no" },
 		  "'--undef-value-errors' is not there: whether a value was ever set is known to "
 		  "memcheck alone, which runs each instruction of the program itself: leave it "

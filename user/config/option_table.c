@@ -78,6 +78,7 @@ static const char *const default_suppressions_names[] = {
 	NULL,
 };
 
+static const char *const no_yes[] = { "no", "yes", NULL };
 static const char *const kind_names[] = { "definite", "indirect", "possible", "reachable", NULL };
 static const char *const heuristic_names[] = { "stdstring", "length64", "newarray",
 					       "multipleinheritance", NULL };
@@ -110,6 +111,7 @@ const struct option_topic option_topics[] = {
 	{ "diff", "Compare two recordings", OPTION_FOR_DIFF, NULL },
 	{ "ctl", "Ask a running service", 0, &ctl_keys },
 	{ "sample", "Make a service show samples", 0, &sample_keys },
+	{ "valgrind", "Valgrind's command line", 0, &valgrind_keys },
 	{ OPTION_TOPIC_FORMATS, "Formats of -f and -o", 0, NULL },
 	{ OPTION_TOPIC_ALL, "All of it", 0, NULL },
 	{ NULL, NULL, 0, NULL },
@@ -216,10 +218,30 @@ static const struct key options[] = {
 	{ leaks, "--gen-suppressions", KEY_CHOICE, OPTION_ALLOC | OPTION_LEAK,
 	  FIELD(leak.generate), .choices = generate_names,
 	  .help = "Write a suppression after each error; yes: the same as all." },
-	{ leaks, "--log-file", KEY_TEXT, OPTION_ALLOC | OPTION_LEAK, FIELD(leak.log_file),
-	  .apply = option_log_file, .expected = "a path; %p in it is the process id",
+	{ leaks, "--log-file", KEY_OWN, OPTION_ALLOC | OPTION_LEAK, FIELD(leak.log),
+	  .apply = option_text_file, .expected = "a path; %p in it is the process id",
 	  .metavar = "FILE",
-	  .help = "Where the text goes; %p is the process id; default: standard error." },
+	  .help = "Where the text goes; %p is the process id, %q{NAME} a variable of the "
+		  "environment; default: standard error." },
+	{ leaks, "--log-fd", KEY_OWN, OPTION_ALLOC | OPTION_LEAK, FIELD(leak.log),
+	  .apply = option_text_fd, .expected = "the number of an open file descriptor",
+	  .metavar = "N",
+	  .help = "The same as a file descriptor that memtraced was started with." },
+	{ leaks, "--xml", KEY_CHOICE, OPTION_ALLOC | OPTION_LEAK, FIELD(leak.xml.on),
+	  .choices = no_yes,
+	  .help = "Write the errors as Valgrind's XML to --xml-file or --xml-fd, and not as "
+		  "text." },
+	{ leaks, "--xml-file", KEY_OWN, OPTION_ALLOC | OPTION_LEAK, FIELD(leak.xml.to),
+	  .apply = option_text_file, .expected = "a path; %p in it is the process id",
+	  .metavar = "FILE",
+	  .help = "Where the XML goes; with %p and %q{NAME} as --log-file." },
+	{ leaks, "--xml-fd", KEY_OWN, OPTION_ALLOC | OPTION_LEAK, FIELD(leak.xml.to),
+	  .apply = option_text_fd, .expected = "the number of an open file descriptor",
+	  .metavar = "N",
+	  .help = "The same as a file descriptor that memtraced was started with." },
+	{ leaks, "--xml-protocol", KEY_NUMBER, OPTION_ALLOC | OPTION_LEAK,
+	  FIELD(leak.xml.protocol), .least = 4, .most = 5, .fallback = "4", .metavar = "N",
+	  .help = "The version of the XML, 4 or 5; default: 4." },
 	{ leaks, "--error-exitcode", KEY_NUMBER, OPTION_ALLOC | OPTION_LEAK,
 	  FIELD(leak.error_exitcode), .most = 255, .fallback = "0",
 	  .expected = "1 to 255, or 0 for none", .metavar = "N",

@@ -27,8 +27,23 @@
 
 #define OPTION_ROWS 96 /* of a table, at most */
 
-/* Of memtraced itself, of `memtraced ctl` and of `memtraced sample`. */
-extern const struct key_table option_keys, ctl_keys, sample_keys;
+/* Of memtraced itself, of `memtraced ctl`, `memtraced sample` and `memtraced valgrind`. */
+extern const struct key_table option_keys, ctl_keys, sample_keys, valgrind_keys;
+
+/* Options of Valgrind, by name without dashes, for which its command line has no row of its own. */
+enum valgrind_option {
+	VALGRIND_UNKNOWN,
+	VALGRIND_SHARED,   /* the row of memtraced's own option of that name holds */
+	VALGRIND_UNNEEDED, /* about how Valgrind works: without effect, and none is missed */
+	VALGRIND_IGNORED,  /* what it asks for is not there */
+};
+/* `tools`: a bit for each enum valgrind_tool that has it. */
+enum valgrind_option valgrind_option_find(const char *name, size_t len, uint32_t *ret_tools);
+struct near_name;
+/* Their names, for what is misspelled. */
+void valgrind_options_offer(struct near_name *near);
+/* Of a row of valgrind_keys. */
+uint32_t valgrind_key_tools(const struct key *key);
 
 /* What --help has a page on: rows of a group, rows with a flag, or a table; or the two below. */
 struct option_topic {
@@ -44,7 +59,8 @@ extern const struct option_topic option_topics[]; /* ends with a name of NULL */
 /* What the rows apply, in option_values.c. */
 key_fn option_pids, option_command, option_comm, option_env;
 key_fn option_hist, option_event, option_cpu, option_off_cpu, option_page_faults, option_overhead;
-key_fn option_allocator, option_where, option_format, option_output, option_log_file;
+key_fn option_allocator, option_where, option_format, option_output, option_text_file,
+	option_text_fd;
 key_fn option_threshold, option_time_unit, option_for, option_unit, option_unit_action;
 key_fn option_help;
 

@@ -261,11 +261,47 @@ static int check_path(const struct key *key, const char *path, const char *known
 	return 0;
 }
 
-int option_log_file(void *object, const struct key *key, const char *value, struct strbuf *error)
+/* As Valgrind has them: %p, %n, %q{NAME}. */
+static int check_text_path(const struct key *key, const char *path, struct strbuf *error)
 {
-	int r = check_path(key, value, "p", error);
+	for (; (path = strchr(path, '%')); path += 2) {
+		if (path[1] == 'q' && path[2] == '{' && strchr(path, '}')) {
+			path = strchr(path, '}') - 1;
+			continue;
+		}
+		if (path[1] == '\0' || !strchr("pn%", path[1]))
+			return config_error(error,
+					    "'%s' knows no '%.2s' in a path: give %%p for the "
+					    "process id, %%q{NAME} for a variable of the "
+					    "environment, or %%%% for a percent sign",
+					    key->name, path);
+	}
+	return 0;
+}
 
-	return r ? r : key_set(object, key, value, error);
+/* A struct text_target: the file, and no descriptor that was given before. */
+int option_text_file(void *object, const struct key *key, const char *value, struct strbuf *error)
+{
+	struct text_target *target = (void *)((char *)object + key->offset);
+	int r = *value ? check_text_path(key, value, error) : key_refuse(key, value, error);
+
+	if (r < 0)
+		return r;
+	free(target->path);
+	*target = (struct text_target){ .path = strdup(value) };
+	return target->path ? 0 : -ENOMEM;
+}
+
+int option_text_fd(void *object, const struct key *key, const char *value, struct strbuf *error)
+{
+	struct text_target *target = (void *)((char *)object + key->offset);
+	uint64_t fd;
+
+	if (parse_digits(value, value + strlen(value), &fd) < 0 || fd == 0 || fd > INT_MAX)
+		return key_refuse(key, value, error);
+	free(target->path);
+	*target = (struct text_target){ .fd = (uint32_t)fd };
+	return 0;
 }
 
 /* Room for an empty output at `index`, the later ones moved up; NULL: no memory. */
@@ -449,19 +485,11 @@ static const char undefined[] =
 	"whether a value was ever set is known to memcheck alone, which runs each instruction of "
 	"the program itself: leave it out";
 static const char kinds[] = "give '--show-leak-kinds' with the kinds";
-static const char xml[] =
-	"memcheck's XML is not written: give -f json, or -o json:PATH, which have all that is "
-	"known";
 
 static const struct {
 	const char *name;
 	const char *why;
 } refused[] = {
-	{ "xml", xml },
-	{ "xml-file", xml },
-	{ "xml-fd", xml },
-	{ "xml-user-comment", xml },
-	{ "xml-socket", xml },
 	{ "undef-value-errors", undefined },
 	{ "track-origins", undefined },
 	{ "expensive-definedness-checks", undefined },

@@ -80,13 +80,38 @@ struct option_output {
 /* Sets of kinds of leaks, in the order of analyze/reach_types.h. */
 #define LEAK_KIND_DEFINITE 1U
 #define LEAK_KIND_POSSIBLE 4U
+#define LEAK_ALL_KINDS 15U
 /* Sets of heuristics, in the order of analyze/reach_types.h but without "by pointer". */
 #define LEAK_ALL_HEURISTICS 15U
 
-enum leak_check_mode { LEAK_CHECK_NO, LEAK_CHECK_SUMMARY, LEAK_CHECK_FULL, LEAK_CHECK_YES };
+/* LEAK_CHECK_ERRORS is Valgrind's --leak-check=no: wrong uses of the heap, and no leaks. */
+enum leak_check_mode {
+	LEAK_CHECK_NO,
+	LEAK_CHECK_SUMMARY,
+	LEAK_CHECK_FULL,
+	LEAK_CHECK_YES,
+	LEAK_CHECK_ERRORS
+};
 enum leak_resolution { LEAK_RESOLUTION_LOW, LEAK_RESOLUTION_MED, LEAK_RESOLUTION_HIGH };
 enum leak_generate { LEAK_GENERATE_NO, LEAK_GENERATE_YES, LEAK_GENERATE_ALL };
 enum leak_default_suppressions { LEAK_DEFAULT_SUPPRESSIONS, LEAK_NO_DEFAULT_SUPPRESSIONS };
+
+/* How the text of leak checks is: with notes of memtraced's, as memcheck's, as its -q. */
+enum leak_shape { LEAK_SHAPE_OWN, LEAK_SHAPE_VALGRIND, LEAK_SHAPE_QUIET };
+
+/* Where a text goes: the last of these that was given; none: standard error. */
+struct text_target {
+	char *path; /* with %p and the like */
+	uint32_t fd;
+};
+
+/* --xml and what goes with it: the errors as Valgrind's XML, and not as text. */
+struct xml_options {
+	bool on;
+	struct text_target to;
+	uint32_t protocol; /* 4 or 5 */
+	char *comment;	   /* XML that is copied; NULL: none */
+};
 
 /* --leak-check and what goes with it. */
 struct leak_options {
@@ -94,7 +119,9 @@ struct leak_options {
 	uint32_t show_kinds, error_kinds, heuristics;
 	enum leak_resolution resolution;
 	uint32_t num_callers;
-	char *log_file;	     /* NULL: stderr */
+	enum leak_shape shape;
+	struct text_target log;
+	struct xml_options xml;
 	int error_exitcode;  /* 0: none */
 	char **suppressions; /* files; NULL-terminated; NULL: none */
 	enum leak_default_suppressions default_suppressions;
@@ -102,6 +129,13 @@ struct leak_options {
 	char **at; /* names of functions; NULL-terminated; NULL: none */
 	bool delta;
 	uint64_t max_stop_ns;
+	bool error_list;	/* all errors once more at the end */
+	bool hide_mismatches;	/* blocks that one form has made and another takes are no errors */
+	bool hide_realloc_zero; /* realloc to size 0 is not one either */
+	bool below_main;	/* stacks go on to what calls main */
+	bool linkage_names;	/* functions are named as in the symbol table */
+	bool full_paths;	/* files are named with their folders, */
+	char **fullpath_after;	/* what stands behind one of these; NULL-terminated; NULL: none */
 };
 
 /* What massif's options say of its format. */
@@ -127,6 +161,19 @@ struct ctl_options {
 	char *socket; /* NULL: the usual one */
 };
 
+enum valgrind_tool { VALGRIND_MEMCHECK, VALGRIND_MASSIF, VALGRIND_DHAT };
+
+/* memtraced valgrind: what only its command line has; the rest is in the other options. */
+struct valgrind_options {
+	bool on;
+	enum valgrind_tool tool;
+	int verbosity; /* 0 and less: errors alone; 1: the default */
+	bool trace_children;
+	bool silent_forks; /* of forked children no text is written unless they execute a program */
+	char *out_file;	   /* of massif and dhat; NULL: the default */
+	char *ignored;	   /* "--track-origins, --vgdb-error": without effect; NULL: none */
+};
+
 enum sample_unit_what { SAMPLE_UNIT_WRITE, SAMPLE_UNIT_PRINT, SAMPLE_UNIT_REMOVE };
 
 /* memtraced sample: of a systemd service that is to show samples. */
@@ -147,8 +194,9 @@ struct options {
 	char *run_as;
 	char **env_set; /* NULL-terminated; NULL: none */
 	bool no_follow;
-	bool no_tui; /* no full-screen view on a terminal */
-	bool no_rss; /* what is in memory is not read */
+	bool no_exec; /* a process is not traced any more when it has executed another program */
+	bool no_tui;  /* no full-screen view on a terminal */
+	bool no_rss;  /* what is in memory is not read */
 	bool debuginfod;
 	char *cgroup;		 /* --cgroup; NULL: none */
 	bool all;		 /* -a: the whole host */
@@ -204,6 +252,9 @@ struct options {
 	bool overhead_exact_first; /* it begins with all calls, measures them, and has no samples */
 	bool floor;		   /* --floor: probes with empty programs */
 	struct leak_options leak;
+	struct valgrind_options valgrind;
+	char *program;	  /* the name that memtraced was started by, and */
+	char **own_words; /* the words before the command; NULL-terminated */
 	char *report_file;
 	char *diff_files[2]; /* before and after */
 	enum option_widths widths;
@@ -220,6 +271,17 @@ struct options {
  * '--top'?"); or -ENOMEM. --help and --version end the parsing: what follows them is not looked at.
  */
 int options_parse(int argc, char *const *argv, struct options **ret_options, struct strbuf *error);
+/*
+ * The same of the words behind `memtraced valgrind`; `before`: those that stand before them in
+ * Valgrind's order, of .valgrindrc and VALGRIND_OPTS, NULL-terminated, NULL: none.
+ */
+int options_parse_valgrind(char *const *before, int argc, char *const *argv,
+			   struct options **ret_options, struct strbuf *error);
+/*
+ * Is it that command line: is the program called valgrind-memtraced, or the first word `valgrind`?
+ * The index of the first word behind that; 0: it is not.
+ */
+int options_valgrind_words(int argc, char *const *argv);
 void options_free(struct options *options); /* NULL is legal */
 DEFINE_CLEANUP(struct options, options_free)
 

@@ -238,6 +238,7 @@ static int check_leaks(const struct option_parser *p)
 	const struct key *of_leaks = given_with(p, OPTION_LEAK, OPTION_LEAK);
 	const struct options *o = p->options;
 	bool checks = options_check_leaks(o);
+	bool has_xml_target = o->leak.xml.to.path || o->leak.xml.to.fd;
 	const struct conflict conflicts[] = {
 		{ o->check_stacks > 0 && o->max_stack == 0,
 		  "'--check-stacks' applies to stacks, and '--max-stack=0' leaves none: leave one "
@@ -248,6 +249,12 @@ static int check_leaks(const struct option_parser *p)
 		  "out",
 		  NULL },
 		{ !checks && of_leaks, "applies to leaks: give --leak-check=full too", of_leaks },
+		{ o->leak.xml.on && !has_xml_target,
+		  "'--xml=yes' needs --xml-file=FILE or --xml-fd=N", NULL },
+		{ !o->leak.xml.on && has_xml_target && !o->valgrind.on,
+		  "'--xml-file' and '--xml-fd' are for XML: give --xml=yes, too", NULL },
+		{ o->leak.xml.on && o->leak.mode == LEAK_CHECK_SUMMARY,
+		  "'--xml=yes' shows each leak: give --leak-check=full", NULL },
 		{ checks && options_trace_widely(o),
 		  "'--leak-check' stops the processes that it checks: name them with -p, or give a "
 		  "command",

@@ -42,6 +42,7 @@ static const struct {
 	{ "ctl", "ctl trace PID [--for=SEC] [--format=NAME] [--sample]" },
 	{ "ctl", "ctl token [--for=SEC|--revoke]" },
 	{ "sample", "sample --unit=NAME [--interval=SIZE|--exact] [--print|--remove]" },
+	{ "valgrind", "valgrind [VALGRIND'S OPTIONS] PROGRAM [ARG]..." },
 };
 
 static const char values_of_jobs[] =

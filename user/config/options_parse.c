@@ -9,76 +9,6 @@
 #include <limits.h>
 #include <string.h>
 
-static int options_new(struct options **ret_options)
-{
-	_cleanup_(options_free_p) struct options *options = calloc(1, sizeof(*options));
-	int r;
-
-	if (!options)
-		return -ENOMEM;
-	options->block_filter.max_size = UINT64_MAX;
-	options->keep_ended = UINT64_MAX;
-	r = key_table_init(&option_keys, options);
-	if (r == 0)
-		r = key_table_init(&sample_keys, options);
-	if (r == 0)
-		*ret_options = TAKE_PTR(options);
-	return r;
-}
-
-void options_free(struct options *options)
-{
-	if (!options)
-		return;
-	for (size_t i = 0; i < options->n_outputs; i++) {
-		free(options->outputs[i].format);
-		free(options->outputs[i].path);
-	}
-	free(options->outputs);
-	for (size_t i = 0; i < options->n_hists; i++)
-		hist_spec_done(&options->hists[i]);
-	free(options->hists);
-	for (size_t i = 0; i < options->n_events; i++)
-		event_spec_done(&options->events[i]);
-	free(options->events);
-	for (size_t i = 0; i < options->n_allocators; i++)
-		allocator_spec_done(&options->allocators[i]);
-	free(options->allocators);
-	free(options->names);
-	free(options->pids);
-	for (size_t i = 0; i < options->n_pid_names; i++)
-		free(options->pid_names[i]);
-	free(options->pid_names);
-	words_free(options->command);
-	free(options->report_file);
-	free(options->diff_files[0]);
-	free(options->diff_files[1]);
-	free(options->ctl.name);
-	where_free(options->where);
-	key_table_done(&option_keys, options);
-	key_table_done(&ctl_keys, options);
-	key_table_done(&sample_keys, options);
-	free(options);
-}
-
-/* By its long name of `len` bytes, without dashes. */
-static const struct key *find_long(const struct key_table *table, const char *name, size_t len)
-{
-	for (const struct key *key = table->keys; key < table->keys + table->n; key++)
-		if (key->name[1] == '-' && strlen(key->name + 2) == len &&
-		    memcmp(key->name + 2, name, len) == 0)
-			return key;
-	return NULL;
-}
-
-static const struct key *find_short(const struct key_table *table, char letter)
-{
-	for (const struct key *key = table->keys; key < table->keys + table->n; key++)
-		if (key->letter == letter || (key->name[1] == letter && key->name[2] == '\0'))
-			return key;
-	return NULL;
-}
-
 static int apply(struct option_parser *p, const struct key *key, const char *value)
 {
 	bool *seen = &p->seen[key - p->table->keys];
@@ -136,7 +66,7 @@ static int unknown_option(struct option_parser *p, const char *dashes, const cha
 static int parse_long(struct option_parser *p, const char *name)
 {
 	size_t len = strcspn(name, "=");
-	const struct key *key = find_long(p->table, name, len);
+	const struct key *key = option_find_long(p->table, name, len);
 
 	if (!key)
 		return unknown_option(p, "--", name, len);
@@ -152,7 +82,7 @@ static int parse_long(struct option_parser *p, const char *name)
 static int parse_short(struct option_parser *p, const char *letters)
 {
 	for (const char *at = letters; *at != '\0'; at++) {
-		const struct key *key = find_short(p->table, *at);
+		const struct key *key = option_find_short(p->table, *at);
 		int r;
 
 		if (!key) /* maybe a long one behind a single dash: look at all of the word */
@@ -229,14 +159,13 @@ static int parse_file(struct option_parser *p, char **files, size_t n, const cha
 }
 
 /* Words that begin a command line of their own. */
-static const char *const subcommands[] = { "report", "diff", "ctl", "sample" };
-enum subcommand { SUB_REPORT, SUB_DIFF, SUB_CTL, SUB_SAMPLE, N_SUBCOMMANDS };
+static const char *const subcommands[] = { "report", "diff", "ctl", "sample", "valgrind" };
+enum subcommand { SUB_REPORT, SUB_DIFF, SUB_CTL, SUB_SAMPLE, SUB_VALGRIND, N_SUBCOMMANDS };
 
 /* All words from the next one on are a command. */
 static int parse_command(struct option_parser *p)
 {
 	size_t n = (size_t)(p->argc - p->next);
-	char **command;
 
 	if (p->report || p->diff)
 		return config_error(p->error, "'%s' starts no command: leave out '--'",
@@ -245,16 +174,7 @@ static int parse_command(struct option_parser *p)
 		return config_error(p->error, "'-c' and '--' both give a command: leave one out");
 	if (n == 0)
 		return config_error(p->error, "no command behind '--'");
-	command = calloc(n + 1, sizeof(*command));
-	if (!command)
-		return -ENOMEM;
-	p->options->command = command;
-	for (size_t i = 0; i < n; i++) {
-		command[i] = strdup(p->argv[p->next++]);
-		if (!command[i])
-			return -ENOMEM;
-	}
-	return 0;
+	return option_take_command(p);
 }
 
 /* The first word that is neither an option nor a subcommand. */
@@ -379,14 +299,19 @@ int options_parse(int argc, char *const *argv, struct options **ret_options, str
 	struct option_parser p = {
 		.table = &option_keys, .argc = argc, .argv = argv, .next = 1, .error = error
 	};
-	int r = options_new(&options);
+	int r;
 
+	if (options_valgrind_words(argc, argv))
+		return options_parse_valgrind(NULL, argc, argv, ret_options, error);
+	r = options_new(&options);
 	if (r < 0)
 		return r;
 	p.options = options;
 	r = parse_words(&p);
 	if (r == 0)
 		r = set_help_topic(&p);
+	if (r == 0)
+		r = option_keep_own_words(&p, 1);
 	if (r == 0 && !ends_parsing(&p))
 		r = options_check(&p);
 	if (r < 0)

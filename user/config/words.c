@@ -119,6 +119,19 @@ static int split(struct splitter *sp)
 	return r < 0 ? r : end_word(sp);
 }
 
+/* The words, which the splitter has no longer. 0 or -ENOMEM. */
+static int hand_over(struct splitter *sp, char ***ret_words)
+{
+	int r = vec_push(&sp->words, NULL);
+
+	if (r < 0)
+		return r;
+	*ret_words = sp->words.data;
+	sp->words.data = NULL;
+	sp->words.len = 0;
+	return 0;
+}
+
 int words_split(const char *s, char ***ret_words)
 {
 	_cleanup_(splitter_done) struct splitter sp = { .at = s };
@@ -126,15 +139,30 @@ int words_split(const char *s, char ***ret_words)
 
 	if (r < 0)
 		return r;
-	if (sp.words.len == 0)
-		return -EINVAL;
-	r = vec_push(&sp.words, NULL);
-	if (r < 0)
-		return r;
-	*ret_words = sp.words.data;
-	sp.words.data = NULL;
-	sp.words.len = 0;
-	return 0;
+	return sp.words.len == 0 ? -EINVAL : hand_over(&sp, ret_words);
+}
+
+int words_split_plain(const char *s, char ***ret_words)
+{
+	_cleanup_(splitter_done) struct splitter sp = { .at = s };
+	char quote = '\0';
+	int r = 0;
+
+	for (; r == 0 && *sp.at != '\0'; sp.at++) {
+		char c = *sp.at;
+
+		if (quote ? c == quote : c == '"' || c == '\'') {
+			quote = quote ? '\0' : c;
+			sp.in_word = true;
+		} else if (!quote && strchr(" \t\n\v\f\r", c)) {
+			r = end_word(&sp);
+		} else {
+			add_char(&sp, c);
+		}
+	}
+	if (r == 0)
+		r = end_word(&sp);
+	return r < 0 ? r : hand_over(&sp, ret_words);
 }
 
 const char *words_operator(const char *s)

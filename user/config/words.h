@@ -15,6 +15,12 @@ struct strbuf;
  */
 int words_split(const char *s, char ***ret_words);
 
+/*
+ * The same without escapes, as Valgrind reads its files: blanks separate, quotes of both kinds keep
+ * what stands between them, and one that is left open ends with the string. No word is no error.
+ */
+int words_split_plain(const char *s, char ***ret_words);
+
 /* By which a shell joins and redirects commands (POSIX Shell Command Language, 2.10). */
 #define WORDS_OPERATORS "|&;<>"
 

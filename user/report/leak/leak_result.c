@@ -88,14 +88,19 @@ static int find_places(const struct leak_scan *scan, struct leak_result *result,
 	return r;
 }
 
+static bool shows_records(const struct leak_options *options)
+{
+	return options->mode == LEAK_CHECK_FULL || options->mode == LEAK_CHECK_YES;
+}
+
 static struct loss_opts loss_opts_of(const struct leak_options *options)
 {
 	return (struct loss_opts){
 		.resolution = (enum loss_resolution)options->resolution,
 		.num_callers = options->num_callers,
-		.show = options->mode == LEAK_CHECK_SUMMARY ? 0 : options->show_kinds,
 		/* as memcheck, where a summary has no errors */
-		.errors = options->mode == LEAK_CHECK_SUMMARY ? 0 : options->error_kinds,
+		.show = shows_records(options) ? options->show_kinds : 0,
+		.errors = shows_records(options) ? options->error_kinds : 0,
 		.delta = options->delta ? LOSS_INCREASED : LOSS_ANY,
 	};
 }
@@ -197,6 +202,18 @@ int leak_result_suppress(struct leak_result *result, const struct leak_stacks *s
 			 struct suppressions *suppressions)
 {
 	return loss_records_suppress(result->records, suppressions, frames_of, (void *)stacks);
+}
+
+void leak_result_free_libraries(struct leak_result *result, size_t first_default)
+{
+	for (size_t i = 0; i < loss_records_n(result->records); i++) {
+		const struct loss_record *r = loss_records_get(result->records, i);
+
+		if (r->suppression < 0 || (size_t)r->suppression < first_default)
+			continue;
+		result->freed_blocks += r->blocks;
+		result->freed_bytes += r->bytes;
+	}
 }
 
 const struct record_totals *leak_result_totals(const struct leak_result *result,

@@ -36,6 +36,7 @@ struct leak_result {
 	size_t running_threads;
 	size_t kept_blocks; /* glibc's, of threads that have ended: in none of the sums */
 	uint64_t kept_bytes;
+	uint64_t freed_blocks, freed_bytes; /* of blocks and bytes: leak_result_free_libraries() */
 	bool unknown_blocks, older_blocks, has_allocator; /* as of leak_scan, */
 	struct leak_noted noted_apart, noted_inside;
 	bool has_totals; /* else those of the image, which has ended, hold */
@@ -54,6 +55,12 @@ DEFINE_CLEANUP(struct leak_result, leak_result_free)
 /* Sets which records are suppressed, and counts that. Once. 0 or -ENOMEM. */
 int leak_result_suppress(struct leak_result *result, const struct leak_stacks *stacks,
 			 struct suppressions *suppressions);
+
+/*
+ * Takes what the default suppressions have left out, which are those from `first_default` on, for
+ * freed, as memcheck has it. Once, after leak_result_suppress().
+ */
+void leak_result_free_libraries(struct leak_result *result, size_t first_default);
 
 /* The image's, as of the check: NULL when they are not known. */
 const struct record_totals *leak_result_totals(const struct leak_result *result,

@@ -4,8 +4,10 @@
 #include "analyze/suppression_file.h"
 #include "analyze/valgrind_names.h"
 #include "config/units.h"
+#include "config/words.h"
 #include "report/text/error_words.h"
 #include "report/text/text.h"
+#include "version.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -24,17 +26,62 @@ static void leak_say(struct strbuf *out, pid_t pid, const char *text)
 	strbuf_addch(out, '\n');
 }
 
-static void frame(struct strbuf *out, const struct leak_frame *f, bool first, bool below_main)
+const char *leak_file_shown(const char *file, const struct leak_options *options)
 {
-	const struct view_place *place = f->place;
-	const char *function = below_main ? "(below main)" : f->function;
+	for (char **prefix = options->fullpath_after; prefix && *prefix; prefix++) {
+		const char *at = strstr(file, *prefix);
 
-	strbuf_addf(out, "   %s 0x%" PRIX64 ": ", first ? "at" : "by",
-		    place->addr - (place->is_call && place->addr > 0));
+		if (at)
+			return at + strlen(*prefix);
+	}
+	return options->full_paths ? file : text_base_name(file);
+}
+
+uint64_t leak_frame_address(const struct leak_frame *f)
+{
+	return f->place->addr - (f->place->is_call && f->place->addr > 0);
+}
+
+static bool is_main(const struct leak_frame *f)
+{
+	return f->function && strcmp(f->function, "main") == 0;
+}
+
+static bool calls_main(const struct leak_frame *f)
+{
+	return f->function && supp_calls_main(f->function);
+}
+
+const char *leak_function_shown(const struct leak_stack *stack, size_t i,
+				const struct leak_options *options)
+{
+	if (calls_main(&stack->frames[i]) && !options->below_main)
+		return "(below main)";
+	if (options->linkage_names && stack->names[i].linkage)
+		return stack->names[i].linkage;
+	return stack->frames[i].function;
+}
+
+size_t leak_frames_shown(const struct leak_stack *stack, const struct leak_options *options)
+{
+	for (size_t i = 0; i < stack->n_frames && !options->below_main; i++)
+		if (calls_main(&stack->frames[i]) || is_main(&stack->frames[i]))
+			return i + 1;
+	return stack->n_frames;
+}
+
+static void frame(struct strbuf *out, const struct leak_stack *stack, size_t i,
+		  const struct leak_options *options)
+{
+	const struct leak_frame *f = &stack->frames[i];
+	const struct view_place *place = f->place;
+	const char *function = leak_function_shown(stack, i, options);
+
+	strbuf_addf(out, "   %s 0x%" PRIX64 ": ", i == 0 ? "at" : "by", leak_frame_address(f));
 	escape_text(out, function ? function : "???");
 	if (f->file) {
 		strbuf_adds(out, " (");
-		escape_text(out, text_base_name(f->file));
+		escape_text(out, leak_file_shown(f->file, options));
 		if (f->line)
 			strbuf_addf(out, ":%" PRIu32, f->line);
 		strbuf_addch(out, ')');
@@ -46,22 +93,15 @@ static void frame(struct strbuf *out, const struct leak_frame *f, bool first, bo
 	strbuf_addch(out, '\n');
 }
 
-static bool is_main(const struct leak_frame *f)
-{
-	return f->function && strcmp(f->function, "main") == 0;
-}
-
 /* "   at 0x...: malloc (malloc.c:3281)" and so on, up to main. */
-static void leak_stack_lines(struct strbuf *out, pid_t pid, const struct leak_stack *stack)
+static void leak_stack_lines(struct strbuf *out, pid_t pid, const struct leak_stack *stack,
+			     const struct leak_options *options)
 {
-	for (size_t i = 0; i < stack->n_frames; i++) {
-		const struct leak_frame *f = &stack->frames[i];
-		bool below_main = f->function && supp_calls_main(f->function);
+	size_t n = leak_frames_shown(stack, options);
 
+	for (size_t i = 0; i < n; i++) {
 		leak_line(out, pid);
-		frame(out, f, i == 0, below_main);
-		if (below_main || is_main(f))
-			break;
+		frame(out, stack, i, options);
 	}
 	if (stack->n_frames == 0)
 		leak_say(out, pid, "   at 0x0: ???");
@@ -97,14 +137,19 @@ static void say(struct writer *w, const char *text)
 }
 
 /* "1,040", and behind it " (+16)" where there was an earlier check. */
+static void leak_number(struct strbuf *out, bool has_delta, uint64_t n, uint64_t old)
+{
+	text_grouped(out, n);
+	if (!has_delta)
+		return;
+	strbuf_adds(out, n >= old ? " (+" : " (-");
+	text_grouped(out, n >= old ? n - old : old - n);
+	strbuf_addch(out, ')');
+}
+
 static void number(struct writer *w, uint64_t n, uint64_t old)
 {
-	text_grouped(w->out, n);
-	if (!w->has_delta)
-		return;
-	strbuf_adds(w->out, n >= old ? " (+" : " (-");
-	text_grouped(w->out, n >= old ? n - old : old - n);
-	strbuf_addch(w->out, ')');
+	leak_number(w->out, w->has_delta, n, old);
 }
 
 static void bytes_in_blocks(struct writer *w, const struct loss_sum *sum)
@@ -125,16 +170,16 @@ static void heap_summary(struct writer *w, const struct model_process *image)
 	say(w, "HEAP SUMMARY:");
 	line(w);
 	strbuf_adds(w->out, "    in use at exit: ");
-	text_grouped(w->out, w->result->bytes);
+	text_grouped(w->out, w->result->bytes - w->result->freed_bytes);
 	strbuf_adds(w->out, " bytes in ");
-	text_grouped(w->out, w->result->blocks);
+	text_grouped(w->out, w->result->blocks - w->result->freed_blocks);
 	strbuf_adds(w->out, " blocks\n");
 	line(w);
 	if (totals) {
 		strbuf_adds(w->out, "  total heap usage: ");
 		text_grouped(w->out, totals->allocs);
 		strbuf_adds(w->out, " allocs, ");
-		text_grouped(w->out, totals->frees);
+		text_grouped(w->out, totals->frees + w->result->freed_blocks);
 		strbuf_adds(w->out, " frees, ");
 		text_grouped(w->out, totals->bytes);
 		strbuf_adds(w->out, " bytes allocated\n");
@@ -158,50 +203,53 @@ static const char *verb_of(enum reach_class class)
 	return verbs[class];
 }
 
-static void record_head(struct writer *w, const struct loss_record *r, size_t n, size_t of)
+void leak_record_title(struct strbuf *out, const struct loss_records *list, size_t index)
 {
-	line(w);
-	number(w, r->bytes + r->indirect_bytes, r->old_bytes + r->old_indirect_bytes);
+	const struct loss_record *r = loss_records_get(list, index);
+	bool delta = loss_records_have_delta(list);
+
+	leak_number(out, delta, r->bytes + r->indirect_bytes, r->old_bytes + r->old_indirect_bytes);
 	if (r->indirect_bytes > 0) {
-		strbuf_adds(w->out, " (");
-		number(w, r->bytes, r->old_bytes);
-		strbuf_adds(w->out, " direct, ");
-		number(w, r->indirect_bytes, r->old_indirect_bytes);
-		strbuf_adds(w->out, " indirect)");
+		strbuf_adds(out, " (");
+		leak_number(out, delta, r->bytes, r->old_bytes);
+		strbuf_adds(out, " direct, ");
+		leak_number(out, delta, r->indirect_bytes, r->old_indirect_bytes);
+		strbuf_adds(out, " indirect)");
 	}
-	strbuf_adds(w->out, " bytes in ");
-	number(w, r->blocks, r->old_blocks);
-	strbuf_addf(w->out, " blocks are %s in %sloss record ", verb_of(r->class),
+	strbuf_adds(out, " bytes in ");
+	leak_number(out, delta, r->blocks, r->old_blocks);
+	strbuf_addf(out, " blocks are %s in %sloss record ", verb_of(r->class),
 		    r->is_new ? "new " : "");
-	text_grouped(w->out, n);
-	strbuf_adds(w->out, " of ");
-	text_grouped(w->out, of);
-	end(w);
+	text_grouped(out, index + 1);
+	strbuf_adds(out, " of ");
+	text_grouped(out, loss_records_n(list));
+}
+
+void leak_record_text(struct strbuf *out, pid_t pid, const struct loss_records *list, size_t index,
+		      const struct leak_stacks *stacks, const struct leak_options *options)
+{
+	const struct loss_record *r = loss_records_get(list, index);
+	const struct leak_stack *stack =
+		r->stack == LOSS_NO_STACK ? NULL : &stacks->stacks[r->stack];
+
+	leak_line(out, pid);
+	leak_record_title(out, list, index);
+	strbuf_addch(out, '\n');
+	if (stack)
+		leak_stack_lines(out, pid, stack, options);
+	leak_say(out, pid, "");
+	if (stack && options->generate != LEAK_GENERATE_NO)
+		suppression_generate(out, SUPPRESSION_LEAK, r->class, stack->names, stack->n_frames,
+				     0);
 }
 
 static void records(struct writer *w)
 {
 	const struct loss_records *list = w->result->records;
-	size_t n = loss_records_n(list);
 
-	for (size_t i = 0; i < n; i++) {
-		const struct loss_record *r = loss_records_get(list, i);
-		const struct leak_stack *stack;
-
-		if (!r->shown)
-			continue;
-		record_head(w, r, i + 1, n);
-		if (r->stack == LOSS_NO_STACK) {
-			empty(w);
-			continue;
-		}
-		stack = &w->stacks->stacks[r->stack];
-		leak_stack_lines(w->out, w->pid, stack);
-		empty(w);
-		if (w->options->generate != LEAK_GENERATE_NO)
-			suppression_generate(w->out, SUPPRESSION_LEAK, r->class, stack->names,
-					     stack->n_frames, 0);
-	}
+	for (size_t i = 0; i < loss_records_n(list); i++)
+		if (loss_records_get(list, i)->shown)
+			leak_record_text(w->out, w->pid, list, i, w->stacks, w->options);
 }
 
 /* --- LEAK SUMMARY ---------------------------------------------------------------------------- */
@@ -232,8 +280,11 @@ static void summary(struct writer *w)
 		[REACH_REACHABLE] = "   still reachable: ",
 	};
 	const struct loss_totals *totals = loss_records_totals(w->result->records);
+	struct loss_sum suppressed = totals->suppressed;
 	bool any = false;
 
+	suppressed.blocks -= w->result->freed_blocks;
+	suppressed.bytes -= w->result->freed_bytes;
 	say(w, "LEAK SUMMARY:");
 	for (int class = 0; class < REACH_CLASSES; class ++) {
 		line(w);
@@ -244,7 +295,7 @@ static void summary(struct writer *w)
 	heuristics(w, totals);
 	line(w);
 	strbuf_adds(w->out, "        suppressed: ");
-	bytes_in_blocks(w, &totals->suppressed);
+	bytes_in_blocks(w, &suppressed);
 	if (w->options->mode == LEAK_CHECK_SUMMARY && any) {
 		say(w, "Rerun with --leak-check=full to see details of leaked memory");
 	} else if (w->options->mode != LEAK_CHECK_SUMMARY &&
@@ -267,13 +318,17 @@ static void note_count(struct writer *w, uint64_t n, const char *text)
 	end(w);
 }
 
-static void note_stop(struct writer *w)
+static void note_time(struct writer *w)
 {
 	char time[FORMAT_UNIT_LEN];
-	uint64_t ns = w->result->stopped_ns;
 
 	line(w);
-	strbuf_addf(w->out, "note: the process was stopped for %s\n", format_duration(ns, time));
+	strbuf_addf(w->out, "note: the process was stopped for %s\n",
+		    format_duration(w->result->stopped_ns, time));
+}
+
+static void note_cut(struct writer *w)
+{
 	if (w->result->stats.end == REACH_CUT_ROOTS)
 		say(w, "note: --max-stop was over before all memory was looked through: the "
 		       "result is partial, and lost blocks may be reachable");
@@ -299,12 +354,21 @@ static bool is_all_seen(const struct writer *w)
 	return w->result->has_allocator && !w->result->unknown_blocks && !w->result->older_blocks;
 }
 
+/* Whether there is text beside errors: sums, and what does not limit them. */
+static bool is_full(const struct leak_options *options)
+{
+	return options->shape != LEAK_SHAPE_QUIET && !options->xml.on;
+}
+
 static void notes(struct writer *w, const struct model_process *image)
 {
 	const struct leak_result *result = w->result;
 	const struct record_totals *totals = leak_result_totals(result, image);
+	size_t before = w->out->len;
 
-	note_stop(w);
+	if (w->options->shape == LEAK_SHAPE_OWN && is_full(w->options))
+		note_time(w);
+	note_cut(w);
 	if (result->running_threads > 0)
 		note_count(w, result->running_threads,
 			   " threads could not be stopped: what they changed meanwhile may be "
@@ -337,7 +401,8 @@ static void notes(struct writer *w, const struct model_process *image)
 		note_count(w, result->kept_blocks,
 			   " blocks of the C library's, for threads that have ended, are in no "
 			   "sum");
-	empty(w);
+	if (w->out->len > before)
+		empty(w);
 }
 
 static void occasion(struct writer *w)
@@ -373,6 +438,19 @@ static void nothing_in_use(struct writer *w, const struct model_process *image)
 		say(w, "All heap blocks were freed -- no leaks are possible");
 }
 
+static void sums(struct writer *w, const struct model_process *image)
+{
+	if (w->result->blocks == w->result->freed_blocks && !w->has_delta) {
+		nothing_in_use(w, image);
+		empty(w);
+	} else if (w->options->mode == LEAK_CHECK_ERRORS) {
+		say(w, "For a detailed leak analysis, rerun with: --leak-check=full");
+		empty(w);
+	} else {
+		summary(w);
+	}
+}
+
 void leak_text(struct strbuf *out, const struct leak_result *result,
 	       const struct leak_stacks *stacks, const struct model_process *image,
 	       const struct leak_options *options)
@@ -386,17 +464,39 @@ void leak_text(struct strbuf *out, const struct leak_result *result,
 		.has_delta = loss_records_have_delta(result->records),
 	};
 
-	empty(&w);
-	occasion(&w);
-	heap_summary(&w, image);
-	if (result->blocks == 0 && !w.has_delta) {
-		nothing_in_use(&w, image);
+	if (is_full(options)) {
 		empty(&w);
-	} else {
-		records(&w);
-		summary(&w);
+		occasion(&w);
+		heap_summary(&w, image);
 	}
+	if (!options->xml.on)
+		records(&w);
+	if (is_full(options))
+		sums(&w, image);
 	notes(&w, image);
+}
+
+void leak_text_begin(struct strbuf *out, const struct leak_text_head *head)
+{
+	_cleanup_strbuf_ struct strbuf command = { 0 };
+
+	for (char *const *word = head->command; *word; word++) {
+		strbuf_addch(&command, ' ');
+		words_quote(&command, *word);
+	}
+	if (strbuf_error(&command) < 0)
+		out->error = strbuf_error(&command);
+	leak_say(out, head->pid, head->title);
+	leak_say(out, head->pid, "Using memtraced-" MEMTRACED_VERSION);
+	leak_line(out, head->pid);
+	strbuf_adds(out, "Command:");
+	escape_text(out, strbuf_str(&command));
+	strbuf_addch(out, '\n');
+	if (head->ppid) {
+		leak_line(out, head->pid);
+		strbuf_addf(out, "Parent PID: %d\n", (int)head->ppid);
+	}
+	leak_say(out, head->pid, "");
 }
 
 void leak_text_missed(struct strbuf *out, pid_t pid, const struct model_process *image)
@@ -417,6 +517,15 @@ void leak_text_missed(struct strbuf *out, pid_t pid, const struct model_process 
 
 /* --- the end --------------------------------------------------------------------------------- */
 
+/* A line of what memcheck has as a message of its own, "--PID-- ". */
+static void message_line(struct writer *w)
+{
+	if (w->options->shape == LEAK_SHAPE_OWN)
+		line(w);
+	else
+		strbuf_addf(w->out, "--%d-- ", (int)w->pid);
+}
+
 static void used_suppressions(struct writer *w, const struct suppressions *used)
 {
 	for (size_t i = 0; i < suppressions_n(used); i++) {
@@ -424,7 +533,7 @@ static void used_suppressions(struct writer *w, const struct suppressions *used)
 
 		if (use.records == 0)
 			continue;
-		line(w);
+		message_line(w);
 		strbuf_addf(w->out, "used_suppression: %6" PRIu64 " ", use.records);
 		escape_text(w->out, use.name);
 		strbuf_addch(w->out, ' ');
@@ -442,22 +551,38 @@ static void used_suppressions(struct writer *w, const struct suppressions *used)
 	}
 }
 
-void leak_text_end(struct strbuf *out, pid_t pid, const struct leak_errors *errors,
-		   const struct suppressions *used)
+static void error_summary(struct writer *w, const struct leak_errors *errors)
 {
-	struct writer w = { .out = out, .pid = pid };
-
-	if (used)
-		used_suppressions(&w, used);
-	if (errors->further > 0)
-		note_count(&w, errors->further,
-			   " more wrong uses of the heap, of places that were too many");
-	line(&w);
-	strbuf_addf(out,
+	line(w);
+	strbuf_addf(w->out,
 		    "ERROR SUMMARY: %" PRIu64 " errors from %" PRIu64 " contexts (suppressed: "
 		    "%" PRIu64 " from %" PRIu64 ")\n",
 		    errors->errors, errors->contexts, errors->suppressed,
 		    errors->suppressed_contexts);
+}
+
+void leak_text_end(struct strbuf *out, pid_t pid, const struct leak_errors *errors,
+		   const struct suppressions *used, const char *list,
+		   const struct leak_options *options)
+{
+	struct writer w = { .out = out, .pid = pid, .options = options };
+	size_t before;
+
+	if (options->shape == LEAK_SHAPE_OWN && used)
+		used_suppressions(&w, used);
+	if (errors->further > 0)
+		note_count(&w, errors->further,
+			   " more wrong uses of the heap, of places that were too many");
+	if (is_full(options) && options->shape == LEAK_SHAPE_VALGRIND && !options->error_list)
+		say(&w, "For lists of detected and suppressed errors, rerun with: -s");
+	if (is_full(options))
+		error_summary(&w, errors);
+	before = out->len;
+	strbuf_adds(out, list);
+	if (options->shape != LEAK_SHAPE_OWN && used)
+		used_suppressions(&w, used);
+	if (is_full(options) && out->len > before)
+		error_summary(&w, errors);
 }
 
 bool leak_error_kind(enum record_heap_error_kind kind, enum suppression_kind *ret_kind)
@@ -481,7 +606,8 @@ bool leak_error_kind(enum record_heap_error_kind kind, enum suppression_kind *re
 	}
 }
 
-static void address(struct strbuf *out, pid_t pid, const struct leak_error *error)
+static void address(struct strbuf *out, pid_t pid, const struct leak_error *error,
+		    const struct leak_options *options)
 {
 	const struct record_heap_error *v = error->values;
 	bool freed = v->kind == RECORD_DOUBLE_FREE;
@@ -493,13 +619,13 @@ static void address(struct strbuf *out, pid_t pid, const struct leak_error *erro
 	error_words_address(out, v, v->block);
 	strbuf_addch(out, '\n');
 	if (freed && error->freed)
-		leak_stack_lines(out, pid, error->freed);
+		leak_stack_lines(out, pid, error->freed, options);
 	else if (freed)
 		leak_say(out, pid, "  note: --heap-errors remembers where blocks were free'd");
 	if (freed && error->allocated)
 		leak_say(out, pid, " Block was alloc'd at");
 	if (error->allocated)
-		leak_stack_lines(out, pid, error->allocated);
+		leak_stack_lines(out, pid, error->allocated, options);
 }
 
 void leak_error_text(struct strbuf *out, pid_t pid, const struct leak_error *error, bool certain,
@@ -512,9 +638,10 @@ void leak_error_text(struct strbuf *out, pid_t pid, const struct leak_error *err
 	leak_line(out, pid);
 	error_words_title(out, error->values, places->n_places ? places->places[0]->alloc : NULL);
 	strbuf_addch(out, '\n');
-	leak_stack_lines(out, pid, stack);
-	address(out, pid, error);
-	if (error->count > 1) {
+	leak_stack_lines(out, pid, stack, options);
+	address(out, pid, error, options);
+	/* memcheck prints an error when it happens for the first time */
+	if (error->count > 1 && options->shape == LEAK_SHAPE_OWN) {
 		leak_line(out, pid);
 		strbuf_adds(out, "note: ");
 		text_grouped(out, error->count);
@@ -544,20 +671,21 @@ static void fault_line(struct strbuf *out, pid_t pid, const char *indent,
 	strbuf_addch(out, '\n');
 }
 
-void leak_fault_text(struct strbuf *out, pid_t pid, const struct leak_fault *fault)
+void leak_fault_text(struct strbuf *out, pid_t pid, const struct leak_fault *fault,
+		     const struct leak_options *options)
 {
 	leak_say(out, pid, "");
 	fault_line(out, pid, "", fault_words_title, fault->values);
 	fault_line(out, pid, " ", fault_words_cause, fault->values);
 	if (fault->stack)
-		leak_stack_lines(out, pid, fault->stack);
+		leak_stack_lines(out, pid, fault->stack, options);
 	if (fault->stack && fault->stack->stack.truncated)
 		leak_say(out, pid, "  note: its caller is not known");
 	fault_line(out, pid, " ", fault_words_address, fault->values);
 	if (fault->freed)
-		leak_stack_lines(out, pid, fault->freed);
+		leak_stack_lines(out, pid, fault->freed, options);
 	if (fault->freed && fault->allocated)
 		leak_say(out, pid, " Block was alloc'd at");
 	if (fault->allocated)
-		leak_stack_lines(out, pid, fault->allocated);
+		leak_stack_lines(out, pid, fault->allocated, options);
 }

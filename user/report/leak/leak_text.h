@@ -10,10 +10,34 @@
 
 #include "report/leak/leak_result.h"
 
+/* What Valgrind says first of a process; ppid 0: it is not said. */
+struct leak_text_head {
+	const char *title;
+	pid_t pid, ppid;
+	char *const *command; /* NULL-terminated */
+};
+void leak_text_begin(struct strbuf *out, const struct leak_text_head *head);
+
+/*
+ * Stacks as text and XML show them: how many frames, the name of one, NULL where it is not known,
+ * the instruction that it is at, and how much of a file's path.
+ */
+size_t leak_frames_shown(const struct leak_stack *stack, const struct leak_options *options);
+const char *leak_function_shown(const struct leak_stack *stack, size_t i,
+				const struct leak_options *options);
+uint64_t leak_frame_address(const struct leak_frame *frame);
+const char *leak_file_shown(const char *file, const struct leak_options *options);
+
 /* HEAP SUMMARY, loss records, LEAK SUMMARY, notes. */
 void leak_text(struct strbuf *out, const struct leak_result *result,
 	       const struct leak_stacks *stacks, const struct model_process *image,
 	       const struct leak_options *options);
+
+/* "9 bytes in 1 blocks are definitely lost in loss record 1 of 1" */
+void leak_record_title(struct strbuf *out, const struct loss_records *list, size_t index);
+/* That, its stack, and a suppression if they are asked for. */
+void leak_record_text(struct strbuf *out, pid_t pid, const struct loss_records *list, size_t index,
+		      const struct leak_stacks *stacks, const struct leak_options *options);
 
 /* What stands for it where no check could be made. */
 void leak_text_missed(struct strbuf *out, pid_t pid, const struct model_process *image);
@@ -40,7 +64,8 @@ struct leak_fault {
 	const struct record_fault *values;
 	const struct leak_stack *stack, *allocated, *freed;
 };
-void leak_fault_text(struct strbuf *out, pid_t pid, const struct leak_fault *fault);
+void leak_fault_text(struct strbuf *out, pid_t pid, const struct leak_fault *fault,
+		     const struct leak_options *options);
 
 /* What one process's checks, and wrong uses of its heap, come to. */
 struct leak_errors {
@@ -48,8 +73,12 @@ struct leak_errors {
 	uint64_t further; /* of the errors: uses of the heap of which no place is known */
 };
 
-/* The suppressions that were used, and ERROR SUMMARY. */
+/*
+ * The suppressions that were used (NULL: they are not shown), ERROR SUMMARY, and behind it `list`,
+ * which are all errors once more or "".
+ */
 void leak_text_end(struct strbuf *out, pid_t pid, const struct leak_errors *errors,
-		   const struct suppressions *used);
+		   const struct suppressions *used, const char *list,
+		   const struct leak_options *options);
 
 #endif

@@ -22,18 +22,22 @@ struct place {
 	uint64_t count;
 	int suppression; /* -1: none */
 	bool written;
+	uint64_t unique; /* in XML */
+	char *text;	 /* for the list of all at the end; NULL: there is none */
 };
 
 struct heap_error_log {
 	struct view_resolver resolver;
 	struct suppressions *suppressions;
 	const struct leak_options *options;
+	struct leak_xml_log *xml; /* NULL: text is written */
 	VEC(struct place) places;
 	VEC(uint32_t) faults; /* images whose ends have been told */
 };
 
 int heap_error_log_new(const struct view_resolver *resolver, struct suppressions *suppressions,
-		       const struct leak_options *options, struct heap_error_log **ret_log)
+		       const struct leak_options *options, struct leak_xml_log *xml,
+		       struct heap_error_log **ret_log)
 {
 	struct heap_error_log *log = calloc(1, sizeof(*log));
 
@@ -42,6 +46,7 @@ int heap_error_log_new(const struct view_resolver *resolver, struct suppressions
 	log->resolver = *resolver;
 	log->suppressions = suppressions;
 	log->options = options;
+	log->xml = xml;
 	*ret_log = log;
 	return 0;
 }
@@ -50,6 +55,8 @@ void heap_error_log_free(struct heap_error_log *log)
 {
 	if (!log)
 		return;
+	vec_foreach(&log->places, place)
+		free(place->text);
 	vec_done(&log->places);
 	vec_done(&log->faults);
 	free(log);
@@ -70,15 +77,22 @@ static int compare_times(const void *item_a, const void *item_b)
 	return a < b ? -1 : a > b;
 }
 
+static bool is_hidden(const struct leak_options *options, enum record_heap_error_kind kind)
+{
+	return (options->hide_mismatches && kind == RECORD_MISMATCHED_FREE) ||
+	       (options->hide_realloc_zero && kind == RECORD_REALLOC_ZERO);
+}
+
 /* In the order in which they were first seen. Those that are no errors are left out. */
-static size_t order_errors(const struct model_process *image,
+static size_t order_errors(const struct heap_error_log *log, const struct model_process *image,
 			   const struct record_heap_error **order)
 {
 	enum suppression_kind kind;
 	size_t n = 0;
 
 	for (size_t i = 0; i < image->n_errors; i++)
-		if (leak_error_kind(image->errors[i].kind, &kind))
+		if (leak_error_kind(image->errors[i].kind, &kind) &&
+		    !is_hidden(log->options, image->errors[i].kind))
 			order[n++] = &image->errors[i];
 	qsort(order, n, sizeof(*order), compare_times);
 	return n;
@@ -144,9 +158,37 @@ static int count_error(struct heap_error_log *log, const struct record_heap_erro
 	return add_place(log, &like, error, stack);
 }
 
-static void write_error(struct heap_error_log *log, const struct model_process *image,
-			const struct record_heap_error *error, const struct leak_stack *stacks,
-			struct strbuf *out)
+static int write_xml(struct heap_error_log *log, const struct model_process *image,
+		     struct place *place, const struct leak_error *error, bool certain)
+{
+	_cleanup_strbuf_ struct strbuf xml = { 0 };
+	struct leak_xml_id id;
+	int r = leak_xml_log_number(log->xml, image, &id);
+
+	if (r < 0)
+		return r;
+	place->unique = id.unique;
+	leak_xml_error(&xml, &id, error, certain, log->options);
+	return leak_xml_log_add(log->xml, image, &xml);
+}
+
+/* And kept for the list of all. */
+static int write_text(struct heap_error_log *log, const struct model_process *image,
+		      struct place *place, const struct leak_error *error, bool certain,
+		      struct strbuf *out)
+{
+	size_t begin = out->len;
+
+	leak_error_text(out, (pid_t)image->pid, error, certain, log->options);
+	if (!log->options->error_list || strbuf_error(out) < 0)
+		return strbuf_error(out);
+	place->text = strdup(strbuf_str(out) + begin);
+	return place->text ? 0 : -ENOMEM;
+}
+
+static int write_error(struct heap_error_log *log, const struct model_process *image,
+		       const struct record_heap_error *error, const struct leak_stack *stacks,
+		       struct strbuf *out)
 {
 	const struct place like = { .image = error->slot,
 				    .kind = same_kind(error->kind),
@@ -162,11 +204,13 @@ static void write_error(struct heap_error_log *log, const struct model_process *
 		.freed = error->freed_fn || error->freed_stack ? &stacks[STACK_FREED] : NULL,
 	};
 
+	bool certain = view_saw_all(log->resolver.model, image);
+
 	if (place->written || place->suppression >= 0)
-		return;
+		return 0;
 	place->written = true;
-	leak_error_text(out, (pid_t)image->pid, &text, view_saw_all(log->resolver.model, image),
-			log->options);
+	return log->xml ? write_xml(log, image, place, &text, certain) :
+			  write_text(log, image, place, &text, certain, out);
 }
 
 static int write_errors(struct heap_error_log *log, const struct model_process *image,
@@ -185,8 +229,17 @@ static int write_errors(struct heap_error_log *log, const struct model_process *
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = count_error(log, errors[i], &stacks.stacks[STACKS_EACH * i]);
 	for (size_t i = 0; i < n && r == 0; i++)
-		write_error(log, image, errors[i], &stacks.stacks[STACKS_EACH * i], out);
+		r = write_error(log, image, errors[i], &stacks.stacks[STACKS_EACH * i], out);
 	return r ? r : strbuf_error(out);
+}
+
+static int fault_xml(struct heap_error_log *log, const struct model_process *image,
+		     const struct leak_fault *fault)
+{
+	_cleanup_strbuf_ struct strbuf xml = { 0 };
+
+	leak_xml_fault(&xml, fault, log->options);
+	return leak_xml_log_add(log->xml, image, &xml);
 }
 
 static int write_fault(struct heap_error_log *log, const struct model_process *image,
@@ -217,7 +270,9 @@ static int write_fault(struct heap_error_log *log, const struct model_process *i
 		fault.allocated = &stacks.stacks[STACK_ALLOCATED];
 	if (v->block && v->freed && (v->freed_fn || v->freed_stack))
 		fault.freed = &stacks.stacks[STACK_FREED];
-	leak_fault_text(out, (pid_t)image->pid, &fault);
+	if (log->xml)
+		return fault_xml(log, image, &fault);
+	leak_fault_text(out, (pid_t)image->pid, &fault, log->options);
 	return strbuf_error(out);
 }
 
@@ -235,7 +290,7 @@ int heap_error_log_write(struct heap_error_log *log, const struct model_process 
 	vec_foreach(&log->places, place)
 		if (place->image == image->slot)
 			place->count = 0;
-	n = order_errors(image, order);
+	n = order_errors(log, image, order);
 	r = n > 0 ? write_errors(log, image, order, n, out) : 0;
 	return r == 0 && image->has_fault ? write_fault(log, image, out) : r;
 }
@@ -263,6 +318,9 @@ void heap_error_log_end(struct heap_error_log *log, const struct model_process *
 		if (place->suppression < 0) {
 			errors->errors = saturate_add_u64(errors->errors, place->count);
 			errors->contexts++;
+			if (log->xml)
+				leak_xml_log_count(log->xml, (pid_t)image->pid, place->unique,
+						   place->count);
 			continue;
 		}
 		errors->suppressed = saturate_add_u64(errors->suppressed, place->count);
@@ -273,4 +331,34 @@ void heap_error_log_end(struct heap_error_log *log, const struct model_process *
 	errors->further = image->totals.further_errors;
 	errors->errors = saturate_add_u64(errors->errors, errors->further + is_invalid);
 	errors->contexts += is_invalid;
+}
+
+static int compare_counts(const void *item_a, const void *item_b)
+{
+	const struct place *const *a = item_a, *const *b = item_b;
+
+	if ((*a)->count != (*b)->count)
+		return (*a)->count < (*b)->count ? -1 : 1;
+	return *a < *b ? -1 : *a > *b;
+}
+
+int heap_error_log_list(const struct heap_error_log *log, const struct model_process *image,
+			uint64_t contexts, struct strbuf *out)
+{
+	_cleanup_free_ const struct place **order = calloc(log->places.len + 1, sizeof(*order));
+	size_t n = 0;
+
+	if (!order)
+		return -ENOMEM;
+	vec_foreach(&log->places, place)
+		if (place->image == image->slot && place->text)
+			order[n++] = place;
+	qsort(order, n, sizeof(*order), compare_counts);
+	for (size_t i = 0; i < n; i++) {
+		strbuf_addf(out, "==%" PRIu32 "== \n==%" PRIu32 "== %" PRIu64 " errors in context ",
+			    image->pid, image->pid, order[i]->count);
+		strbuf_addf(out, "%zu of %" PRIu64 ":\n", i + 1, contexts);
+		strbuf_adds(out, order[i]->text);
+	}
+	return strbuf_error(out);
 }

@@ -11,12 +11,14 @@
 #include "base/cleanup.h"
 #include "config/options.h"
 #include "report/leak/leak_text.h"
+#include "service/leak/leak_xml_log.h"
 
 struct heap_error_log;
 
-/* All is borrowed. 0 or -ENOMEM. */
+/* All is borrowed. `xml`: where errors go, NULL: into the text. 0 or -ENOMEM. */
 int heap_error_log_new(const struct view_resolver *resolver, struct suppressions *suppressions,
-		       const struct leak_options *options, struct heap_error_log **ret_log);
+		       const struct leak_options *options, struct leak_xml_log *xml,
+		       struct heap_error_log **ret_log);
 void heap_error_log_free(struct heap_error_log *log); /* NULL is legal */
 DEFINE_CLEANUP(struct heap_error_log, heap_error_log_free)
 
@@ -27,5 +29,8 @@ int heap_error_log_write(struct heap_error_log *log, const struct model_process 
 /* Adds what an image's errors come to, as of the last time, and counts used suppressions. Once. */
 void heap_error_log_end(struct heap_error_log *log, const struct model_process *image,
 			struct leak_errors *errors);
+/* All errors of an image once more, as memcheck's -s: of so many contexts. 0 or -ENOMEM. */
+int heap_error_log_list(const struct heap_error_log *log, const struct model_process *image,
+			uint64_t contexts, struct strbuf *out);
 
 #endif

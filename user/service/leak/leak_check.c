@@ -3,11 +3,13 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "config/words.h"
 #include "probe/allocators.h"
 #include "report/leak/leak_result.h"
 #include "report/leak/leak_text.h"
 #include "service/leak/heap_error_log.h"
 #include "service/leak/leak_log.h"
+#include "service/leak/leak_xml_log.h"
 #include "target/hold/hold.h"
 #include "target/hold/stop.h"
 #include "trace/live/live.h"
@@ -15,6 +17,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 /* How long a thread is waited for that is inside the kernel and does not come to its stop. */
 #define STOP_LIMIT_NS 100000000
@@ -34,12 +37,16 @@ struct leak_check {
 	struct symbols *symbols;
 	struct worker *worker;
 	struct suppressions *suppressions;
+	size_t n_own_suppressions; /* the user's; behind them the default ones */
 	struct leak_log *log;
+	struct leak_xml_log *xml; /* NULL: errors are text */
 	struct heap_error_log *heap_errors;
 	record_fn record;
 	void *record_userdata;
 	VEC(struct pending) pending;
 	VEC(struct leak_result *) results; /* of an image: the latest, and what is not written */
+	pid_t command_pid;		   /* 0: there is no command */
+	VEC(uint32_t) begun;		   /* images of which Valgrind's first lines are written */
 	bool has_errors, has_missed;
 };
 
@@ -58,6 +65,7 @@ static int read_suppressions(struct leak_check *check)
 		if (r == 0)
 			strbuf_reset(&error);
 	}
+	check->n_own_suppressions = r == 0 ? suppressions_n(check->suppressions) : 0;
 	if (r == 0 && check->leak->default_suppressions == LEAK_DEFAULT_SUPPRESSIONS)
 		r = suppressions_add_default(check->suppressions);
 	if (r == -ENOMEM)
@@ -85,10 +93,13 @@ int leak_check_new(const struct options *options, const struct model *model,
 	check->record_userdata = userdata;
 	r = read_suppressions(check);
 	if (r == 0)
-		r = heap_error_log_new(&(struct view_resolver){ model, symbols },
-				       check->suppressions, check->leak, &check->heap_errors);
+		r = leak_log_new(&check->leak->log, "--log", 1, &check->log);
+	if (r == 0 && check->leak->xml.on)
+		r = leak_xml_log_new(options, check->suppressions, &check->xml);
 	if (r == 0)
-		r = leak_log_new(check->leak->log_file, &check->log);
+		r = heap_error_log_new(&(struct view_resolver){ model, symbols },
+				       check->suppressions, check->leak, check->xml,
+				       &check->heap_errors);
 	if (r < 0)
 		return r;
 	*ret_check = TAKE_PTR(check);
@@ -108,7 +119,89 @@ void leak_check_free(struct leak_check *check)
 	heap_error_log_free(check->heap_errors);
 	suppressions_free(check->suppressions);
 	leak_log_free(check->log);
+	leak_xml_log_free(check->xml);
+	vec_done(&check->begun);
 	free(check);
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static int add_text(struct leak_check *check, pid_t pid, const struct strbuf *text)
+{
+	const struct record record = {
+		.type = RECORD_LEAK_TEXT,
+		.leak_text = { .pid = (uint32_t)pid, .text = strbuf_str(text) },
+	};
+	int r = leak_log_add(check->log, pid, strbuf_str(text));
+
+	return r < 0 ? r : check->record(&record, check->record_userdata);
+}
+
+static int flush(struct leak_check *check)
+{
+	int r = leak_log_flush(check->log),
+	    of_xml = check->xml ? leak_xml_log_flush(check->xml) : 0;
+
+	return r < 0 ? r : of_xml;
+}
+
+/* --- what comes first ------------------------------------------------------------------------- */
+
+static int begin_text(struct leak_check *check, pid_t pid, pid_t ppid, char *const *command)
+{
+	struct leak_text_head head = {
+		.title = "Memcheck, by memtraced: lost blocks and wrong uses of the heap",
+		.pid = pid,
+		.ppid = leak_log_has_files(check->log) ? ppid : 0,
+		.command = command,
+	};
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+
+	if (check->leak->shape == LEAK_SHAPE_VALGRIND && !check->xml)
+		leak_text_begin(&text, &head);
+	return strbuf_error(&text) < 0 ? strbuf_error(&text) : add_text(check, pid, &text);
+}
+
+int leak_check_begin(struct leak_check *check, pid_t pid)
+{
+	char *const *command = check->options->command;
+	int r = check->xml ? leak_xml_log_begin(check->xml, pid, command) : 0;
+
+	check->command_pid = pid;
+	/* Of Valgrind's there is a file even if nothing is to be told. */
+	if (r == 0 && check->leak->shape != LEAK_SHAPE_OWN)
+		r = begin_text(check, pid, getpid(), command);
+	if (r < 0) {
+		log_error("leak check: %s", strerror(-r));
+		return r;
+	}
+	return flush(check);
+}
+
+static bool is_begun(const struct leak_check *check, const struct model_process *image)
+{
+	vec_foreach(&check->begun, slot)
+		if (*slot == image->slot)
+			return true;
+	return image->inherits ||
+	       ((pid_t)image->pid == check->command_pid && image->prev_slot == RECORD_NO_SLOT);
+}
+
+/* Of what a process has executed, as Valgrind begins anew there. */
+static int begin_image(struct leak_check *check, const struct model_process *image)
+{
+	char **words = NULL, *name[] = { (char *)image->comm, NULL };
+	int r;
+
+	if (check->leak->shape != LEAK_SHAPE_VALGRIND || check->xml || is_begun(check, image))
+		return 0;
+	r = vec_push(&check->begun, image->slot);
+	if (r == 0 && image->command && words_split(image->command, &words) == -ENOMEM)
+		r = -ENOMEM;
+	if (r == 0)
+		r = begin_text(check, (pid_t)image->pid, (pid_t)image->ppid, words ? words : name);
+	words_free(words);
+	return r;
 }
 
 /* --- stopping and scanning ------------------------------------------------------------------- */
@@ -212,6 +305,12 @@ static int scan_all(struct leak_check *check, const struct live *live, struct st
 	return 0;
 }
 
+/* memcheck makes no check before an exec. */
+static bool is_wanted(const struct leak_check *check, enum leak_occasion occasion)
+{
+	return occasion != LEAK_AT_EXEC || check->leak->shape == LEAK_SHAPE_OWN;
+}
+
 int leak_check_run(struct leak_check *check, struct live *live, struct hold *hold,
 		   const pid_t *pids, size_t n_pids, enum leak_occasion occasion,
 		   leak_drain_fn drain, void *userdata)
@@ -221,6 +320,8 @@ int leak_check_run(struct leak_check *check, struct live *live, struct hold *hol
 
 	if (!stops)
 		return -ENOMEM;
+	if (!is_wanted(check, occasion))
+		return 0;
 	for (size_t i = 0; i < n_pids; i++) {
 		r = stop_one(check, hold, pids[i], &stops[i]);
 		if (r < 0)
@@ -312,17 +413,6 @@ static void drop_older(struct leak_check *check)
 	check->results.len = n;
 }
 
-static int add_text(struct leak_check *check, pid_t pid, const struct strbuf *text)
-{
-	const struct record record = {
-		.type = RECORD_LEAK_TEXT,
-		.leak_text = { .pid = (uint32_t)pid, .text = strbuf_str(text) },
-	};
-	int r = leak_log_add(check->log, pid, strbuf_str(text));
-
-	return r < 0 ? r : check->record(&record, check->record_userdata);
-}
-
 /* Each check counts, as in memcheck: with a delta what is new in it, else all that it has found. */
 static void add_up_errors(const struct leak_check *check, struct leak_result *result)
 {
@@ -336,6 +426,33 @@ static void add_up_errors(const struct leak_check *check, struct leak_result *re
 		result->errors += (*other)->errors;
 		result->suppressed_errors += (*other)->suppressed_errors;
 	}
+}
+
+/* --child-silent-after-fork */
+static bool is_silent(const struct leak_check *check, const struct model_process *image)
+{
+	return check->options->valgrind.silent_forks && image->inherits;
+}
+
+static int write_xml(struct leak_check *check, const struct leak_result *result,
+		     const struct model_process *image, const struct leak_stacks *stacks)
+{
+	bool is_last = result->occasion == LEAK_AT_EXIT || result->occasion == LEAK_AT_END;
+	int r = is_last ? leak_xml_log_finish(check->xml, image) : 0;
+
+	for (size_t i = 0; r == 0 && i < loss_records_n(result->records); i++) {
+		_cleanup_strbuf_ struct strbuf text = { 0 };
+		struct leak_xml_id id;
+
+		if (!loss_records_get(result->records, i)->shown)
+			continue;
+		r = leak_xml_log_number(check->xml, image, &id);
+		if (r < 0)
+			return r;
+		leak_xml_record(&text, &id, result->records, i, stacks, check->leak);
+		r = leak_xml_log_add(check->xml, image, &text);
+	}
+	return r;
 }
 
 static int write_result(struct leak_check *check, struct leak_result *result)
@@ -352,25 +469,43 @@ static int write_result(struct leak_check *check, struct leak_result *result)
 		r = leak_result_suppress(result, &stacks, check->suppressions);
 	if (r < 0)
 		return r;
+	if (check->leak->shape != LEAK_SHAPE_OWN)
+		leak_result_free_libraries(result, check->n_own_suppressions);
 	result->written = true;
 	add_up_errors(check, result);
-	r = heap_error_log_write(check->heap_errors, image, &text);
+	if (is_silent(check, image))
+		return 0;
+	r = begin_image(check, image);
+	if (r == 0)
+		r = heap_error_log_write(check->heap_errors, image, &text);
 	if (r < 0)
 		return r;
 	leak_text(&text, result, &stacks, image, check->leak);
 	r = strbuf_error(&text);
 	if (r == 0)
 		r = add_text(check, result->pid, &text);
+	if (r == 0 && check->xml)
+		r = write_xml(check, result, image, &stacks);
 	return r < 0 ? r : leak_record_emit(result, check->record, check->record_userdata);
+}
+
+static bool shows_used(const struct leak_check *check)
+{
+	if (check->leak->shape != LEAK_SHAPE_OWN)
+		return check->leak->error_list && !check->xml;
+	return !check->xml && (check->options->verbose || check->leak->suppressions);
 }
 
 /* What all of an image comes to: `result` is its latest check, NULL: there was none. */
 static int write_end(struct leak_check *check, const struct model_process *image,
 		     const struct leak_result *result, struct strbuf *text)
 {
-	bool show_used = check->options->verbose || check->leak->suppressions;
+	_cleanup_strbuf_ struct strbuf list = { 0 };
 	struct leak_errors errors = { 0 };
 	int r;
+
+	if (is_silent(check, image))
+		return 0;
 
 	if (result)
 		errors = (struct leak_errors){
@@ -381,7 +516,12 @@ static int write_end(struct leak_check *check, const struct model_process *image
 		};
 	heap_error_log_end(check->heap_errors, image, &errors);
 	check->has_errors |= errors.errors > 0;
-	leak_text_end(text, (pid_t)image->pid, &errors, show_used ? check->suppressions : NULL);
+	r = heap_error_log_list(check->heap_errors, image, errors.contexts, &list);
+	if (r < 0)
+		return r;
+	leak_text_end(text, (pid_t)image->pid, &errors,
+		      shows_used(check) ? check->suppressions : NULL, strbuf_str(&list),
+		      check->leak);
 	r = strbuf_error(text);
 	return r < 0 ? r : add_text(check, (pid_t)image->pid, text);
 }
@@ -401,8 +541,13 @@ static int write_unchecked(struct leak_check *check, const struct model_process 
 {
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 	bool missed = is_missed(image);
-	int r = heap_error_log_write(check->heap_errors, image, &text);
+	int r;
 
+	if (is_silent(check, image))
+		return 0;
+	r = begin_image(check, image);
+	if (r == 0)
+		r = heap_error_log_write(check->heap_errors, image, &text);
 	if (r < 0)
 		return r;
 	if (missed && image->ended)
@@ -487,7 +632,9 @@ static int report(struct leak_check *check, bool final)
 			r = write_result(check, *result);
 	if (r == 0)
 		drop_older(check);
-	return r == 0 && final ? write_ends(check) : r;
+	if (r == 0 && final)
+		r = write_ends(check);
+	return r == 0 && final && check->xml ? leak_xml_log_end(check->xml) : r;
 }
 
 int leak_check_report(struct leak_check *check, bool final)
@@ -498,5 +645,5 @@ int leak_check_report(struct leak_check *check, bool final)
 		log_error("leak check: %s", strerror(-r));
 		return r;
 	}
-	return leak_log_flush(check->log);
+	return flush(check);
 }

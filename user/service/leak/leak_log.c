@@ -5,24 +5,30 @@
 #include "base/outfile.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "service/output/jobs.h"
 #include "target/identity.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 struct log_text {
-	char *path; /* NULL: standard error */
+	char *path; /* NULL: the descriptor */
 	struct strbuf text;
 	bool is_new; /* there is more than was written */
 };
 
 struct leak_log {
-	const char *path; /* with %p; NULL: standard error */
+	const char *path;   /* NULL: a descriptor */
+	int fd;		    /* -1: standard error */
+	const char *option; /* "--log" */
+	unsigned int number;
 	uid_t uid;
 	gid_t gid;
+	VEC(struct leak_xml_variable) variables;
 	VEC(struct log_text) texts;
+	bool failed; /* the descriptor takes no more */
 };
 
 static int say_failed(const char *path, int r)
@@ -34,28 +40,115 @@ static int say_failed(const char *path, int r)
 	return r;
 }
 
+/* "NAME" of "q{NAME}", which option_text_file() has checked; NULL: it is something else. */
+static char *variable_at(const char *at)
+{
+	return at[0] == 'q' && at[1] == '{' ? strndup(at + 2, strcspn(at + 2, "}")) : NULL;
+}
+
+static int read_variables(struct leak_log *log)
+{
+	for (const char *at = log->path; at && (at = strchr(at, '%')); at += 2) {
+		_cleanup_free_ char *name = variable_at(at + 1);
+		const char *value = name ? getenv(name) : NULL;
+		int r;
+
+		if (!name)
+			continue;
+		if (!value) {
+			log_error("%s-file: the environment has no variable '%s'", log->option,
+				  name);
+			return -EINVAL;
+		}
+		r = vec_push(&log->variables, (struct leak_xml_variable){ name, value });
+		if (r < 0)
+			return r;
+		name = NULL;
+	}
+	return 0;
+}
+
+char *leak_log_path(const struct leak_log *log, pid_t pid)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	size_t variable = 0;
+
+	for (const char *at = log->path ? log->path : ""; *at; at++) {
+		if (*at != '%') {
+			strbuf_addch(&text, *at);
+			continue;
+		}
+		at++;
+		if (*at == 'p') {
+			strbuf_addf(&text, "%d", (int)pid);
+		} else if (*at == 'n') {
+			strbuf_addf(&text, "%u", log->number);
+		} else if (*at == 'q') {
+			strbuf_adds(&text, log->variables.data[variable++].value);
+			at += strcspn(at, "}");
+		} else {
+			strbuf_addch(&text, '%');
+		}
+	}
+	return strbuf_error(&text) < 0 ? NULL : strdup(strbuf_str(&text));
+}
+
+bool leak_log_has_files(const struct leak_log *log)
+{
+	return log->path;
+}
+
+const struct leak_xml_variable *leak_log_variables(const struct leak_log *log, size_t *ret_n)
+{
+	*ret_n = log->variables.len;
+	return log->variables.data;
+}
+
 /* Opens and drops a file: its contents are untouched. */
 static int try_path(const struct leak_log *log)
 {
-	_cleanup_free_ char *path = path_expand(log->path, getpid(), "leaks");
+	_cleanup_free_ char *path = leak_log_path(log, getpid());
 	_cleanup_(outfile_free_p) struct outfile *file = NULL;
 	int r = path ? outfile_new(path, log->uid, log->gid, &file) : -ENOMEM;
 
 	return say_failed(log->path, r);
 }
 
-int leak_log_new(const char *path, struct leak_log **ret_log)
+/* It is not for the program. */
+static int try_descriptor(const struct leak_log *log)
+{
+	int flags = fcntl(log->fd, F_GETFL);
+
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
+		log_error("%s-fd=%d: there is no such descriptor, or it cannot be written to",
+			  log->option, log->fd);
+		return -EINVAL;
+	}
+	if (log->fd > STDERR_FILENO)
+		(void)fcntl(log->fd, F_SETFD, FD_CLOEXEC); /* as a rule it is open, and it is */
+	return 0;
+}
+
+int leak_log_new(const struct text_target *target, const char *option, unsigned int number,
+		 struct leak_log **ret_log)
 {
 	_cleanup_(leak_log_free_p) struct leak_log *log = calloc(1, sizeof(*log));
 	int r;
 
 	if (!log)
 		return -ENOMEM;
-	log->path = path;
+	log->path = target->path;
+	log->fd = target->fd ? (int)target->fd : -1;
+	log->option = option;
+	log->number = number;
 	invoking_user(&log->uid, &log->gid);
 	if (log->uid == geteuid())
 		log->uid = (uid_t)-1;
-	r = path ? try_path(log) : 0;
+	r = read_variables(log);
+	if (r == 0 && log->path)
+		r = try_path(log);
+	else if (r == 0 && log->fd >= 0)
+		r = try_descriptor(log);
 	if (r < 0)
 		return r;
 	*ret_log = TAKE_PTR(log);
@@ -71,6 +164,9 @@ void leak_log_free(struct leak_log *log)
 		strbuf_done(&text->text);
 	}
 	vec_done(&log->texts);
+	vec_foreach(&log->variables, variable)
+		free((char *)variable->name);
+	vec_done(&log->variables);
 	free(log);
 }
 
@@ -84,7 +180,7 @@ static struct log_text *find_text(struct leak_log *log, const char *path)
 
 int leak_log_add(struct leak_log *log, pid_t pid, const char *text)
 {
-	_cleanup_free_ char *path = log->path ? path_expand(log->path, pid, "leaks") : NULL;
+	_cleanup_free_ char *path = log->path ? leak_log_path(log, pid) : NULL;
 	struct log_text *found;
 	int r = 0;
 
@@ -115,6 +211,30 @@ static int write_file(const struct leak_log *log, const struct log_text *text)
 	return say_failed(text->path, r);
 }
 
+/* What cannot be written is told of once. */
+static int write_descriptor(struct leak_log *log, const struct strbuf *text)
+{
+	const char *at = strbuf_str(text);
+	size_t left = text->len;
+
+	while (left > 0 && !log->failed) {
+		struct pollfd ready = { .fd = log->fd, .events = POLLOUT };
+		ssize_t n = write(log->fd, at, left);
+
+		if (n >= 0) {
+			at += n;
+			left -= (size_t)n;
+		} else if (errno == EAGAIN) {
+			(void)poll(&ready, 1, -1); /* the next write tells what is wrong */
+		} else if (errno != EINTR) {
+			log->failed = true;
+			log_error("%s-fd=%d: %s", log->option, log->fd, strerror(errno));
+			return -errno;
+		}
+	}
+	return 0;
+}
+
 int leak_log_flush(struct leak_log *log)
 {
 	int r = 0;
@@ -130,7 +250,10 @@ int leak_log_flush(struct leak_log *log)
 			continue;
 		}
 		/* as messages: nobody who closed standard error wants to hear of that */
-		(void)fputs(strbuf_str(&text->text), stderr);
+		if (log->fd < 0)
+			(void)fputs(strbuf_str(&text->text), stderr);
+		else
+			r = r ? r : write_descriptor(log, &text->text);
 		strbuf_reset(&text->text);
 	}
 	return r;

@@ -6,6 +6,7 @@
 #include "config/words.h"
 #include "model/series.h"
 #include "sandbox/worker.h"
+#include "service/leak/leak_log.h"
 #include "service/output/stdout_queue.h"
 #include "service/session/session_advice.h"
 #include "service/session/session_state.h"
@@ -245,6 +246,10 @@ static int begin_targets(struct session *s)
 	if (r)
 		return r;
 	if (s->launch)
+		r = s->leaks ? leak_check_begin(s->leaks, first) : session_valgrind_begin(s);
+	if (r < 0)
+		return r;
+	if (s->launch)
 		return session_trace_command(s);
 	if (options_trace_widely(s->options)) {
 		r = live_add_all(s->live, session_take_record, s);
@@ -404,6 +409,7 @@ void session_free(struct session *session)
 	live_free(session->live);
 	kept_books_done(&session->books);
 	leak_check_free(session->leaks);
+	leak_log_free(session->valgrind);
 	outputs_free(session->outputs);
 	model_free(session->model);
 	event_spec_done(&session->faults); /* which live borrowed */
@@ -490,7 +496,7 @@ int session_finish(struct session *session)
 	r = session_report(session, true);
 	if (r == 0)
 		session_say_unseen(session);
-	return r;
+	return r == 0 ? session_valgrind_end(session) : r;
 }
 
 static int command_status(const struct session *session)
@@ -509,6 +515,13 @@ static bool died_of_fault(const struct session *session)
 
 	return session->launch && status >= 0 && WIFSIGNALED(status) &&
 	       (sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL);
+}
+
+int session_death_signal(const struct session *session)
+{
+	int status = session->child_status;
+
+	return session->launch && status >= 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
 int session_exit_status(const struct session *session)

@@ -96,6 +96,8 @@ int session_finish(struct session *session);
  * in place of 0 if a leak check is missing; the child's under -c; else 0.
  */
 int session_exit_status(const struct session *session);
+/* The signal that has killed the child; 0: none has, or there is no child. */
+int session_death_signal(const struct session *session);
 
 /* Asks for the end, as SIGINT does. */
 void session_stop(struct session *session);

@@ -46,7 +46,9 @@ struct session {
 	struct hold *hold;
 	struct launch *launch;
 	struct terminal_relay *relay; /* NULL: the command has no terminal of its own */
-	struct leak_check *leaks;     /* NULL: not asked for */
+	struct leak_check *leaks;
+	struct leak_log *valgrind;
+	/* of its tools that make a file; NULL: there is none */ /* NULL: not asked for */
 	struct status_line *status;
 	struct live_view *view;	    /* NULL: no full-screen view */
 	uint64_t resident_after_ns; /* when it may look at that again */
@@ -133,6 +135,10 @@ void session_meter_end(struct session *s);
 
 /* A hold_fn: a thread is held. What it was held for is in the ring. */
 int session_on_hold(const struct hold_event *event, void *userdata);
+
+/* As Valgrind's massif and dhat say that they begin and end. 0 or negative errno (logged). */
+int session_valgrind_begin(struct session *s);
+int session_valgrind_end(struct session *s);
 
 /* Does a full-screen view take the terminal? */
 bool session_wants_view(const struct session *s);

@@ -332,6 +332,7 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		.cgroup_fd = cgroup_fd,
 		.access = options->access,
 		.follow = !options->no_follow,
+		.no_exec = options->no_exec,
 		.held = tracing_holds(options),
 		.max_stack = options->max_stack,
 		.growth_span_ns = options->growth_span_ns,
@@ -345,7 +346,8 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		.book_library = books->library,
 		.why_no_books = books->why_not,
 		.floor = options->floor,
-		.checkpoints = options_check_leaks(options),
+		/* memcheck makes no check before an exec */
+		.checkpoints = options_check_leaks(options) && !options->valgrind.on,
 		.checkpoint_names = options->leak.at,
 		.unwind = unwinds(options),
 		.full_rows = interrupts_named(options),

@@ -238,6 +238,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_hold_cpu = p->kernel_calls[0].btf_id != 0;
 	skel->rodata->knob_find_vma = opts->find_vma;
 	skel->rodata->knob_follow = opts->follow;
+	skel->rodata->knob_no_exec = opts->no_exec;
 	skel->rodata->knob_page_size = (__u32)sysconf(_SC_PAGESIZE);
 	skel->rodata->knob_whole_life = opts->whole_life;
 	skel->rodata->knob_heap_errors = opts->heap_errors;

@@ -38,6 +38,7 @@ struct programs_opts {
 	bool hold_cpu;	    /* FEATURE_HOLD_CPU */
 	bool find_vma;	    /* FEATURE_FIND_VMA */
 	bool follow;
+	bool no_exec;	  /* what is executed is not traced, but for the command */
 	bool whole_life;  /* no allocation of a process is before its tracing */
 	bool heap_errors; /* where blocks are freed is remembered */
 	bool free_stacks; /* and counted by site */

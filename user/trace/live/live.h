@@ -61,7 +61,8 @@ struct live_opts {
 	const struct allocator_spec *allocators; /* named by the user; borrowed for good */
 	size_t n_allocators;
 	bool follow;
-	bool held; /* targets are held at births, execs and marks (target/hold) */
+	bool no_exec; /* what a process executes is not traced, but for the command */
+	bool held;    /* targets are held at births, execs and marks (target/hold) */
 	struct map_room room;
 	struct abi_block_filter block_filter;
 	uint32_t max_stack;    /* callers kept of a stack, up to ABI_MAX_FRAMES */

@@ -53,6 +53,7 @@ static int load(struct live *live)
 		.find_vma =
 			features && features->rows[FEATURE_FIND_VMA].present && !live->opts.held,
 		.follow = live->opts.follow,
+		.no_exec = live->opts.no_exec,
 		.whole_life = live->opts.held && !live->opts.both,
 		.max_procs = one ? SLOTS_ALONE : SLOTS_FOLLOW,
 		.room = live->opts.room,

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Valgrind's command line and its XML: what reads memcheck's output reads ours, and finds the same;
+`ctest -T memcheck` passes and fails as with Valgrind."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import xml.etree.ElementTree
+
+from leaks import leaker, memcheck, read_sums, records
+from lib import (memtraced, need_program, need_root, run, run_memtraced, scratch, target, test)
+
+BESIDE_OTHERS = True
+TRANSLATES = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+GRAMMAR = os.path.join(HERE, "valgrind_xml.rng")
+# of Qt Creator's parser (src/plugins/valgrind/xmlprotocol), which ends at any other
+KINDS_OF_QT_CREATOR = {
+    "ClientCheck", "InvalidFree", "InvalidJump", "InvalidRead", "InvalidWrite",
+    "Leak_DefinitelyLost", "Leak_PossiblyLost", "Leak_StillReachable", "Leak_IndirectlyLost",
+    "MismatchedFree", "Overlap", "SyscallParam", "UninitCondition", "UninitValue"}
+
+
+@contextlib.contextmanager
+def link():
+    """A folder with valgrind-memtraced in it, and no files with options elsewhere."""
+    with scratch() as folder:
+        os.symlink(memtraced(), os.path.join(folder, "valgrind-memtraced"))
+        yield folder
+
+
+def environment(folder, **more):
+    left = {name: value for name, value in os.environ.items() if name != "VALGRIND_OPTS"}
+    return {**left, "HOME": folder, **more}
+
+
+def by_link(folder, *args, **how):
+    how.setdefault("env", environment(folder))
+    how.setdefault("cwd", folder)
+    return run([os.path.join(folder, "valgrind-memtraced"), *args], **how)
+
+
+def contents(*path):
+    with open(os.path.join(*path), encoding="utf-8", errors="strict") as file:
+        return file.read()
+
+
+def validated(path):
+    """The root of an XML file that follows the grammar of the protocol."""
+    done = run(["xmllint", "--noout", "--relaxng", GRAMMAR, path])
+    assert done.returncode == 0, done.stderr + contents(path)
+    return xml.etree.ElementTree.parse(path).getroot()
+
+
+def shape(text):
+    """Lines without what differs between runs and tools: addresses, objects, the first lines."""
+    lines = re.sub(r"==\d+== ?", "", text).splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith("Command:"))
+    lines = [re.sub(r"0x[0-9A-Fa-f]+", "0x", line) for line in lines[begin:]]
+    return [re.sub(r" \((?:in )?[^()]*(?:\.so|malloc\.c)[^()]*\)$", "", line) for line in lines]
+
+
+@test(need_root, need_program("valgrind"), each=("summary", "full", "no"), in_turn=1)
+def the_text_is_memchecks_line_by_line(check):
+    with link() as folder:
+        ours = by_link(folder, f"--leak-check={check}", leaker("objects"))
+        theirs = run(["valgrind", f"--leak-check={check}", leaker("objects")],
+                     env=environment(folder))
+    assert ours.returncode == theirs.returncode, (ours, theirs)
+    assert ours.stdout == theirs.stdout
+    assert shape(ours.stderr) == shape(theirs.stderr), ours.stderr + theirs.stderr
+
+
+@test(need_root)
+def quiet_prints_errors_alone_and_the_file_is_there_without_any():
+    with link() as folder:
+        done = by_link(folder, "-q", "--leak-check=full", "--log-file=a.%p.%q{WHO}.%%", "true",
+                       env=environment(folder, WHO="me"))
+        assert done.returncode == 0 and not done.stderr, done
+        name, = [name for name in os.listdir(folder) if name.startswith("a.")]
+        assert re.fullmatch(r"a\.\d+\.me\.%", name), name
+        assert contents(folder, name) == ""
+        done = by_link(folder, "-q", "--leak-check=full", leaker("shapes"))
+        assert "definitely lost in loss record" in done.stderr, done.stderr
+        assert "SUMMARY" not in done.stderr and "note:" not in done.stderr, done.stderr
+        done = by_link(folder, "--log-file=a.%q{NOT_SET}", "true")
+        assert done.returncode == 1, done
+        assert "the environment has no variable 'NOT_SET'" in done.stderr, done.stderr
+
+
+@test(need_root)
+def files_and_the_environment_come_first_in_valgrinds_order():
+    with link() as folder:
+        home, work = os.path.join(folder, "home"), os.path.join(folder, "work")
+        for path in (home, work):
+            os.mkdir(path)
+        for path, words in ((home, "--leak-check=full --num-callers=1"), (work, "-q")):
+            with open(os.path.join(path, ".valgrindrc"), "w", encoding="ascii") as file:
+                file.write(words)
+
+        def text(*args):
+            done = by_link(folder, *args, leaker("shapes"), cwd=work,
+                           env=environment(home, VALGRIND_OPTS="--num-callers='2'"))
+            return done.stderr
+
+        # the home's --leak-check, the environment's --num-callers, and -q of the folder
+        said = text()
+        assert "SUMMARY" not in said and "definitely lost in loss record" in said, said
+        assert all(len(record[5]) <= 2 for record in records(said)), said
+        assert max(len(record[5]) for record in records(said)) == 2, said
+        assert "Rerun with --leak-check=full" in text("--command-line-only=yes")
+        # others could have written the folder's
+        os.chmod(os.path.join(work, ".valgrindrc"), 0o666)
+        said = text()
+        assert "./.valgrindrc: not read" in said and "ERROR SUMMARY" in said, said
+
+
+@test(need_root)
+def what_a_process_executes_is_traced_if_that_is_asked_for():
+    """Its own blocks before that are not looked at, as memcheck does not."""
+    with link() as folder:
+        options = ("--leak-check=full", "--error-exitcode=9")
+        done = by_link(folder, *options, leaker("executes"))
+        assert done.returncode == 0, done
+        assert "SUMMARY" not in done.stderr, done.stderr
+        done = by_link(folder, *options, "--trace-children=yes", leaker("executes"))
+        assert done.returncode == 9, done
+        assert [record[0] for record in records(done.stderr)] == [55], done.stderr
+        assert done.stderr.count("Command: ") == 2, done.stderr
+        forks = ["python3", "-c", "import os, ctypes\npid = os.fork()\n"
+                 "if pid: os.waitpid(pid, 0)\nos._exit(0)"]
+        both = by_link(folder, *forks).stderr
+        one = by_link(folder, "--child-silent-after-fork=yes", *forks).stderr
+        assert both.count("HEAP SUMMARY") == 2 and one.count("HEAP SUMMARY") == 1, both + one
+
+
+@test(need_root)
+def a_signal_that_ends_the_program_ends_us():
+    with link() as folder:
+        done = by_link(folder, "--error-exitcode=3", leaker("killed"))
+    assert done.returncode == -signal.SIGTERM, done
+
+
+@test(need_root, need_program("ms_print"))
+def massif_and_what_is_not_there():
+    with link() as folder:
+        done = by_link(folder, "--tool=massif", "--stacks=yes", leaker("shapes"))
+        assert done.returncode == 0, done.stderr
+        assert "without effect: --stacks" in done.stderr, done.stderr
+        pid = re.search(r"==(\d+)== Command: ", done.stderr).group(1)
+        assert "MB" in (shown := run(["ms_print", os.path.join(folder, f"massif.out.{pid}")])
+                        .stdout) or "KB" in shown or " B" in shown, shown
+        done = by_link(folder, "--tool=helgrind", "true")
+        assert done.returncode == 1 and "expected one of memcheck, massif" in done.stderr, done
+        assert by_link(folder, "--version").stdout.startswith("valgrind-3."), done
+        done = run_memtraced("valgrind", "-q", "--track-origins=yes", "--vgdb-error=0", "true",
+                             env=environment(folder))
+        assert done.returncode == 0 and not done.stderr, done
+
+
+# --- XML ------------------------------------------------------------------------------------------
+
+
+def leaks_of(root):
+    """{(bytes, blocks): kind} of the errors that are leaks."""
+    return sorted((error.findtext("kind"), int(error.findtext("xwhat/leakedbytes")),
+                   int(error.findtext("xwhat/leakedblocks")))
+                  for error in root.iter("error") if error.find("xwhat/leakedbytes") is not None)
+
+
+@test(need_root, need_program("valgrind", "xmllint"))
+def the_xml_has_what_memchecks_has():
+    command = [leaker("objects")]
+    options = ("--xml=yes", "--show-leak-kinds=all", "--leak-check-heuristics=all")
+    with link() as folder:
+        ours, theirs = (os.path.join(folder, name) for name in ("ours", "theirs"))
+        done = by_link(folder, *options, f"--xml-file={ours}", *command)
+        assert done.returncode == 0 and not done.stderr, done
+        run(["valgrind", *options, f"--xml-file={theirs}", *command], env=environment(folder))
+        # of the grammar that the other writer follows, too
+        ours, theirs = validated(ours), validated(theirs)
+        assert leaks_of(ours) == leaks_of(theirs), (leaks_of(ours), leaks_of(theirs))
+        assert len(leaks_of(ours)) > 5
+        assert ours.findtext("args/argv/exe") == command[0]
+        frame = ours.find("error/stack/frame[fn='main']")
+        assert frame.findtext("file") == "objects.c" and int(frame.findtext("line")), frame
+
+
+@test(need_root, need_program("xmllint"))
+def the_xml_of_errors_and_of_what_is_suppressed():
+    with link() as folder:
+        supp, path = os.path.join(folder, "supp"), os.path.join(folder, "xml")
+        command = [target("heap_errors"), "zero", "3"]
+        done = by_link(folder, "--xml=yes", f"--xml-file={path}", "--gen-suppressions=all",
+                       *command)
+        root = validated(path)
+        error = root.find("error")
+        assert error.findtext("what") == "realloc() with size 0", done.stderr
+        unique = error.findtext("unique")
+        pair = root.find(f"errorcounts/pair[unique='{unique}']")
+        assert pair.findtext("count") == "3", contents(path)
+        assert error.findtext("suppression/skind") == "Memcheck:ReallocZero"
+        with open(supp, "w", encoding="ascii") as file:
+            file.write(error.findtext("suppression/rawtext").replace("<insert_a_suppression_name"
+                                                                     "_here>", "ours & theirs"))
+        by_link(folder, "--xml=yes", f"--xml-file={path}", f"--suppressions={supp}", *command)
+        root = validated(path)
+        assert root.find("error") is None, contents(path)
+        assert root.findtext("suppcounts/pair[name='ours & theirs']/count") == "3"
+
+
+@test(need_root, need_program("xmllint"))
+def several_processes_are_one_document_or_one_each():
+    with link() as folder:
+        options = ("--leak-check=full", "--xml=yes")
+        script = f"{leaker('shapes')}; {leaker('shapes')}; true"
+        by_link(folder, *options, "--trace-children=yes", "--xml-file=one", "sh", "-c", script)
+        root = validated(os.path.join(folder, "one"))
+        notes = {note.text for note in root.findall("error/auxwhat")}
+        assert len(notes) == 2 and all("(shapes)" in note for note in notes), notes
+        by_link(folder, *options, "--trace-children=yes", "--xml-file=each.%p", "sh", "-c", script)
+        each = [name for name in os.listdir(folder) if name.startswith("each.")]
+        roots = [validated(os.path.join(folder, name)) for name in each]
+        assert len(each) == 3, each
+        assert sorted(bool(root.findall("error")) for root in roots) == [False, True, True]
+        assert all(f"each.{root.findtext('pid')}" in each for root in roots)
+
+
+@test(need_root, need_program("xmllint"))
+def hostile_names_are_text():
+    with link() as folder:
+        name = os.path.join(folder, "a<b>&\x1b]]>\x01\udcff\u202e")
+        os.symlink(leaker("shapes"), name)
+        command = [name, "<arg>\x02"]
+        # memtraced's own options, for a process that it did not start by this command line
+        done = run_memtraced("--leak-check=full", "--gen-suppressions=all", "--xml=yes",
+                             f"--xml-file={folder}/xml", "--", *command)
+        assert done.returncode == 0, done.stderr
+        root = validated(os.path.join(folder, "xml"))
+        assert root.findtext("args/argv/arg") == "<arg>\\x02"
+        assert root.findtext("args/argv/exe").endswith("/a<b>&\\x1b]]>\\x01\\xff\\u{202e}")
+        assert root.findall("error")
+
+
+@test(need_root)
+def descriptors_take_both():
+    """Whole, through pipes that are slower than we write, and without a copy of them in the
+    program."""
+    with link() as folder:
+        reading, xml_fd = os.pipe()
+        text_reading, text_fd = os.pipe()
+        with subprocess.Popen(
+                [os.path.join(folder, "valgrind-memtraced"), "--xml=yes", "--leak-check=full",
+                 f"--xml-fd={xml_fd}", f"--log-fd={text_fd}", "sh", "-c",
+                 f"ls /proc/self/fd; exec {leaker('shapes')}"], pass_fds=(xml_fd, text_fd),
+                env=environment(folder), stdout=subprocess.PIPE, text=True) as process:
+            os.close(xml_fd)
+            os.close(text_fd)
+            with os.fdopen(reading, encoding="utf-8") as file:
+                document = file.read()
+            with os.fdopen(text_reading, encoding="utf-8") as file:
+                text = file.read()
+            shown = process.stdout.read().split()
+        assert process.returncode == 0, process.returncode
+        assert str(xml_fd) not in shown and str(text_fd) not in shown, shown
+        assert xml.etree.ElementTree.fromstring(document).tag == "valgrindoutput"
+        assert "SUMMARY" not in text, text
+        done = by_link(folder, "--xml=yes", "--xml-fd=77", "true")
+        assert done.returncode == 1 and "--xml-fd=77: there is no such descriptor" in done.stderr
+
+
+@test(need_root, need_program("xmllint"))
+def qt_creator_reads_each_error():
+    """What its parser wants: protocol 4 of a tool that it knows, kinds that it knows, numbers."""
+    with link() as folder:
+        by_link(folder, "--xml=yes", "--xml-file=xml", "--show-leak-kinds=all",
+                target("mismatches"), "1", "memory", timeout=120)
+        root = validated(os.path.join(folder, "xml"))
+        assert root.findtext("protocolversion") == "4"
+        assert root.findtext("protocoltool") == "memcheck"
+        assert [status.findtext("state") for status in root.findall("status")] == \
+            ["RUNNING", "FINISHED"]
+        kinds = {error.findtext("kind") for error in root.findall("error")}
+        assert kinds <= KINDS_OF_QT_CREATOR, kinds
+        for error in root.findall("error"):
+            assert int(error.findtext("unique"), 16) >= 0 and int(error.findtext("tid")) == 1
+            assert error.findtext("what") or error.findtext("xwhat/text")
+
+
+# --- ctest ----------------------------------------------------------------------------------------
+
+TESTS = """
+add_test(clean "/bin/true")
+add_test(loses "{shapes}")
+add_test(fails "/bin/false")
+add_test(dies "{killed}")
+"""
+
+
+def ctest(folder, checker, options=""):
+    """What ctest says of each test, its defects, and its exit status."""
+    build = os.path.join(folder, "of-" + os.path.basename(checker))
+    os.mkdir(build)
+    with open(os.path.join(build, "CTestTestfile.cmake"), "w", encoding="utf-8") as file:
+        file.write(TESTS.format(shapes=leaker("shapes"), killed=leaker("killed")))
+    with open(os.path.join(build, "DartConfiguration.tcl"), "w", encoding="utf-8") as file:
+        file.write(f"SourceDirectory: {build}\nBuildDirectory: {build}\nSite: here\n"
+                   f"BuildName: any\nMemoryCheckCommand: {checker}\n"
+                   f"MemoryCheckCommandOptions: {options}\n")
+    done = run(["ctest", "-T", "memcheck"], cwd=build, env=environment(folder), timeout=120)
+    said = re.sub(r" +\d+\.\d\d sec.*", "", done.stdout.replace(build, "")).splitlines()
+    tests = [line.strip() for line in said if re.search(r"MemCheck:? *#\d", line)]
+    begin = next((i for i, line in enumerate(said) if "Memory checking results" in line), 0)
+    failed = [line.strip() for line in said if re.match(r"\s+\d+ - ", line)]
+    return tests, said[begin:], failed, done.returncode
+
+
+@test(need_root, need_program("ctest", "valgrind"), each=("", "--error-exitcode=5 -q "
+                                                            "--leak-check=full"), in_turn=1)
+def ctest_passes_and_fails_as_with_valgrind(options):
+    with link() as folder:
+        valgrind = run(["sh", "-c", "command -v valgrind"]).stdout.strip()
+        theirs = ctest(folder, valgrind, options)
+        ours = ctest(folder, os.path.join(folder, "valgrind-memtraced"), options)
+    assert ours == theirs, f"{ours}\n{theirs}"
+    tests, results, failed, status = ours
+    assert len(tests) >= 4 and status != 0 and failed, ours
+    if not options:
+        assert any("Memory Leak - 4" in line for line in results), results
+
+
+@test(need_root, need_program("valgrind"))
+def the_sums_of_one_command_line_are_the_others():
+    """All of it at once: what a script reads."""
+    command = [leaker("news")]
+    with link() as folder:
+        ours = read_sums(by_link(folder, "--leak-check=full", *command).stderr)
+    assert ours == read_sums(memcheck(command)), ours

@@ -13,7 +13,7 @@
 #include "abi.h"
 
 #define ABI_BOOK_MAGIC 0x6b6f6f62U
-#define ABI_BOOK_VERSION 3
+#define ABI_BOOK_VERSION 4
 /* As memfd_create(2) is told it; in /proc/PID/maps behind "/memfd:". */
 #define ABI_BOOK_NAME "memtraced-book"
 
@@ -54,7 +54,11 @@ struct abi_book_header {
 	__u32 reader; /* the daemon's pid, where it has one in the process's namespace */
 	/* The process's: it goes on when nobody reads; it has ceased, and calls are passed on. */
 	__u32 stays, passed_on;
-	__u32 reserved[4];
+	/*
+	 * The daemon's, before it answers: smaller and larger blocks are not entered. Not the
+	 * latter itself, but ~ of it, so that 0 and 0 are all.
+	 */
+	__u64 min_size, not_max_size;
 	/*
 	 * What each call may change: a line of its own. As of struct abi_proc, but for live_bytes,
 	 * which is too large by what threads have as credit.

@@ -382,6 +382,12 @@ static void count_begin(struct book_thread *thread, const struct book_block *blo
 	thread->last_block = block->address;
 }
 
+/* Not all blocks are entered: those that are in no book are known to none. */
+static inline bool is_filtered(void)
+{
+	return BOOK_RARELY(book.header->min_size | book.header->not_max_size);
+}
+
 void book_enter(void *block, size_t size, uint32_t function, const struct walk_registers *from)
 {
 	struct book_thread *thread = enter();
@@ -390,6 +396,10 @@ void book_enter(void *block, size_t size, uint32_t function, const struct walk_r
 	if (!thread)
 		return;
 	book_local.entered++;
+	if (is_filtered() && (size < book.header->min_size || size > ~book.header->not_max_size)) {
+		leave(thread);
+		return;
+	}
 	if (added.address & 7 || added.address >= ABI_ADDR_LIMIT || size >> ABI_BOOK_SIZE_BITS) {
 		book_lose(ABI_BOOK_LOST_ADDRESS);
 		leave(thread);
@@ -512,6 +522,8 @@ static BOOK_SELDOM void count_unknown(struct book_thread *thread, uint64_t addre
 {
 	uint32_t kind;
 
+	if (is_filtered())
+		return;
 	if (book_is_orphan()) {
 		book_lose(ABI_BOOK_LOST_FORK);
 		return;

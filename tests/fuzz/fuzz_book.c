@@ -79,7 +79,7 @@ static void check_stack(struct book *book, uint32_t node)
 {
 	struct book_stack stack;
 
-	if (book_read_stack(book, node, &stack))
+	if (book_read_stack(book, node, ABI_MAX_FRAMES, &stack))
 		return;
 	if (stack.n > ABI_MAX_FRAMES || stack.cut >= ABI_CUTS)
 		abort();

@@ -10,8 +10,8 @@ import subprocess
 import schema
 
 from lib import (called_by, exact, heap_sites, Lines, load_report, memtraced, need_kernel,
-                 need_root, refused, run_memtraced, same, same_calls, scratch, send_line,
-                 SERIAL_KEYS, Skip, started, target, test, total, trace)
+                 need_program, need_root, refused, run_memtraced, same, same_calls, scratch,
+                 send_line, SERIAL_KEYS, Skip, started, target, test, total, trace)
 
 BESIDE_OTHERS = True
 LIBRARY = "--exact=library"
@@ -57,29 +57,48 @@ def sites_by_stack(process):
     return sites
 
 
-@test(need_root, timeout=120, each=["aligned 50", "exceptions 50", "swaps", "forks 60",
-                                    "fork_storm 50", "silent_forks", "dl 30"],
-      every_kernel=["swaps"])
-def sites_and_stacks_are_those_of_probes(words):
+def both_ways_are_the_same(words, *options):
     """With libraries of the system alone, whose stacks are the same in both."""
     name, *args = words.split()
+    command = [os.path.join(target(""), name), *args]
     runs = []
     for way in ("probes", "library"):
-        run = trace([target(name), *args], f"--exact={way}", library=None, timeout=120)
+        run = trace(command, f"--exact={way}", *options, library=None, timeout=120)
         exact(run.report)
-        assert run.report["coverage"]["stacks_truncated"] == 0, run.report["coverage"]
-        runs.append(run.report["processes"])
-    assert len(runs[0]) == len(runs[1])
-    assert any(map(heap_sites, runs[0]))
-    for probed, counted_ in zip(*runs):
+        runs.append(run.report)
+    cut = [run["coverage"]["stacks_truncated"] > 0 for run in runs]
+    assert cut == [any(option.startswith("--max-stack") for option in options)] * 2, cut
+    probed_, counted_ = (run["processes"] for run in runs)
+    assert len(probed_) == len(counted_)
+    assert any(map(heap_sites, probed_))
+    for probed, counted_ in zip(probed_, counted_):
         probes, library = sites_by_stack(probed), sites_by_stack(counted_)
         assert counted_["alloc"]["by_library"], probed
         different = {key: (probes.get(key), library.get(key)) for key in {*probes, *library}
                      if probes.get(key) != library.get(key)}
         assert not different, different
         same(counted_, probed["alloc"], SERIAL_KEYS)
+    return zip(*(run["processes"] for run in runs))
+
+
+@test(need_root, timeout=120, each=["aligned 50", "exceptions 50", "swaps", "forks 60",
+                                    "fork_storm 50", "silent_forks", "dl 30"],
+      every_kernel=["swaps"])
+def sites_and_stacks_are_those_of_probes(words):
+    for probed, counted_ in both_ways_are_the_same(words):
         # The dynamic linker's own blocks are larger with another library.
         assert probed["mmap"]["allocs"] == counted_["mmap"]["allocs"], (probed, counted_)
+
+
+@test(need_root, each=["--min-size=100", "--max-size=100", "--min-size=100 --max-size=2000"])
+def blocks_of_some_sizes_are_those_of_probes(options):
+    for words in ("forks 20", "lifetimes fork"):
+        both_ways_are_the_same(words, *options.split())
+
+
+@test(need_root, need_program("jq"))
+def truncated_stacks_are_those_of_probes():
+    both_ways_are_the_same("/usr/bin/jq -n reduce(range(40))as$i(0;[.])|tojson", "--max-stack=16")
 
 
 @test(need_root, each=["double", "interior", "wild", "resize", "child", "failed", "negative",
@@ -291,8 +310,7 @@ def a_leak_check_finds_the_same(name):
     assert by_probes == by_library, f"{by_probes}\n{by_library}"
 
 
-@test(each=["--sample", "--heap-errors", "--min-size=10", "--no-follow",
-            "--max-stack=3", "--unwind=fp"])
+@test(each=["--sample", "--heap-errors", "--no-follow", "--unwind=fp", "--max-stack=15"])
 def what_needs_probes_is_refused(option):
     refused(run_memtraced(LIBRARY, option, "--", "true"), 1, option.split("=")[0], LIBRARY)
 

@@ -606,7 +606,7 @@ static void a_stack_is_its_nodes_to_the_beginning(void **state)
 	put_node(hand, 1, 0, 99, ABI_BOOK_ROOT(ABI_CUT_LIMIT, 0x10007));
 	put_node(hand, 300, 1, 0x10, ABI_BOOK_GUIDED);
 	put_node(hand, 70000, 300, 0x20, ABI_BOOK_EXACT);
-	assert_int_equal(book_read_stack(book, 70000, &stack), 0);
+	assert_int_equal(book_read_stack(book, 70000, ABI_MAX_FRAMES, &stack), 0);
 	assert_int_equal(stack.n, 2);
 	assert_int_equal(stack.frame[0], 0x20);
 	assert_int_equal(stack.frame[1], 0x10);
@@ -615,7 +615,7 @@ static void a_stack_is_its_nodes_to_the_beginning(void **state)
 	assert_true(stack.guided);
 	assert_int_equal(stack.epoch, 0x10007);
 	assert_int_equal(stack.began_ns, 99);
-	assert_int_equal(book_read_stack(book, 1, &stack), 0);
+	assert_int_equal(book_read_stack(book, 1, ABI_MAX_FRAMES, &stack), 0);
 	assert_int_equal(stack.n, 0);
 	assert_false(stack.guided);
 }
@@ -627,10 +627,10 @@ static void nodes_that_came_later_are_read(void **state)
 	struct book_stack stack;
 
 	put_node(hand, 1, 0, 0, 0);
-	assert_int_equal(book_read_stack(book, 2, &stack), 0);
+	assert_int_equal(book_read_stack(book, 2, ABI_MAX_FRAMES, &stack), 0);
 	put_node(hand, 2, 1, 0x10, 0);
 	book_forget_nodes(book);
-	assert_int_equal(book_read_stack(book, 2, &stack), 0);
+	assert_int_equal(book_read_stack(book, 2, ABI_MAX_FRAMES, &stack), 0);
 	assert_int_equal(stack.n, 1);
 }
 
@@ -653,13 +653,15 @@ static void what_is_no_stack_is_refused(void **state)
 	for (uint32_t i = 1; i <= ABI_MAX_FRAMES; i++)
 		put_node(hand, deep + i, deep + i - 1, 0x10, 0);
 	for (uint32_t node = 2; node <= 8; node++)
-		assert_int_equal(book_read_stack(book, node, &stack), -EINVAL);
-	assert_int_equal(book_read_stack(book, ABI_BOOK_NO_NODE, &stack), -EINVAL);
-	assert_int_equal(book_read_stack(book, ABI_BOOK_NODES, &stack), -EINVAL);
-	assert_int_equal(book_read_stack(book, UINT32_MAX, &stack), -EINVAL);
-	assert_int_equal(book_read_stack(book, deep + ABI_MAX_FRAMES - 1, &stack), 0);
+		assert_int_equal(book_read_stack(book, node, ABI_MAX_FRAMES, &stack), -EINVAL);
+	assert_int_equal(book_read_stack(book, ABI_BOOK_NO_NODE, ABI_MAX_FRAMES, &stack), -EINVAL);
+	assert_int_equal(book_read_stack(book, ABI_BOOK_NODES, ABI_MAX_FRAMES, &stack), -EINVAL);
+	assert_int_equal(book_read_stack(book, UINT32_MAX, ABI_MAX_FRAMES, &stack), -EINVAL);
+	assert_int_equal(book_read_stack(book, deep + ABI_MAX_FRAMES - 1, ABI_MAX_FRAMES, &stack),
+			 0);
 	assert_int_equal(stack.n, ABI_MAX_FRAMES);
-	assert_int_equal(book_read_stack(book, deep + ABI_MAX_FRAMES, &stack), -EINVAL);
+	assert_int_equal(book_read_stack(book, deep + ABI_MAX_FRAMES, ABI_MAX_FRAMES, &stack),
+			 -EINVAL);
 }
 
 /* The process takes its pages back while we read. */

@@ -15,6 +15,8 @@
 
 #define CUT 8
 
+static const struct abi_block_filter all_sizes = { .max_size = UINT64_MAX };
+
 static int setup(void **state)
 {
 	static struct hand_book hand;
@@ -80,7 +82,7 @@ static void what_an_earlier_reader_has_told_is_over(void **state)
 	header->tick = 500;
 	header->peak_bytes = 50;
 	header->cut_peak_bytes = 40;
-	assert_int_equal(book_begin(book, CUT, 3), 0);
+	assert_int_equal(book_begin(book, &all_sizes, CUT, 3), 0);
 	assert_int_equal(header->cut_epoch, CUT + 10 + ABI_CUT_STEP);
 	assert_int_equal(header->tick, 504);
 	assert_int_equal(book_read_totals(book, CUT, &totals), 0);
@@ -91,7 +93,25 @@ static void what_an_earlier_reader_has_told_is_over(void **state)
 	assert_int_equal(book_read_totals(book, CUT + ABI_CUT_STEP, &totals), 0);
 	assert_int_equal(totals.peak_bytes, 40);
 	header->passed_on = 1;
-	assert_int_equal(book_begin(book, CUT, 3), -ESTALE);
+	assert_int_equal(book_begin(book, &all_sizes, CUT, 3), -ESTALE);
+}
+
+static void a_process_is_told_which_blocks_are_wanted(void **state)
+{
+	const struct hand_book *hand = *state;
+	const struct abi_block_filter some = { .min_size = 16, .max_size = 4096 };
+	struct book *book = open_hand(hand);
+
+	assert_int_equal(book_begin(book, &some, CUT, 3), 0);
+	assert_int_equal(hand_header(hand)->min_size, 16);
+	assert_int_equal(~hand_header(hand)->not_max_size, 4096);
+	book_close(book);
+	assert_int_equal(book_try(getpid()), -ENODATA);
+	book = open_hand(hand);
+	assert_int_equal(book_begin(book, &all_sizes, CUT, 3), 0);
+	assert_int_equal(hand_header(hand)->min_size, 0);
+	assert_int_equal(hand_header(hand)->not_max_size, 0);
+	book_close(book);
 }
 
 static int add_block(const struct book_block *block, void *userdata)
@@ -118,7 +138,7 @@ static void blocks_of_before_have_no_time(void **state)
 	uint32_t ticks[2] = { 77, 77 };
 
 	hand_header(hand)->tick = 5;
-	assert_int_equal(book_begin(book, CUT, 3), 0);
+	assert_int_equal(book_begin(book, &all_sizes, CUT, 3), 0);
 	put_block(hand, 0, 0x1000, 5);
 	put_block(hand, 1, 0x2000, hand_header(hand)->tick);
 	assert_int_equal(book_read_blocks(book, 0, add_block, ticks), 0);
@@ -134,6 +154,7 @@ int main(void)
 		BOOK_TEST(a_book_has_one_reader),
 		BOOK_TEST(a_book_is_found_where_it_is_mapped),
 		BOOK_TEST(what_an_earlier_reader_has_told_is_over),
+		BOOK_TEST(a_process_is_told_which_blocks_are_wanted),
 		BOOK_TEST(blocks_of_before_have_no_time),
 	};
 

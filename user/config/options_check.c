@@ -350,9 +350,11 @@ const char *options_need_probes(const struct options *o)
 		{ o->floor, "--floor" },
 		{ o->check_stacks, "--check-stacks" },
 		{ o->unwind == UNWIND_FP, "--unwind=fp" },
-		{ o->max_stack != OPTIONS_MAX_STACK, "--max-stack" },
-		{ o->block_filter.min_size, "--min-size" },
-		{ o->block_filter.max_size != UINT64_MAX, "--max-size" },
+		/* By so many frames it is told which mappings are an allocator's. */
+		{ o->max_stack < 16, "--max-stack below 16" },
+		/* A process that runs has counted other sizes. */
+		{ !o->command && o->block_filter.min_size, "--min-size" },
+		{ !o->command && o->block_filter.max_size != UINT64_MAX, "--max-size" },
 		{ o->no_follow, "--no-follow" },
 		{ o->uid, "--uid" },
 		{ o->names, "--comm" },

@@ -190,6 +190,8 @@ static const char *why_not_read(int error)
 		return "another memtraced reads its counts";
 	case -ESTALE:
 		return "it has ceased to count, as the memtraced that read it is gone";
+	case -ENODATA:
+		return "it has counted blocks of some sizes alone";
 	case -EXDEV:
 		return "a part of what it holds was counted by its parent";
 	case -EINVAL:

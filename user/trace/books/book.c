@@ -34,7 +34,18 @@ int book_answer(const struct book *book, enum abi_book_answer answer)
 	return 0;
 }
 
-int book_begin(struct book *book, uint32_t cut_epoch, uint32_t tick)
+static int set_filter(const struct book *book, const struct abi_block_filter *filter)
+{
+	const uint64_t words[2] = { filter->min_size, ~filter->max_size };
+
+	static_assert(offsetof(struct abi_book_header, not_max_size) ==
+			      offsetof(struct abi_book_header, min_size) + 8,
+		      "both at once");
+	return book_put(book, offsetof(struct abi_book_header, min_size), words, sizeof(words));
+}
+
+int book_begin(struct book *book, const struct abi_block_filter *filter, uint32_t cut_epoch,
+	       uint32_t tick)
 {
 	struct abi_book_header header;
 	int r = book_get_header(book, &header);
@@ -48,7 +59,8 @@ int book_begin(struct book *book, uint32_t cut_epoch, uint32_t tick)
 		book->first_epoch = (header.cut_epoch & ~ABI_CUT_BUSY) + ABI_CUT_STEP - cut_epoch;
 		book->first_tick = header.tick + 1;
 	}
-	return book_tell(book, cut_epoch, tick);
+	r = set_filter(book, filter);
+	return r ? r : book_tell(book, cut_epoch, tick);
 }
 
 int book_try(pid_t pid)
@@ -61,6 +73,8 @@ int book_try(pid_t pid)
 		r = book_get_header(book, &header);
 	if (r)
 		return r;
+	if (header.min_size || header.not_max_size)
+		return -ENODATA;
 	return header.passed_on ? -ESTALE : header.parent_era ? -EXDEV : 0;
 }
 

@@ -12,14 +12,15 @@
 int book_answer(const struct book *book, enum abi_book_answer answer);
 
 /*
- * Before all that follows, at this epoch and time. The process may have been told of others by who
- * has read its book before, which are over. 0; -ESTALE: it does not keep the book any more; or
- * another negative errno.
+ * Before all that follows, at this epoch and time; of which blocks later calls are entered. The
+ * process may have been told of other moments by who has read its book before, which are over. 0;
+ * -ESTALE: it does not keep the book any more; or another negative errno.
  */
-int book_begin(struct book *book, uint32_t cut_epoch, uint32_t tick);
+int book_begin(struct book *book, const struct abi_block_filter *filter, uint32_t cut_epoch,
+	       uint32_t tick);
 /*
  * Can the book be read that a running process has mapped? 0; -EXDEV: a part of what it holds is in
- * its parent's; as book_begin(); or as book_open_mapped().
+ * its parent's; -ENODATA: another part is in none; as book_begin(); or as book_open_mapped().
  */
 int book_try(pid_t pid);
 

@@ -407,29 +407,39 @@ static int end_stack(const struct abi_book_node *node, struct book_stack *ret)
 	return 0;
 }
 
-int book_read_stack(struct book *book, uint32_t node, struct book_stack *ret_stack)
+static void add_frame(struct book_stack *stack, const struct abi_book_node *node)
+{
+	if (node->flags & ABI_BOOK_EXACT)
+		stack->exact[stack->n / 64] |= 1ULL << stack->n % 64;
+	stack->guided |= (node->flags & ABI_BOOK_GUIDED) != 0;
+	stack->frame[stack->n++] = node->address;
+}
+
+int book_read_stack(struct book *book, uint32_t node, size_t most, struct book_stack *ret_stack)
 {
 	struct abi_book_node is;
+	size_t n = 0;
 	int r;
 
 	ret_stack->n = 0;
 	ret_stack->guided = false;
 	memset(ret_stack->exact, 0, sizeof(ret_stack->exact));
-	for (;;) {
+	for (;; n++, node = is.parent) {
 		if (node == ABI_BOOK_NO_NODE || node >= ABI_BOOK_NODES)
 			return -EINVAL;
 		r = read_node(book, node, &is);
 		if (r)
 			return r;
 		if (is.parent == ABI_BOOK_NO_NODE)
-			return end_stack(&is, ret_stack);
+			break;
 		/* What comes later cannot have been there: so there are no loops. */
-		if (is.parent >= node || !is.address || ret_stack->n == ABI_MAX_FRAMES)
+		if (is.parent >= node || !is.address || n == ABI_MAX_FRAMES)
 			return -EINVAL;
-		if (is.flags & ABI_BOOK_EXACT)
-			ret_stack->exact[ret_stack->n / 64] |= 1ULL << ret_stack->n % 64;
-		ret_stack->guided |= (is.flags & ABI_BOOK_GUIDED) != 0;
-		ret_stack->frame[ret_stack->n++] = is.address;
-		node = is.parent;
+		if (n < most)
+			add_frame(ret_stack, &is);
 	}
+	r = end_stack(&is, ret_stack);
+	if (n > most)
+		ret_stack->cut = ABI_CUT_LIMIT;
+	return r;
 }

@@ -72,8 +72,11 @@ struct book_stack {
 	uint64_t began_ns; /* and when the first stack of it was seen */
 };
 
-/* The stack that begins with this frame. 0; -EINVAL: it is none; or another negative errno. */
-int book_read_stack(struct book *book, uint32_t node, struct book_stack *ret_stack);
+/*
+ * The stack that begins with this frame; of a longer one than `most` the first frames. 0; -EINVAL:
+ * it is none; or another negative errno.
+ */
+int book_read_stack(struct book *book, uint32_t node, size_t most, struct book_stack *ret_stack);
 /* Nodes that were read are read again: others may have come beside them. */
 void book_forget_nodes(struct book *book);
 

@@ -119,7 +119,7 @@ static int read_stack(struct live *live, struct live_process *process, uint32_t 
 		live_count_loss(live, NULL, LOSS_BOOK_FIRST + ABI_BOOK_LOST_NODES);
 		return 0;
 	}
-	r = book_read_stack(process->book.book, node, &stack);
+	r = book_read_stack(process->book.book, node, live->opts.max_stack, &stack);
 	if (r == -ENOMEM)
 		return r;
 	if (r) {
@@ -140,8 +140,8 @@ static int find_stack(struct live *live, struct live_process *process, uint32_t 
 	const struct node_stack key = { .node = node }, *known;
 	int r;
 
-	*ret_id = ABI_STACK_OTHER;
-	if (node == ABI_BOOK_NO_NODE)
+	*ret_id = live->opts.max_stack ? ABI_STACK_OTHER : 0;
+	if (node == ABI_BOOK_NO_NODE || !live->opts.max_stack)
 		return 0;
 	r = process->book_stacks ? 0 : hashmap_new(&node_ops, &process->book_stacks);
 	if (r)
@@ -216,7 +216,7 @@ static int on_block(const struct book_block *block, void *userdata)
 	struct live_book_block told = {
 		.address = block->address,
 		.is_shed = block->is_shed,
-		.block = { .stack = ABI_STACK_OTHER,
+		.block = { .stack = reading->live->opts.max_stack ? ABI_STACK_OTHER : 0,
 			   .size_fn = ABI_SIZE_FN(block->size, (uint64_t)block->form, fn),
 			   .tick = block->tick,
 			   .era = block->era },

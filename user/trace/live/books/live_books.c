@@ -139,7 +139,7 @@ static int begin_book(struct live *live, struct live_process *process, struct bo
 static int tell_first(const struct live *live, struct book *book, struct book_totals *ret_now)
 {
 	const struct abi_control *control = live->programs->control;
-	int r = book_begin(book, control->cut_epoch, control->tick);
+	int r = book_begin(book, &live->opts.block_filter, control->cut_epoch, control->tick);
 
 	return r ? r : book_read_totals(book, NOW, ret_now);
 }

@@ -5,7 +5,7 @@
  * growth: the file is as long as its largest contents from the start, and what nobody wrote takes
  * no memory. The process may write anything here: the daemon believes none of it.
  *
- *   header | threads | nodes of stacks | sites | tombs | segments of blocks
+ *   header | threads | nodes of stacks | sites | tombs | errors | blocks
  */
 #ifndef MEMTRACED_BPF_ABI_BOOK_H
 #define MEMTRACED_BPF_ABI_BOOK_H
@@ -76,7 +76,7 @@ struct abi_book_header {
 	__u64 failed, unknown_frees;
 	__u64 lost[ABI_BOOK_LOSSES];
 	__u32 threads, nodes, sites, tombs; /* ever begun so far, which are numbered from 1 */
-	__u32 segment;			    /* that has the blocks; others' are out of date */
+	__u32 doublings;		    /* of the table of blocks so far */
 	__u32 errors;
 	__u64 further_errors; /* for which there was no room */
 };
@@ -177,10 +177,13 @@ struct abi_book_bucket {
 	__u64 address[ABI_BOOK_WAYS];
 	struct abi_book_block block[ABI_BOOK_WAYS];
 };
-/* Segment i has ABI_BOOK_FIRST_BUCKETS << i buckets, behind those of the segments before. */
-#define ABI_BOOK_FIRST_BUCKETS 512ULL
-#define ABI_BOOK_SEGMENTS 17
-#define ABI_BOOK_BUCKETS_BEFORE(segment) (ABI_BOOK_FIRST_BUCKETS * ((1ULL << (segment)) - 1))
+/*
+ * There are so many after n doublings. While one is made, `doublings` has the number before it and
+ * this bit: a block is at its old place, at its new one, in either half, or for a moment at both.
+ */
+#define ABI_BOOK_BUCKETS(n) (512ULL << (n))
+#define ABI_BOOK_DOUBLINGS 17
+#define ABI_BOOK_DOUBLES 0x80000000U
 
 /*
  * A block that was freed while forked children still hold their copy of it: those that were forked
@@ -221,10 +224,14 @@ struct abi_book_error {
 #define ABI_BOOK_AT_HEADS (ABI_BOOK_AT_SITES + ABI_BOOK_SITES * sizeof(struct abi_book_site))
 #define ABI_BOOK_AT_TOMBS (ABI_BOOK_AT_HEADS + ABI_BOOK_TOMB_HEADS * sizeof(__u32))
 #define ABI_BOOK_AT_ERRORS (ABI_BOOK_AT_TOMBS + ABI_BOOK_TOMBS * sizeof(struct abi_book_tomb))
-#define ABI_BOOK_AT_BLOCKS (ABI_BOOK_AT_ERRORS + ABI_BOOK_ERRORS * sizeof(struct abi_book_error))
+/* Where a huge page begins. */
+#define ABI_BOOK_HUGE_PAGE (1ULL << 21)
+#define ABI_BOOK_AT_BLOCKS                                                                         \
+	((ABI_BOOK_AT_ERRORS + ABI_BOOK_ERRORS * sizeof(struct abi_book_error) +                   \
+	  ABI_BOOK_HUGE_PAGE - 1) &                                                                \
+	 ~(ABI_BOOK_HUGE_PAGE - 1))
 #define ABI_BOOK_BYTES                                                                             \
-	(ABI_BOOK_AT_BLOCKS +                                                                      \
-	 ABI_BOOK_BUCKETS_BEFORE(ABI_BOOK_SEGMENTS) * sizeof(struct abi_book_bucket))
+	(ABI_BOOK_AT_BLOCKS + ABI_BOOK_BUCKETS(ABI_BOOK_DOUBLINGS) * sizeof(struct abi_book_bucket))
 
 #ifndef __bpf__
 static_assert(sizeof(struct abi_book_header) <= ABI_BOOK_AT_THREADS, "abi_book_header");
@@ -237,7 +244,6 @@ static_assert(sizeof(struct abi_book_tomb) == 32, "abi_book_tomb");
 static_assert(sizeof(struct abi_book_error) == 64, "abi_book_error");
 static_assert(ABI_BOOK_FUNCTIONS <= 16, "ABI_BOOK_FN");
 static_assert(sizeof(struct abi_book_bucket) == 128, "abi_book_bucket");
-static_assert(ABI_BOOK_AT_BLOCKS % 4096 == 0, "buckets begin with a page");
 #endif
 
 #endif

@@ -22,6 +22,10 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+/* Of Linux 6.1. */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 /* How long a thread waits for the daemon to open the book. */
 #define ANSWER_S 2
@@ -271,35 +275,40 @@ static void after_fork(void)
 
 /* --- growing ---------------------------------------------------------------------------------- */
 
-/* Empties a table, which no longer takes memory; false: it does. */
-static bool remove_blocks(const struct book_blocks *of)
+/*
+ * All of its pages are about to be written; one by one that takes three times as long as huge pages
+ * do, and more in each access to them.
+ */
+static void make_pages(struct abi_book_bucket *first, uint64_t n)
 {
-	return !book_is_filtered() &&
-	       madvise(of->buckets, of->n * sizeof(of->buckets[0]), MADV_REMOVE) == 0;
+	const uint64_t step = ABI_BOOK_HUGE_PAGE / sizeof(*first);
+
+	if (book_is_filtered())
+		return;
+	/* A huge page takes the place of pages, of which there has to be one. */
+	for (uint64_t i = 0; i < n && n >= step; i += step)
+		__atomic_store_n(&first[i].elsewhere, 0, __ATOMIC_RELAXED);
+	if (n < step || madvise(first, n * sizeof(*first), MADV_COLLAPSE))
+		(void)madvise(first, n * sizeof(*first), MADV_POPULATE_WRITE);
 }
 
-static bool move_blocks(void)
+static bool double_blocks(void)
 {
-	uint32_t segment = book.header->segment;
-	struct book_blocks to;
+	uint32_t *word = &book.header->doublings, doublings = *word;
+	uint64_t n = book_blocks_elsewhere(&blocks), n_lost;
+	uint32_t *places = book_pages((n + 1) * sizeof(*places));
 
-	for (;;) {
-		if (++segment >= ABI_BOOK_SEGMENTS)
-			return false;
-		book_blocks_use(&to, book.buckets, segment);
-		/* All of its pages are about to be written; one by one that takes longer. */
-		if (!book_is_filtered())
-			(void)madvise(to.buckets, to.n * sizeof(to.buckets[0]),
-				      MADV_POPULATE_WRITE);
-		if (book_blocks_move(&blocks, &to))
-			break;
-		if (!remove_blocks(&to))
-			return false;
+	if (!places || doublings == ABI_BOOK_DOUBLINGS) {
+		book_pages_free(places, (n + 1) * sizeof(*places));
+		return false;
 	}
-	__atomic_store_n(&book.header->segment, segment, __ATOMIC_SEQ_CST);
-	/* A reader of the old one sees by the number that it was. Else it keeps its memory. */
-	(void)remove_blocks(&blocks);
-	blocks = to;
+	make_pages(blocks.buckets + blocks.n, blocks.n);
+	__atomic_store_n(word, doublings | ABI_BOOK_DOUBLES, __ATOMIC_SEQ_CST);
+	n_lost = book_blocks_double(&blocks, places);
+	__atomic_store_n(word, doublings + 1, __ATOMIC_SEQ_CST);
+	book_pages_free(places, (n + 1) * sizeof(*places));
+	while (n_lost--)
+		book_lose(ABI_BOOK_LOST_BLOCKS);
 	return true;
 }
 
@@ -310,7 +319,7 @@ static BOOK_SELDOM bool grow_blocks(struct book_thread *mine, uint64_t n)
 
 	if (!book_threads_hold(mine))
 		return false;
-	grown = blocks.n != n || move_blocks();
+	grown = blocks.n != n || double_blocks();
 	book_threads_release();
 	return grown;
 }
@@ -395,6 +404,7 @@ void book_enter(void *block, size_t size, uint32_t function, const struct walk_r
 
 	if (!thread)
 		return;
+	book_blocks_load(&blocks, added.address);
 	book_local.entered++;
 	if (is_filtered() && (size < book.header->min_size || size > ~book.header->not_max_size)) {
 		leave(thread);
@@ -448,6 +458,7 @@ static inline bool take(struct book_thread *thread, void *block, struct book_tak
 		thread->last_block = 0;
 	if (address & 7)
 		return false;
+	book_blocks_load(&blocks, address);
 	if (BOOK_RARELY(book.header->era != book.header->ended_forks))
 		bury(address);
 	return book_blocks_take(&blocks, address, book_is_alone(), &ret->block) ||

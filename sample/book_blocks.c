@@ -15,12 +15,17 @@ static uint64_t mix(uint64_t word)
 }
 
 /* Blocks of one page of the heap share one of the table. */
-static struct abi_book_bucket *first_bucket(const struct book_blocks *blocks, uint64_t address)
+static uint64_t first_place(const struct book_blocks *blocks, uint64_t address)
 {
 	uint64_t granule = address >> BYTES_SHIFT;
 	uint64_t page = mix(granule / PAGE_BUCKETS) >> 32;
 
-	return &blocks->buckets[(page * PAGE_BUCKETS + granule % PAGE_BUCKETS) & (blocks->n - 1)];
+	return (page * PAGE_BUCKETS + granule % PAGE_BUCKETS) & (blocks->n - 1);
+}
+
+static struct abi_book_bucket *first_bucket(const struct book_blocks *blocks, uint64_t address)
+{
+	return &blocks->buckets[first_place(blocks, address)];
 }
 
 /* Those for what finds its first one full lie anywhere: neighbours of a full one are full, too. */
@@ -30,6 +35,14 @@ static struct abi_book_bucket *other_bucket(const struct book_blocks *blocks, ui
 	uint64_t hash = mix(address >> 3) + i * UINT64_C(0xd1b54a32d192ed03);
 
 	return &blocks->buckets[hash >> 32 & (blocks->n - 1)];
+}
+
+void book_blocks_load(const struct book_blocks *blocks, uint64_t address)
+{
+	const struct abi_book_bucket *first = first_bucket(blocks, address);
+
+	__builtin_prefetch(first, 1);
+	__builtin_prefetch(first->block + ABI_BOOK_WAYS - 1, 1);
 }
 
 static uint64_t address_in(const struct abi_book_bucket *bucket, int way)
@@ -132,17 +145,30 @@ static bool find_in(const struct abi_book_bucket *bucket, uint64_t address,
 	return false;
 }
 
-bool book_blocks_find(const struct book_blocks *blocks, uint64_t address,
+/* always: wherever the first bucket says that it may be. */
+static bool find_with(const struct book_blocks *blocks, uint64_t address, bool always,
 		      struct book_block *ret_block)
 {
 	const struct abi_book_bucket *first = first_bucket(blocks, address);
 
 	if (find_in(first, address, ret_block))
 		return true;
-	for (uint64_t i = 0; i < OTHERS && may_be_elsewhere(first, address); i++)
+	for (uint64_t i = 0; i < OTHERS && (always || may_be_elsewhere(first, address)); i++)
 		if (find_in(other_bucket(blocks, address, i), address, ret_block))
 			return true;
 	return false;
+}
+
+bool book_blocks_find(const struct book_blocks *blocks, uint64_t address,
+		      struct book_block *ret_block)
+{
+	const struct book_blocks doubled = { blocks->buckets, 2 * blocks->n, false };
+
+	if (!blocks->doubles)
+		return find_with(blocks, address, false, ret_block);
+	/* Its old place is emptied after its new one is filled. */
+	return find_with(blocks, address, true, ret_block) ||
+	       find_with(&doubled, address, true, ret_block);
 }
 
 static bool is_free(uint64_t address)
@@ -181,6 +207,22 @@ static bool may_have(const struct abi_book_bucket *first, uint64_t address)
 	return found;
 }
 
+static bool put_elsewhere(struct book_blocks *blocks, struct abi_book_bucket *first,
+			  const struct book_block *block, bool alone)
+{
+	/* First, so that who does not find it there looks on. */
+	add_elsewhere(first, block->address);
+	for (uint64_t i = 0; i < OTHERS; i++) {
+		struct abi_book_bucket *other = other_bucket(blocks, block->address, i);
+
+		/* What is found in the first one is not counted as elsewhere. */
+		if (other != first && put_into(other, block, alone))
+			return true;
+	}
+	remove_elsewhere(first);
+	return false;
+}
+
 enum book_added book_blocks_add(struct book_blocks *blocks, const struct book_block *block,
 				bool alone, struct book_block *ret_stale)
 {
@@ -189,40 +231,81 @@ enum book_added book_blocks_add(struct book_blocks *blocks, const struct book_bl
 	ret_stale->address = 0;
 	if (__builtin_expect(may_have(first, block->address), 0))
 		take_stale(blocks, block->address, alone, ret_stale);
-	if (put_into(first, block, alone))
+	if (put_into(first, block, alone) || put_elsewhere(blocks, first, block, alone))
 		return BOOK_ADDED;
-	/* First, so that who does not find it there looks on. */
-	add_elsewhere(first, block->address);
-	for (uint64_t i = 0; i < OTHERS; i++) {
-		struct abi_book_bucket *other = other_bucket(blocks, block->address, i);
-
-		/* What is found in the first one is not counted as elsewhere. */
-		if (other != first && put_into(other, block, alone))
-			return BOOK_ADDED;
-	}
-	remove_elsewhere(first);
 	return BOOK_FULL;
 }
 
-bool book_blocks_move(const struct book_blocks *from, struct book_blocks *to)
+uint64_t book_blocks_elsewhere(const struct book_blocks *blocks)
 {
-	struct book_block stale;
+	uint64_t n = 0;
 
-	for (uint64_t i = 0; i < from->n; i++)
-		for (int way = 0; way < ABI_BOOK_WAYS; way++) {
-			const struct abi_book_bucket *bucket = &from->buckets[i];
-			const struct book_block block = { bucket->address[way],
-							  bucket->block[way] };
-
-			if (!is_free(block.address) && block.address != ABI_BLOCK_BUSY &&
-			    book_blocks_add(to, &block, true, &stale) == BOOK_FULL)
-				return false;
-		}
-	return true;
+	for (uint64_t i = 0; i < blocks->n; i++)
+		n += (uint32_t)blocks->buckets[i].elsewhere;
+	return n;
 }
 
-void book_blocks_use(struct book_blocks *blocks, struct abi_book_bucket *all, uint32_t segment)
+/* To the same way of a bucket in the upper half. */
+static void move_up(struct abi_book_bucket *from, struct abi_book_bucket *to, int way)
 {
-	blocks->buckets = all + ABI_BOOK_BUCKETS_BEFORE(segment);
-	blocks->n = ABI_BOOK_FIRST_BUCKETS << segment;
+	to->block[way] = from->block[way];
+	__atomic_store_n(&to->address[way], from->address[way], __ATOMIC_RELEASE);
+	__atomic_store_n(&from->address[way], 0, __ATOMIC_RELEASE);
+}
+
+/*
+ * What is in its first bucket, number i of the lower half, stays there or goes to the one that
+ * many above it; the places of the others are added to `places`. Of a change whose thread has
+ * vanished in the middle nothing is known.
+ */
+static uint64_t split(const struct book_blocks *doubled, uint64_t i, uint32_t *places)
+{
+	uint64_t half = doubled->n / 2, n = 0;
+	struct abi_book_bucket *bucket = &doubled->buckets[i];
+
+	bucket->elsewhere = 0;
+	for (int way = 0; way < ABI_BOOK_WAYS; way++) {
+		uint64_t address = bucket->address[way];
+		uint64_t place = first_place(doubled, address);
+
+		if (address == ABI_BLOCK_BUSY)
+			bucket->address[way] = 0;
+		else if (!address || place == i)
+			continue;
+		else if (place == i + half)
+			move_up(bucket, bucket + half, way);
+		else if (is_free(address))
+			bucket->address[way] = 0;
+		else
+			places[n++] = (uint32_t)(i * ABI_BOOK_WAYS + (uint64_t)way);
+	}
+	return n;
+}
+
+uint64_t book_blocks_double(struct book_blocks *blocks, uint32_t *places)
+{
+	uint64_t half = blocks->n, n = 0, n_lost = 0;
+
+	blocks->n = 2 * half;
+	for (uint64_t i = 0; i < half; i++)
+		n += split(blocks, i, places + n);
+	for (uint64_t i = 0; i < n; i++) {
+		struct abi_book_bucket *from = &blocks->buckets[places[i] / ABI_BOOK_WAYS];
+		int way = (int)(places[i] % ABI_BOOK_WAYS);
+		const struct book_block block = { from->address[way], from->block[way] };
+		struct abi_book_bucket *first = first_bucket(blocks, block.address);
+
+		n_lost += !put_into(first, &block, true) &&
+			  !put_elsewhere(blocks, first, &block, true);
+		__atomic_store_n(&from->address[way], 0, __ATOMIC_RELEASE);
+	}
+	return n_lost;
+}
+
+void book_blocks_use(struct book_blocks *blocks, struct abi_book_bucket *buckets,
+		     uint32_t doublings)
+{
+	blocks->buckets = buckets;
+	blocks->n = ABI_BOOK_BUCKETS(doublings & ~ABI_BOOK_DOUBLES);
+	blocks->doubles = doublings & ABI_BOOK_DOUBLES;
 }

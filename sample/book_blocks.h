@@ -3,7 +3,7 @@
  * Live blocks by address: buckets of a few, of which neighbours in memory share the pages. A way
  * is claimed by compare and swap: its address is ABI_BLOCK_BUSY while it is written. A block that
  * finds its bucket full goes to one of some others, and is counted there where it would have been.
- * A table that is too full is copied to one of twice its size while all threads wait.
+ * A table that is too full is doubled in its place while all threads wait.
  */
 #ifndef MEMTRACED_SAMPLE_BOOK_BLOCKS_H
 #define MEMTRACED_SAMPLE_BOOK_BLOCKS_H
@@ -19,12 +19,14 @@ struct book_block {
 };
 
 struct book_blocks {
-	struct abi_book_bucket *buckets; /* of the segment that is in use */
-	uint64_t n;			 /* a power of two */
+	struct abi_book_bucket *buckets;
+	uint64_t n; /* a power of two */
+	bool doubles;
 };
 
-/* Which table it is: `all` begins with that of segment 0. */
-void book_blocks_use(struct book_blocks *blocks, struct abi_book_bucket *all, uint32_t segment);
+/* A table that is `doublings` (abi_book_header) times doubled. */
+void book_blocks_use(struct book_blocks *blocks, struct abi_book_bucket *buckets,
+		     uint32_t doublings);
 
 enum book_added {
 	BOOK_ADDED,
@@ -38,6 +40,12 @@ enum book_added {
 enum book_added book_blocks_add(struct book_blocks *blocks, const struct book_block *block,
 				bool alone, struct book_block *ret_stale);
 
+/*
+ * Has the memory loaded that an address is looked for in first, which is not waited for. Above a
+ * million live blocks most accesses miss all caches.
+ */
+void book_blocks_load(const struct book_blocks *blocks, uint64_t address);
+
 /* Takes one out; false: it is not there. */
 bool book_blocks_take(struct book_blocks *blocks, uint64_t address, bool alone,
 		      struct book_block *ret_block);
@@ -46,7 +54,15 @@ bool book_blocks_take(struct book_blocks *blocks, uint64_t address, bool alone,
 bool book_blocks_find(const struct book_blocks *blocks, uint64_t address,
 		      struct book_block *ret_block);
 
-/* Copies all of one into another, which is empty, while nobody else is at them. */
-bool book_blocks_move(const struct book_blocks *from, struct book_blocks *to);
+/* How many blocks are in another bucket than their first one, while nobody else is at them. */
+uint64_t book_blocks_elsewhere(const struct book_blocks *blocks);
+
+/*
+ * Doubles the table while nobody else changes it; behind it is memory of its size that is zero.
+ * places: room for book_blocks_elsewhere() numbers. Each block is found at any moment by who looks
+ * for its old place first (book_blocks_find() on a table that doubles). Returns how many blocks
+ * found no place.
+ */
+uint64_t book_blocks_double(struct book_blocks *blocks, uint32_t *places);
 
 #endif

@@ -216,23 +216,23 @@ static const struct abi_book_header *header_of(const struct ancestor *ancestor)
 	return (const struct abi_book_header *)(const void *)ancestor->at;
 }
 
-/* In the table of the ancestor's, which may move meanwhile. */
+/* In the table of the ancestor's, which may be doubled meanwhile. */
 static bool find_live(const struct ancestor *ancestor, uint64_t address,
 		      struct book_block *ret_block)
 {
-	const uint32_t *segment = &header_of(ancestor)->segment;
+	const uint32_t *doublings = &header_of(ancestor)->doublings;
 	char *buckets = (char *)(uintptr_t)ancestor->at + ABI_BOOK_AT_BLOCKS;
 	struct book_blocks blocks;
 
 	for (int i = 0; i < MOVES; i++) {
-		uint32_t before = __atomic_load_n(segment, __ATOMIC_ACQUIRE);
+		uint32_t before = __atomic_load_n(doublings, __ATOMIC_ACQUIRE);
 
-		if (before >= ABI_BOOK_SEGMENTS)
+		if ((before & ~ABI_BOOK_DOUBLES) > ABI_BOOK_DOUBLINGS)
 			return false;
 		book_blocks_use(&blocks, (struct abi_book_bucket *)(void *)buckets, before);
 		if (book_blocks_find(&blocks, address, ret_block))
 			return true;
-		if (__atomic_load_n(segment, __ATOMIC_ACQUIRE) == before)
+		if (__atomic_load_n(doublings, __ATOMIC_ACQUIRE) == before)
 			return false;
 	}
 	return false;

@@ -71,6 +71,29 @@ static bool limits_allow(void)
 	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= ABI_BOOK_BYTES;
 }
 
+/* So that its blocks can have huge pages. */
+static char *map_aligned(int fd)
+{
+	const size_t all = ABI_BOOK_BYTES + ABI_BOOK_HUGE_PAGE;
+	char *room = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t before;
+	char *at;
+
+	if (room == MAP_FAILED)
+		return MAP_FAILED;
+	before = -(uintptr_t)room & (ABI_BOOK_HUGE_PAGE - 1);
+	at = mmap(room + before, ABI_BOOK_BYTES, PROT_READ | PROT_WRITE,
+		  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
+	if (at == MAP_FAILED) {
+		book_pages_free(room, all);
+		return MAP_FAILED;
+	}
+	if (before)
+		book_pages_free(room, before);
+	book_pages_free(at + ABI_BOOK_BYTES, ABI_BOOK_HUGE_PAGE - before);
+	return at;
+}
+
 int book_map(void)
 {
 	int fd = limits_allow() ? (int)syscall(SYS_memfd_create, ABI_BOOK_NAME,
@@ -84,7 +107,7 @@ int book_map(void)
 		(void)close(fd); /* nothing was written */
 		return -1;
 	}
-	at = mmap(NULL, ABI_BOOK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	at = map_aligned(fd);
 	/* A child that wrote into its parent's book would be worse than none. */
 	if (at == MAP_FAILED || madvise(at, ABI_BOOK_BYTES, MADV_DONTFORK)) {
 		(void)close(fd); /* as above */

@@ -29,7 +29,7 @@ static const struct table tables[] = {
 	{ ABI_BOOK_AT_THREADS, ABI_BOOK_THREADS, sizeof(struct abi_book_thread) },
 	{ ABI_BOOK_AT_NODES, ABI_BOOK_NODES, sizeof(struct abi_book_node) },
 	{ ABI_BOOK_AT_SITES, ABI_BOOK_SITES, sizeof(struct abi_book_site) },
-	{ ABI_BOOK_AT_BLOCKS, ABI_BOOK_BUCKETS_BEFORE(ABI_BOOK_SEGMENTS),
+	{ ABI_BOOK_AT_BLOCKS, ABI_BOOK_BUCKETS(ABI_BOOK_DOUBLINGS),
 	  sizeof(struct abi_book_bucket) },
 	{ 0, 1, sizeof(struct abi_book_header) },
 	{ ABI_BOOK_AT_ERRORS, ABI_BOOK_ERRORS, sizeof(struct abi_book_error) },
@@ -50,7 +50,7 @@ static void write_book(int fd, const uint8_t *data, size_t size)
 						.threads = 8,
 						.nodes = 1000,
 						.sites = 1000,
-						.segment = 1 };
+						.doublings = 1 };
 
 	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)ABI_BOOK_BYTES))
 		abort();

@@ -66,3 +66,26 @@ struct abi_book_bucket *hand_bucket(const struct hand_book *hand, uint64_t numbe
 {
 	return (struct abi_book_bucket *)(hand->bytes + ABI_BOOK_AT_BLOCKS) + number;
 }
+
+int hand_book_setup(void **state)
+{
+	static struct hand_book hand;
+
+	hand = hand_book_new();
+	*state = &hand;
+	return 0;
+}
+
+int hand_book_teardown(void **state)
+{
+	hand_book_done(*state);
+	return 0;
+}
+
+struct book *open_hand(const struct hand_book *hand)
+{
+	struct book *book;
+
+	assert_int_equal(book_open(getpid(), hand->fd, &book), 0);
+	return book;
+}

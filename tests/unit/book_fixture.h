@@ -4,6 +4,7 @@
 #define MEMTRACED_TESTS_UNIT_BOOK_FIXTURE_H
 
 #include "bpf/abi_book.h"
+#include "trace/books/book.h"
 
 #include <stdint.h>
 
@@ -16,6 +17,12 @@ struct hand_book {
 /* An empty one. */
 struct hand_book hand_book_new(void);
 void hand_book_done(struct hand_book *hand);
+
+/* Of tests whose state is one. */
+int hand_book_setup(void **state);
+int hand_book_teardown(void **state);
+/* Opens it as the daemon does. */
+struct book *open_hand(const struct hand_book *hand);
 
 struct abi_book_header *hand_header(const struct hand_book *hand);
 struct abi_book_thread *hand_thread(const struct hand_book *hand, uint32_t number);

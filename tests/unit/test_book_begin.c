@@ -17,29 +17,6 @@
 
 static const struct abi_block_filter all_sizes = { .max_size = UINT64_MAX };
 
-static int setup(void **state)
-{
-	static struct hand_book hand;
-
-	hand = hand_book_new();
-	*state = &hand;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	hand_book_done(*state);
-	return 0;
-}
-
-static struct book *open_hand(const struct hand_book *hand)
-{
-	struct book *book;
-
-	assert_int_equal(book_open(getpid(), hand->fd, &book), 0);
-	return book;
-}
-
 static void a_book_has_one_reader(void **state)
 {
 	const struct hand_book *hand = *state;
@@ -146,7 +123,7 @@ static void blocks_of_before_have_no_time(void **state)
 	assert_int_equal(ticks[1], 3);
 }
 
-#define BOOK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define BOOK_TEST(name) cmocka_unit_test_setup_teardown(name, hand_book_setup, hand_book_teardown)
 
 int main(void)
 {

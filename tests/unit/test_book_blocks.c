@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,8 @@
 
 #include <cmocka.h>
 
-#define SEGMENTS 8
-#define BYTES (ABI_BOOK_BUCKETS_BEFORE(SEGMENTS) * sizeof(struct abi_book_bucket))
+#define DOUBLINGS 7
+#define BYTES (ABI_BOOK_BUCKETS(DOUBLINGS) * sizeof(struct abi_book_bucket))
 #define THREADS 4
 #define OWN_BLOCKS 500
 #define ROUNDS 200000
@@ -48,19 +49,26 @@ static void assert_block(const struct book_block *block, uint64_t address)
 	assert_memory_equal(block, &wanted, sizeof(wanted));
 }
 
+static void make_larger(struct book_blocks *blocks)
+{
+	uint64_t n = blocks->n;
+	uint32_t *places = calloc(book_blocks_elsewhere(blocks) + 1, sizeof(*places));
+
+	assert_non_null(places);
+	assert_in_range(n, 1, ABI_BOOK_BUCKETS(DOUBLINGS - 1));
+	assert_int_equal(book_blocks_double(blocks, places), 0);
+	assert_int_equal(blocks->n, 2 * n);
+	free(places);
+}
+
 /* Adds, in a larger table where one is full. */
-static void add(struct book_blocks *blocks, uint32_t *segment, uint64_t address)
+static void add(struct book_blocks *blocks, uint64_t address)
 {
 	const struct book_block block = block_at(address);
 	struct book_block stale;
-	struct book_blocks to;
 
-	while (book_blocks_add(blocks, &block, true, &stale) == BOOK_FULL) {
-		assert_in_range(++*segment, 1, SEGMENTS - 1);
-		book_blocks_use(&to, all, *segment);
-		assert_true(book_blocks_move(blocks, &to));
-		*blocks = to;
-	}
+	while (book_blocks_add(blocks, &block, true, &stale) == BOOK_FULL)
+		make_larger(blocks);
 	assert_int_equal(stale.address, 0);
 }
 
@@ -79,12 +87,11 @@ static void what_is_added_is_found_however_large_the_table_grows(void **state)
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
 		struct book_blocks blocks;
 		struct book_block block;
-		uint32_t segment = 0;
 
 		assert_int_equal(madvise(all, BYTES, MADV_DONTNEED), 0);
 		book_blocks_use(&blocks, all, 0);
 		for (uint64_t i = 0; i < n; i++)
-			add(&blocks, &segment, address_of(i, sizes[s]));
+			add(&blocks, address_of(i, sizes[s]));
 		/* It grew when it was more than half full, and not before. */
 		assert_true(blocks.n * ABI_BOOK_WAYS < n * 4);
 		for (uint64_t i = 0; i < n; i++) {
@@ -104,6 +111,79 @@ static void what_is_added_is_found_however_large_the_table_grows(void **state)
 		}
 	}
 }
+
+#define WHILE_DOUBLED 1500
+
+/* As those of a process that ends in the middle, or whose forked child looks meanwhile. */
+static void assert_all_are_there(const struct book_blocks *blocks)
+{
+	for (uint64_t i = 0; i < WHILE_DOUBLED; i++) {
+		struct book_block block;
+
+		if (!book_blocks_find(blocks, address_of(i, 16), &block))
+			fail_msg("block %d is not there", (int)i);
+		assert_block(&block, address_of(i, 16));
+	}
+}
+
+#ifdef __x86_64__
+
+#define TRAP_FLAG 0x100
+
+static struct book_blocks looked; /* by who sees that it is doubled */
+static unsigned long n_steps;
+
+static void after_an_instruction(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	(void)context;
+	if (n_steps++ % 29 == 0)
+		assert_all_are_there(&looked);
+}
+
+static void set_trap_flag(bool on)
+{
+	uint64_t flags = __builtin_ia32_readeflags_u64();
+
+	__builtin_ia32_writeeflags_u64(on ? flags | TRAP_FLAG : flags & ~(uint64_t)TRAP_FLAG);
+}
+
+static void blocks_are_found_at_each_moment_of_a_doubling(void **state)
+{
+	const struct sigaction step = { .sa_sigaction = after_an_instruction,
+					.sa_flags = SA_SIGINFO };
+	static uint32_t places[WHILE_DOUBLED];
+	struct book_blocks blocks;
+	struct sigaction old;
+	uint64_t n_lost;
+
+	(void)state;
+	book_blocks_use(&blocks, all, 0);
+	for (uint64_t i = 0; i < WHILE_DOUBLED; i++)
+		add(&blocks, address_of(i, 16));
+	assert_int_equal(blocks.n, ABI_BOOK_BUCKETS(0));
+	assert_in_range(book_blocks_elsewhere(&blocks), 100, WHILE_DOUBLED);
+	book_blocks_use(&looked, all, ABI_BOOK_DOUBLES);
+	assert_int_equal(sigaction(SIGTRAP, &step, &old), 0);
+	set_trap_flag(true);
+	n_lost = book_blocks_double(&blocks, places);
+	set_trap_flag(false);
+	assert_int_equal(sigaction(SIGTRAP, &old, NULL), 0);
+	assert_int_equal(n_lost, 0);
+	assert_in_range(n_steps, 10000, 10000000);
+	assert_all_are_there(&blocks);
+}
+
+#else
+
+static void blocks_are_found_at_each_moment_of_a_doubling(void **state)
+{
+	(void)state;
+	skip(); /* books are of x86-64 */
+}
+
+#endif
 
 static void the_newest_frees_are_known(void **state)
 {
@@ -200,7 +280,7 @@ static void threads_do_not_lose_each_others(void **state)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 		assert_int_equal(workers[i].wrong, 0);
 	}
-	for (uint64_t i = 0; i < ABI_BOOK_FIRST_BUCKETS; i++)
+	for (uint64_t i = 0; i < ABI_BOOK_BUCKETS(0); i++)
 		assert_int_equal(all[i].elsewhere, 0);
 }
 
@@ -209,6 +289,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			what_is_added_is_found_however_large_the_table_grows, begin, done),
+		cmocka_unit_test_setup_teardown(blocks_are_found_at_each_moment_of_a_doubling,
+						begin, done),
 		cmocka_unit_test_setup_teardown(the_newest_frees_are_known, begin, done),
 		cmocka_unit_test_setup_teardown(one_of_the_same_address_is_told, begin, done),
 		cmocka_unit_test_setup_teardown(threads_do_not_lose_each_others, begin, done),

@@ -2,6 +2,7 @@
 #include "trace/books/book_read.h"
 
 #include "base/clock.h"
+#include "base/interns.h"
 #include "bpf/abi_heap_error.h"
 #include "bpf/abi_unwind.h"
 #include "trace/books/book.h"
@@ -187,7 +188,8 @@ static bool is_settled(const struct book *book, uint64_t number, size_t way,
 
 struct block_reading {
 	const struct book *book;
-	int64_t sum; /* of those that were told */
+	int64_t sum;	      /* of those that were told */
+	struct interns *seen; /* their addresses; NULL: each is there once */
 	book_block_fn fn;
 	void *userdata;
 };
@@ -220,6 +222,15 @@ static int tell_block(struct block_reading *reading, uint64_t address,
 							   -EBADMSG;
 }
 
+static int tell_once(struct block_reading *reading, uint64_t address,
+		     const struct abi_book_block *block)
+{
+	size_t index;
+	int r = reading->seen ? interns_add(reading->seen, &address, sizeof(address), &index) : 1;
+
+	return r == 1 ? tell_block(reading, address, block, BOOK_LIVE) : r;
+}
+
 static int read_buckets(struct block_reading *reading, const struct book_range *range,
 			struct abi_book_bucket *first, struct abi_book_bucket *second)
 {
@@ -235,39 +246,66 @@ static int read_buckets(struct block_reading *reading, const struct book_range *
 			struct abi_book_bucket bucket = second[i];
 
 			if (is_settled(book, range->first + i, way, first[i], &bucket))
-				r = tell_block(reading, bucket.address[way], &bucket.block[way],
-					       BOOK_LIVE);
+				r = tell_once(reading, bucket.address[way], &bucket.block[way]);
 		}
+	return r;
+}
+
+/* Of buckets from the first one on. */
+static int read_table(struct block_reading *reading, uint64_t n, uint64_t deadline_ns)
+{
+	_cleanup_free_ struct abi_book_bucket *copies =
+		calloc(2 * (size_t)BUCKETS_AT_ONCE, sizeof(*copies));
+	struct book_range range;
+	uint64_t at = 0;
+	int r = 0;
+
+	if (!copies)
+		return -ENOMEM;
+	while (r == 0 && book_next_range(reading->book, ABI_BOOK_AT_BLOCKS, sizeof(*copies), n,
+					 BUCKETS_AT_ONCE, &at, &range)) {
+		if (deadline_ns && clock_monotonic_ns() >= deadline_ns)
+			return -ETIME;
+		r = read_buckets(reading, &range, copies, copies + BUCKETS_AT_ONCE);
+	}
+	return r;
+}
+
+/*
+ * While the table is doubled, or where its process has ended meanwhile, nothing else changes: what
+ * leaves a bucket is at its new place by then, which was read before that or is read by the second
+ * reading.
+ */
+static int read_doubling(struct block_reading *reading, uint64_t n, uint64_t deadline_ns)
+{
+	struct interns seen = { 0 };
+	int r;
+
+	reading->seen = &seen;
+	r = read_table(reading, 2 * n, deadline_ns);
+	if (r == 0)
+		r = read_table(reading, 2 * n, deadline_ns);
+	interns_done(&seen);
 	return r;
 }
 
 int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_fn fn,
 		     void *userdata)
 {
-	_cleanup_free_ struct abi_book_bucket *copies =
-		calloc(2 * (size_t)BUCKETS_AT_ONCE, sizeof(*copies));
 	struct block_reading reading = { .book = book, .fn = fn, .userdata = userdata };
 	struct abi_book_header header, later;
-	struct book_range range;
-	uint64_t end, at;
-	int r;
+	int r = book_get_header(book, &header);
+	uint32_t doublings = header.doublings & ~ABI_BOOK_DOUBLES;
 
-	if (!copies)
-		return -ENOMEM;
-	r = book_get_header(book, &header);
-	if (r || header.segment >= ABI_BOOK_SEGMENTS)
+	if (r || doublings > ABI_BOOK_DOUBLINGS)
 		return r;
-	at = ABI_BOOK_BUCKETS_BEFORE(header.segment);
-	end = ABI_BOOK_BUCKETS_BEFORE(header.segment + 1);
-	while (r == 0 && book_next_range(book, ABI_BOOK_AT_BLOCKS, sizeof(*copies), end,
-					 BUCKETS_AT_ONCE, &at, &range)) {
-		if (deadline_ns && clock_monotonic_ns() >= deadline_ns)
-			return -ETIME;
-		r = read_buckets(&reading, &range, copies, copies + BUCKETS_AT_ONCE);
-	}
+	if (!(header.doublings & ABI_BOOK_DOUBLES))
+		r = read_table(&reading, ABI_BOOK_BUCKETS(doublings), deadline_ns);
+	else if (doublings < ABI_BOOK_DOUBLINGS)
+		r = read_doubling(&reading, ABI_BOOK_BUCKETS(doublings), deadline_ns);
 	if (r == 0)
 		r = book_get_header(book, &later);
-	return r == 0 && later.segment != header.segment ? -EAGAIN : r;
+	return r == 0 && later.doublings != header.doublings ? -EAGAIN : r;
 }
 
 /* What two readings find the same is whole; a block whose tomb is being written is in the table. */

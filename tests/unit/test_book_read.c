@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace/books/book_read.h"
+
+#include "base/clock.h"
+#include "book_fixture.h"
+#include "bpf/abi_heap_error.h"
+#include "bpf/abi_unwind.h"
+#include "trace/books/book.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define CUT 8
+
+/* --- sites ----------------------------------------------------------------------------------- */
+
+#define MOST 8
+struct sites {
+	struct book_site site[MOST];
+	size_t n;
+};
+
+static int add_site(const struct book_site *site, void *userdata)
+{
+	struct sites *sites = userdata;
+
+	assert_true(sites->n < MOST);
+	sites->site[sites->n++] = *site;
+	return 0;
+}
+
+static void put_site(const struct hand_book *hand, uint32_t number, uint32_t node, int64_t live)
+{
+	*hand_site(hand, number) = (struct abi_book_site){
+		.node = node,
+		.function = ABI_BOOK_CALLOC,
+		.thread = 1,
+		.site = { .now = { .live_bytes = live,
+				   .live_blocks = 1,
+				   .allocs = 1,
+				   .peak_blocks = 4 },
+			  .peak_bytes = live + 1,
+			  .cut = { .live_bytes = live + 2, .peak_blocks = 5 },
+			  .cut_peak_bytes = live + 3 },
+	};
+}
+
+static struct sites read_sites(const struct book *book)
+{
+	struct sites sites = {};
+
+	assert_int_equal(book_read_sites(book, CUT, add_site, &sites), 0);
+	return sites;
+}
+
+static void sites_far_apart_are_read(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct stat before, after;
+	struct sites sites;
+
+	put_site(hand, 0, 10, 100); /* none has this number */
+	put_site(hand, 1, 11, 100);
+	put_site(hand, 21, 12, -200); /* over the end of a page */
+	put_site(hand, ABI_BOOK_SITES - 1, 13, 300);
+	put_site(hand, 22, 14, 400);
+	hand_site(hand, 22)->thread = 0; /* is being written */
+	put_site(hand, 23, 14, 400);
+	hand_site(hand, 23)->function = ABI_BOOK_FUNCTIONS;
+	put_site(hand, 24, ABI_BOOK_NODES, 400);
+	assert_int_equal(fstat(hand->fd, &before), 0);
+	assert_int_equal(read_sites(book).n, 0);
+	hand_header(hand)->sites = UINT32_MAX;
+	sites = read_sites(book);
+	assert_int_equal(sites.n, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(sites.site[i].node, 11 + i);
+	assert_int_equal(sites.site[1].counts.live_bytes, -200);
+	assert_int_equal(sites.site[1].function, ABI_BOOK_CALLOC);
+	assert_int_equal(sites.site[2].counts.live_bytes, 300);
+	/* Nothing was made where nobody wrote. */
+	assert_int_equal(fstat(hand->fd, &after), 0);
+	assert_int_equal(before.st_blocks, after.st_blocks);
+}
+
+static void a_site_is_what_it_was_at_the_cut(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	static const struct {
+		uint32_t cut_epoch, peak_epoch;
+		int64_t live, peak, peak_blocks;
+	} rows[] = {
+		{ CUT - ABI_CUT_STEP, 5, 100, 101, 4 }, /* unchanged since then and the peak */
+		{ CUT - ABI_CUT_STEP, 4, 100, 100, 1 },
+		{ CUT, 5, 102, 103, 5 },
+		{ CUT | ABI_CUT_BUSY, 4, 102, 103, 5 },
+	};
+
+	hand_header(hand)->sites = 1;
+	hand_header(hand)->peak_epoch = 5;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sites sites;
+
+		put_site(hand, 1, 1, 100);
+		hand_site(hand, 1)->site.cut_epoch = rows[i].cut_epoch;
+		hand_site(hand, 1)->site.peak_epoch = rows[i].peak_epoch;
+		sites = read_sites(book);
+		assert_int_equal(sites.n, 1);
+		assert_int_equal(sites.site[0].counts.live_bytes, rows[i].live);
+		assert_int_equal(sites.site[0].peak_bytes, rows[i].peak);
+		assert_int_equal(sites.site[0].counts.peak_blocks, rows[i].peak_blocks);
+	}
+}
+
+static int ignore_site(const struct book_site *site, void *userdata)
+{
+	(void)site, (void)userdata;
+	return 0;
+}
+
+static void sites_that_add_up_to_too_much_are_refused(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+
+	hand_header(hand)->sites = 1000;
+	put_site(hand, 1, 1, INT64_MIN);
+	assert_int_equal(book_read_sites(book, CUT, ignore_site, NULL), -EBADMSG);
+	for (uint32_t i = 1; i <= 1000; i++)
+		put_site(hand, i, 1, 1LL << 46);
+	assert_int_equal(book_read_sites(book, CUT, ignore_site, NULL), -EBADMSG);
+}
+
+/* A writer by the rules: it saves for the cut before it changes. */
+static void *changes_sites(void *arg)
+{
+	const struct hand_book *hand = arg;
+	struct abi_book_header *header = hand_header(hand);
+	struct abi_site *site = &hand_site(hand, 1)->site;
+
+	while (!__atomic_load_n(&header->failed, __ATOMIC_RELAXED)) {
+		uint32_t cut = __atomic_load_n(&header->cut_epoch, __ATOMIC_ACQUIRE);
+
+		if (site->cut_epoch != cut) {
+			site->cut = site->now;
+			__atomic_store_n(&site->cut_epoch, cut, __ATOMIC_RELEASE);
+		}
+		/* In memory in this order: one that is half changed is seen. */
+		__atomic_store_n(&site->now.live_bytes, site->now.live_bytes + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&site->now.allocs, site->now.allocs + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&site->now.bytes, site->now.bytes + 1, __ATOMIC_RELEASE);
+		__atomic_fetch_add(&hand_thread(hand, 0)->at, 2, __ATOMIC_SEQ_CST);
+	}
+	return NULL;
+}
+
+static void a_site_that_changes_is_read_whole(void **state)
+{
+	struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	pthread_t thread;
+
+	put_site(hand, 1, 1, 0);
+	hand_site(hand, 1)->site.now = (struct abi_site_counts){};
+	hand_site(hand, 1)->site.cut_epoch = CUT;
+	hand_header(hand)->sites = 1;
+	hand_header(hand)->cut_epoch = CUT;
+	assert_int_equal(pthread_create(&thread, NULL, changes_sites, hand), 0);
+	for (uint32_t cut = CUT + ABI_CUT_STEP; cut < 2000; cut += ABI_CUT_STEP) {
+		struct sites sites = {};
+		uint32_t at;
+
+		assert_int_equal(book_tell(book, cut, 0), 0);
+		/* The writer is somewhere in a change that knows of the cut before. */
+		at = __atomic_load_n(&hand_thread(hand, 0)->at, __ATOMIC_SEQ_CST);
+		while (__atomic_load_n(&hand_thread(hand, 0)->at, __ATOMIC_SEQ_CST) - at < 4)
+			;
+		assert_int_equal(book_read_sites(book, cut, add_site, &sites), 0);
+		assert_int_equal(sites.site[0].counts.live_bytes, sites.site[0].counts.allocs);
+		assert_int_equal(sites.site[0].counts.live_bytes, sites.site[0].counts.bytes);
+	}
+	__atomic_store_n(&hand_header(hand)->failed, 1, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* --- blocks ---------------------------------------------------------------------------------- */
+
+struct blocks {
+	struct book_block block[MOST];
+	size_t n;
+};
+
+static int add_block(const struct book_block *block, void *userdata)
+{
+	struct blocks *blocks = userdata;
+
+	assert_true(blocks->n < MOST);
+	blocks->block[blocks->n++] = *block;
+	return 0;
+}
+
+static void put_block(const struct hand_book *hand, uint64_t bucket, size_t way, uint64_t address)
+{
+	hand_bucket(hand, bucket)->address[way] = address;
+	hand_bucket(hand, bucket)->block[way] = (struct abi_book_block){
+		.size_fn = ABI_BOOK_SIZE_FN(1000 + way, 3, ABI_FORM_ARRAY, ABI_BOOK_NEW),
+		.node = 9,
+		.tick = 5,
+	};
+}
+
+static void blocks_of_the_table_are_read(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	const uint64_t last = ABI_BOOK_BUCKETS(3) - 1;
+	struct blocks blocks = {};
+
+	put_block(hand, 0, 0, 0x1000);
+	put_block(hand, 100, 2, 0x2000);
+	put_block(hand, last, 4, 0x3000);
+	put_block(hand, last + 1, 0, 0x5000);
+	put_block(hand, 7, 0, ABI_BLOCK_BUSY);
+	put_block(hand, 7, 1, 0x1004);
+	put_block(hand, 7, 2, ABI_ADDR_LIMIT);
+	put_block(hand, 7, 3, 0x4000);
+	hand_bucket(hand, 7)->block[3].node = ABI_BOOK_NODES;
+	hand_header(hand)->doublings = 3;
+	assert_int_equal(book_read_blocks(book, 0, add_block, &blocks), 0);
+	assert_int_equal(blocks.n, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(blocks.block[i].address, 0x1000 * (i + 1));
+		assert_int_equal(blocks.block[i].size, 1000 + 2 * i);
+		assert_int_equal(blocks.block[i].function, ABI_BOOK_NEW);
+		assert_int_equal(blocks.block[i].form, ABI_FORM_ARRAY);
+		assert_int_equal(blocks.block[i].node, 9);
+		assert_int_equal(blocks.block[i].tick, 5);
+	}
+	assert_int_equal(book_read_blocks(book, 1, add_block, &blocks), -ETIME);
+	hand_header(hand)->doublings = ABI_BOOK_DOUBLINGS + 1;
+	assert_int_equal(book_read_blocks(book, 0, add_block, &blocks), 0);
+	hand_header(hand)->doublings = ABI_BOOK_DOUBLINGS | ABI_BOOK_DOUBLES;
+	assert_int_equal(book_read_blocks(book, 0, add_block, &blocks), 0);
+	assert_int_equal(blocks.n, 3);
+}
+
+struct doubling {
+	const struct hand_book *hand;
+	struct blocks blocks;
+};
+
+/* When the lower half has been read, a block goes there from the upper one, and one to there. */
+static int move_meanwhile(const struct book_block *block, void *userdata)
+{
+	struct doubling *doubling = userdata;
+
+	if (doubling->blocks.n == 1) {
+		put_block(doubling->hand, 3, 0, 0x3000);
+		hand_bucket(doubling->hand, ABI_BOOK_BUCKETS(2) - 1)->address[1] = 0;
+		put_block(doubling->hand, ABI_BOOK_BUCKETS(3) - 1, 0, 0x4000);
+		hand_bucket(doubling->hand, 5)->address[0] = 0;
+	}
+	return add_block(block, &doubling->blocks);
+}
+
+static void blocks_of_a_table_that_is_doubled_are_read_once(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct doubling doubling = { .hand = hand };
+	bool seen[6] = { false };
+
+	put_block(hand, 4, 0, 0x1000);
+	put_block(hand, 4 + ABI_BOOK_BUCKETS(2), 0, 0x1000);
+	put_block(hand, ABI_BOOK_BUCKETS(2) - 2, 0, 0x2000);
+	put_block(hand, ABI_BOOK_BUCKETS(2) - 1, 1, 0x3000);
+	put_block(hand, 5, 0, 0x4000);
+	put_block(hand, ABI_BOOK_BUCKETS(3) - 2, 1, 0x5000);
+	hand_header(hand)->doublings = 2 | ABI_BOOK_DOUBLES;
+	assert_int_equal(book_read_blocks(book, 0, move_meanwhile, &doubling), 0);
+	assert_int_equal(doubling.blocks.n, 5);
+	for (size_t i = 0; i < 5; i++) {
+		uint64_t number = doubling.blocks.block[i].address / 0x1000;
+
+		assert_in_range(number, 1, 5);
+		assert_false(seen[number]);
+		seen[number] = true;
+	}
+}
+
+static void put_tomb(const struct hand_book *hand, uint32_t number, uint64_t address,
+		     uint32_t freed_era)
+{
+	*hand_tomb(hand, number) = (struct abi_book_tomb){
+		.address = address,
+		.block = { .size_fn = ABI_BOOK_SIZE_FN(77ULL, 3, ABI_FORM_OWN, ABI_BOOK_MALLOC),
+			   .node = 4 },
+		.freed_era = freed_era,
+	};
+}
+
+static void what_children_may_hold_is_told(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct book_totals totals;
+	struct blocks blocks = {};
+
+	put_tomb(hand, 0, 0x1000, 5); /* none has this number */
+	put_tomb(hand, 1, 0x2000, 5);
+	put_tomb(hand, ABI_BOOK_TOMBS - 1, 0x3000, 6);
+	put_tomb(hand, 2, 0x4001, 5);
+	put_tomb(hand, 3, 0, 5);
+	hand_header(hand)->tombs = UINT32_MAX;
+	assert_int_equal(book_read_tombs(book, 0, add_block, &blocks), 0);
+	assert_int_equal(blocks.n, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(blocks.block[i].address, 0x1000 * (i + 2));
+		assert_int_equal(blocks.block[i].era, 3);
+		assert_int_equal(blocks.block[i].freed_era, 5 + i);
+		assert_int_equal(blocks.block[i].size, 77);
+		assert_int_equal(blocks.block[i].node, 4);
+	}
+	put_block(hand, 9, 1, 0x5000 | ABI_BOOK_SHED);
+	hand_header(hand)->doublings = 0;
+	assert_int_equal(book_read_blocks(book, 0, add_block, &blocks), 0);
+	assert_int_equal(blocks.n, 3);
+	assert_true(blocks.block[2].is_shed);
+	assert_int_equal(blocks.block[2].address, 0x5000);
+	hand_header(hand)->era = 8;
+	hand_header(hand)->parent_era = 7;
+	assert_int_equal(book_read_totals(book, CUT, &totals), 0);
+	assert_int_equal(totals.era, 8);
+	assert_int_equal(totals.parent_era, 7);
+	assert_int_equal(book_end_forks(book, 8), 0);
+	assert_int_equal(hand_header(hand)->ended_forks, 8);
+}
+
+static int double_table(const struct book_block *block, void *userdata)
+{
+	(void)block;
+	hand_header(userdata)->doublings = 1;
+	return 0;
+}
+
+static void a_table_that_was_doubled_meanwhile_is_told(void **state)
+{
+	struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+
+	put_block(hand, 0, 0, 0x1000);
+	assert_int_equal(book_read_blocks(book, 0, double_table, hand), -EAGAIN);
+}
+
+/* --- wrong uses of the heap ------------------------------------------------------------------- */
+
+struct errors {
+	struct book_error error[MOST];
+	size_t n;
+};
+
+static int add_error(const struct book_error *error, void *userdata)
+{
+	struct errors *errors = userdata;
+
+	assert_true(errors->n < MOST);
+	errors->error[errors->n++] = *error;
+	return 0;
+}
+
+static struct abi_book_error error_of(uint16_t kind, uint16_t function, uint32_t node)
+{
+	return (struct abi_book_error){
+		.node = node,
+		.function = function,
+		.kind = kind,
+		.count = 2,
+		.addr = 0x1008,
+		.block = 0x1000,
+		.about = { .size_fn = ABI_BOOK_SIZE_FN(50ULL, 0, ABI_FORM_OWN, ABI_BOOK_MALLOC),
+			   .node = 6 },
+	};
+}
+
+static void wrong_uses_of_the_heap_are_read(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct errors errors = {};
+
+	*hand_error(hand, 0) = error_of(ABI_DOUBLE_FREE, ABI_BOOK_FREE, 5);
+	*hand_error(hand, 1) = error_of(0, ABI_BOOK_FREE, 5);
+	*hand_error(hand, 2) = error_of(ABI_REALLOC_ZERO + 1, ABI_BOOK_FREE, 5);
+	*hand_error(hand, 3) = error_of(ABI_DOUBLE_FREE, ABI_BOOK_FUNCTIONS, 5);
+	*hand_error(hand, 4) = error_of(ABI_DOUBLE_FREE, ABI_BOOK_FREE, ABI_BOOK_NODES);
+	*hand_error(hand, 5) = error_of(ABI_INVALID_FREE, ABI_BOOK_FREE, 5);
+	hand_error(hand, 5)->about.node = ABI_BOOK_NODES;
+	hand_header(hand)->errors = UINT32_MAX;
+	assert_int_equal(book_read_errors(book, add_error, &errors), 0);
+	assert_int_equal(errors.n, 2);
+	assert_int_equal(errors.error[0].kind, ABI_DOUBLE_FREE);
+	assert_int_equal(errors.error[0].function, ABI_BOOK_FREE);
+	assert_int_equal(errors.error[0].count, 2);
+	assert_int_equal(errors.error[0].block.address, 0x1000);
+	assert_int_equal(errors.error[0].block.size, 50);
+	assert_int_equal(errors.error[0].block.node, 6);
+	assert_int_equal(errors.error[1].kind, ABI_INVALID_FREE);
+	assert_int_equal(errors.error[1].block.address, 0);
+}
+
+/* --- stacks ---------------------------------------------------------------------------------- */
+
+static void put_node(const struct hand_book *hand, uint32_t number, uint32_t parent,
+		     uint64_t address, uint32_t flags)
+{
+	*hand_node(hand, number) = (struct abi_book_node){ address, parent, flags };
+}
+
+static void a_stack_is_its_nodes_to_the_beginning(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct book_stack stack;
+
+	put_node(hand, 1, 0, 99, ABI_BOOK_ROOT(ABI_CUT_LIMIT, 0x10007));
+	put_node(hand, 300, 1, 0x10, ABI_BOOK_GUIDED);
+	put_node(hand, 70000, 300, 0x20, ABI_BOOK_EXACT);
+	assert_int_equal(book_read_stack(book, 70000, ABI_MAX_FRAMES, &stack), 0);
+	assert_int_equal(stack.n, 2);
+	assert_int_equal(stack.frame[0], 0x20);
+	assert_int_equal(stack.frame[1], 0x10);
+	assert_int_equal(stack.exact[0], 1);
+	assert_int_equal(stack.cut, ABI_CUT_LIMIT);
+	assert_true(stack.guided);
+	assert_int_equal(stack.epoch, 0x10007);
+	assert_int_equal(stack.began_ns, 99);
+	assert_int_equal(book_read_stack(book, 1, ABI_MAX_FRAMES, &stack), 0);
+	assert_int_equal(stack.n, 0);
+	assert_false(stack.guided);
+}
+
+static void nodes_that_came_later_are_read(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct book_stack stack;
+
+	put_node(hand, 1, 0, 0, 0);
+	assert_int_equal(book_read_stack(book, 2, ABI_MAX_FRAMES, &stack), 0);
+	put_node(hand, 2, 1, 0x10, 0);
+	book_forget_nodes(book);
+	assert_int_equal(book_read_stack(book, 2, ABI_MAX_FRAMES, &stack), 0);
+	assert_int_equal(stack.n, 1);
+}
+
+static void what_is_no_stack_is_refused(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct book_stack stack;
+	const uint32_t deep = 1000;
+
+	put_node(hand, 1, 0, 0, 0);
+	put_node(hand, 2, 2, 0x10, 0); /* itself */
+	put_node(hand, 3, 4, 0x10, 0); /* a circle */
+	put_node(hand, 4, 3, 0x10, 0);
+	put_node(hand, 5, 6, 0x10, 0);	   /* what comes later */
+	put_node(hand, 6, 0, 0, ABI_CUTS); /* and an end that nobody knows */
+	put_node(hand, 7, ABI_BOOK_NODES, 1, 0);
+	put_node(hand, 8, 1, 0, 0); /* no frame */
+	put_node(hand, deep, 1, 0x10, 0);
+	for (uint32_t i = 1; i <= ABI_MAX_FRAMES; i++)
+		put_node(hand, deep + i, deep + i - 1, 0x10, 0);
+	for (uint32_t node = 2; node <= 8; node++)
+		assert_int_equal(book_read_stack(book, node, ABI_MAX_FRAMES, &stack), -EINVAL);
+	assert_int_equal(book_read_stack(book, ABI_BOOK_NO_NODE, ABI_MAX_FRAMES, &stack), -EINVAL);
+	assert_int_equal(book_read_stack(book, ABI_BOOK_NODES, ABI_MAX_FRAMES, &stack), -EINVAL);
+	assert_int_equal(book_read_stack(book, UINT32_MAX, ABI_MAX_FRAMES, &stack), -EINVAL);
+	assert_int_equal(book_read_stack(book, deep + ABI_MAX_FRAMES - 1, ABI_MAX_FRAMES, &stack),
+			 0);
+	assert_int_equal(stack.n, ABI_MAX_FRAMES);
+	assert_int_equal(book_read_stack(book, deep + ABI_MAX_FRAMES, ABI_MAX_FRAMES, &stack),
+			 -EINVAL);
+}
+
+/* The process takes its pages back while we read. */
+static void a_book_that_is_emptied_is_read_as_empty(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct book_totals totals;
+	struct stat st;
+
+	hand_header(hand)->sites = 1;
+	put_site(hand, 0, 1, 100);
+	assert_int_equal(fallocate(hand->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+				   (off_t)ABI_BOOK_BYTES),
+			 0);
+	assert_int_equal(book_read_totals(book, CUT, &totals), 0);
+	assert_int_equal(read_sites(book).n, 0);
+	assert_int_equal(book_await(book, clock_monotonic_ns()), 0);
+	assert_int_equal(fstat(hand->fd, &st), 0);
+	assert_int_equal(st.st_blocks, 0);
+}
+
+int main(void)
+{
+#define BOOK_TEST(f) cmocka_unit_test_setup_teardown(f, hand_book_setup, hand_book_teardown)
+	const struct CMUnitTest tests[] = {
+		BOOK_TEST(sites_far_apart_are_read),
+		BOOK_TEST(a_site_is_what_it_was_at_the_cut),
+		BOOK_TEST(a_site_that_changes_is_read_whole),
+		BOOK_TEST(sites_that_add_up_to_too_much_are_refused),
+		BOOK_TEST(blocks_of_the_table_are_read),
+		BOOK_TEST(blocks_of_a_table_that_is_doubled_are_read_once),
+		BOOK_TEST(a_table_that_was_doubled_meanwhile_is_told),
+		BOOK_TEST(what_children_may_hold_is_told),
+		BOOK_TEST(wrong_uses_of_the_heap_are_read),
+		BOOK_TEST(a_stack_is_its_nodes_to_the_beginning),
+		BOOK_TEST(nodes_that_came_later_are_read),
+		BOOK_TEST(what_is_no_stack_is_refused),
+		BOOK_TEST(a_book_that_is_emptied_is_read_as_empty),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

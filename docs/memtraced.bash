@@ -29,8 +29,8 @@ _memtraced_values() {
     --leak-resolution) compgen -W 'low med high' -- "$2" ;;
     --xml) compgen -W 'no yes' -- "$2" ;;
     --gen-suppressions) compgen -W 'no yes all' -- "$2" ;;
-    --default-suppressions) compgen -W 'yes no' -- "$2" ;;
-    --suppressions | --log-file | --xml-file | --config) compgen -f -- "$2" ;;
+    --default-suppressions | --xtree-leak) compgen -W 'yes no' -- "$2" ;;
+    --suppressions | --log-file | --xml-file | --xtree-leak-file | --config) compgen -f -- "$2" ;;
     --attach) compgen -W 'auto session multi perf exit' -- "$2" ;;
     --exact) compgen -W 'auto probes library' -- "$2" ;;
     --allocator)
@@ -53,7 +53,8 @@ _memtraced_takes_value() {
         --widths | --color | --attach | --exact | --allocator | --max-blocks | --memory-limit | --keep-ended | --max-stack | \
         --max-stop | --unwind | --sample-interval | --max-overhead | --leak-check | --leak-check-at | \
         --leak-check-heuristics | --leak-resolution | --num-callers | --show-leak-kinds | --errors-for-leak-kinds | \
-        --error-exitcode | --gen-suppressions | --default-suppressions | --suppressions | --log-file | --log-fd | --xml | --xml-file | --xml-fd | --xml-protocol | --config) ;;
+        --error-exitcode | --gen-suppressions | --default-suppressions | --suppressions | --log-file | --log-fd | --xml | --xml-file | --xml-fd | --xml-protocol | \
+        --xtree-leak | --xtree-leak-file | --config) ;;
     *) return 1 ;;
     esac
 }
@@ -101,6 +102,8 @@ _memtraced_options() {
         --xml-file=
         --xml-fd=
         --xml-protocol=
+        --xtree-leak=
+        --xtree-leak-file=
         --error-exitcode=
         --leak-check-at=
         --leak-check-delta

@@ -213,7 +213,8 @@ def compared(name):
         assert share > 0.99, (name, share)
         for key in ("tb", "tbk", "gb", "gbk"):
             assert sums(ours, key) == sums(theirs, key), (name, key)
-    totals = [f"{sums(dhat, key):,}" for key in ("tb", "tbk", "gb", "eb") for dhat in (ours, theirs)]
+    totals = [f"{sums(dhat, key):,}" for key in ("tb", "tbk", "gb", "eb")
+              for dhat in (ours, theirs)]
     return [name, str(len(other)), str(len(equal)), f"{100 * share:.1f} %", *totals]
 
 

@@ -53,6 +53,7 @@ void options_free(struct options *options)
 	words_free(options->own_words);
 	free(options->leak.log.path);
 	free(options->leak.xml.to.path);
+	free(options->leak.xtree_to.path);
 	free(options->valgrind.out_file);
 	free(options->valgrind.ignored);
 	free(options->report_file);

@@ -242,6 +242,13 @@ static const struct key options[] = {
 	{ leaks, "--xml-protocol", KEY_NUMBER, OPTION_ALLOC | OPTION_LEAK,
 	  FIELD(leak.xml.protocol), .least = 4, .most = 5, .fallback = "4", .metavar = "N",
 	  .help = "The version of the XML, 4 or 5; default: 4." },
+	{ leaks, "--xtree-leak", KEY_CHOICE, OPTION_ALLOC, FIELD(leak.xtree), .choices = no_yes,
+	  .help = "Write the loss records into a file of callgrind's format instead, for "
+		  "kcachegrind; with --leak-check=full and all kinds." },
+	{ leaks, "--xtree-leak-file", KEY_OWN, OPTION_ALLOC | OPTION_LEAK, FIELD(leak.xtree_to),
+	  .apply = option_text_file,
+	  .expected = "a path; %p in it is the process id", .metavar = "FILE",
+	  .help = "Where --xtree-leak writes, by itself to xtleak.kcg.%p." },
 	{ leaks, "--error-exitcode", KEY_NUMBER, OPTION_ALLOC | OPTION_LEAK,
 	  FIELD(leak.error_exitcode), .most = 255, .fallback = "0",
 	  .expected = "1 to 255, or 0 for none", .metavar = "N",

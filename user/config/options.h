@@ -122,6 +122,8 @@ struct leak_options {
 	enum leak_shape shape;
 	struct text_target log;
 	struct xml_options xml;
+	bool xtree; /* loss records go into a file of callgrind's format: */
+	struct text_target xtree_to;
 	int error_exitcode;  /* 0: none */
 	char **suppressions; /* files; NULL-terminated; NULL: none */
 	enum leak_default_suppressions default_suppressions;

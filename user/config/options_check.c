@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "config/option_parser.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* In the order in which they are looked at: the first that holds is the error. */
@@ -451,12 +452,26 @@ static void set_sample_interval(struct options *o)
 	o->sample_interval_ns = is_fine ? 10000000 : 100000000;
 }
 
+/* As in memcheck: whoever reads the file chooses kinds there. */
+static int set_xtree(struct leak_options *leak)
+{
+	if (!leak->xtree)
+		return 0;
+	leak->mode = LEAK_CHECK_FULL;
+	leak->show_kinds = LEAK_ALL_KINDS;
+	if (!leak->xtree_to.path)
+		leak->xtree_to.path = strdup("xtleak.kcg.%p");
+	return leak->xtree_to.path ? 0 : -ENOMEM;
+}
+
 int options_check(struct option_parser *p)
 {
 	const struct key *of_diff = given_with(p, OPTION_DIFF, OPTION_DIFF);
 	struct options *o = p->options;
 
 	set_sample_interval(o);
+	if (set_xtree(&o->leak))
+		return -ENOMEM;
 	if (o->action == ACTION_CTL)
 		return check_ctl(p);
 	if (o->action == ACTION_SAMPLE_UNIT)

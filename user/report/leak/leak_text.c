@@ -469,7 +469,7 @@ void leak_text(struct strbuf *out, const struct leak_result *result,
 		occasion(&w);
 		heap_summary(&w, image);
 	}
-	if (!options->xml.on)
+	if (!options->xml.on && !options->xtree)
 		records(&w);
 	if (is_full(options))
 		sums(&w, image);

@@ -7,6 +7,7 @@
 #include "probe/allocators.h"
 #include "report/leak/leak_result.h"
 #include "report/leak/leak_text.h"
+#include "report/leak/leak_xtree.h"
 #include "service/leak/heap_error_log.h"
 #include "service/leak/leak_log.h"
 #include "service/leak/leak_xml_log.h"
@@ -37,9 +38,9 @@ struct leak_check {
 	struct symbols *symbols;
 	struct worker *worker;
 	struct suppressions *suppressions;
-	size_t n_own_suppressions; /* the user's; behind them the default ones */
-	struct leak_log *log;
-	struct leak_xml_log *xml; /* NULL: errors are text */
+	size_t n_own_suppressions;    /* the user's; behind them the default ones */
+	struct leak_log *log, *xtree; /* NULL: no trees are wanted */
+	struct leak_xml_log *xml;     /* NULL: errors are text */
 	struct heap_error_log *heap_errors;
 	record_fn record;
 	void *record_userdata;
@@ -94,6 +95,8 @@ int leak_check_new(const struct options *options, const struct model *model,
 	r = read_suppressions(check);
 	if (r == 0)
 		r = leak_log_new(&check->leak->log, "--log", 1, &check->log);
+	if (r == 0 && check->leak->xtree)
+		r = leak_log_new(&check->leak->xtree_to, "--xtree-leak", 1, &check->xtree);
 	if (r == 0 && check->leak->xml.on)
 		r = leak_xml_log_new(options, check->suppressions, &check->xml);
 	if (r == 0)
@@ -121,6 +124,7 @@ void leak_check_free(struct leak_check *check)
 	leak_log_free(check->log);
 	leak_xml_log_free(check->xml);
 	vec_done(&check->begun);
+	leak_log_free(check->xtree);
 	free(check);
 }
 
@@ -140,9 +144,10 @@ static int add_text(struct leak_check *check, pid_t pid, const struct strbuf *te
 static int flush(struct leak_check *check)
 {
 	int r = leak_log_flush(check->log),
-	    of_xml = check->xml ? leak_xml_log_flush(check->xml) : 0;
+	    of_xml = check->xml ? leak_xml_log_flush(check->xml) : 0,
+	    of_tree = check->xtree ? leak_log_flush(check->xtree) : 0;
 
-	return r < 0 ? r : of_xml;
+	return r < 0 ? r : of_xml < 0 ? of_xml : of_tree;
 }
 
 /* --- what comes first ------------------------------------------------------------------------- */
@@ -428,6 +433,20 @@ static void add_up_errors(const struct leak_check *check, struct leak_result *re
 	}
 }
 
+static int write_tree(struct leak_check *check, const struct leak_result *result,
+		      const struct leak_stacks *stacks, const struct model_process *image)
+{
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	const char *command = model_command(check->model, result->image);
+	int r;
+
+	if (!check->xtree)
+		return 0;
+	leak_xtree(&text, result, stacks, command ? command : image->comm);
+	r = strbuf_error(&text);
+	return r < 0 ? r : leak_log_replace(check->xtree, result->pid, strbuf_str(&text));
+}
+
 /* --child-silent-after-fork */
 static bool is_silent(const struct leak_check *check, const struct model_process *image)
 {
@@ -486,6 +505,8 @@ static int write_result(struct leak_check *check, struct leak_result *result)
 		r = add_text(check, result->pid, &text);
 	if (r == 0 && check->xml)
 		r = write_xml(check, result, image, &stacks);
+	if (r == 0)
+		r = write_tree(check, result, &stacks, image);
 	return r < 0 ? r : leak_record_emit(result, check->record, check->record_userdata);
 }
 

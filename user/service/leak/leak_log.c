@@ -178,7 +178,7 @@ static struct log_text *find_text(struct leak_log *log, const char *path)
 	return NULL;
 }
 
-int leak_log_add(struct leak_log *log, pid_t pid, const char *text)
+static int add(struct leak_log *log, pid_t pid, const char *text, bool replaces)
 {
 	_cleanup_free_ char *path = log->path ? leak_log_path(log, pid) : NULL;
 	struct log_text *found;
@@ -194,9 +194,21 @@ int leak_log_add(struct leak_log *log, pid_t pid, const char *text)
 		path = NULL;
 		found = &log->texts.data[log->texts.len - 1];
 	}
+	if (replaces)
+		strbuf_reset(&found->text);
 	strbuf_adds(&found->text, text);
 	found->is_new = true;
 	return strbuf_error(&found->text);
+}
+
+int leak_log_add(struct leak_log *log, pid_t pid, const char *text)
+{
+	return add(log, pid, text, false);
+}
+
+int leak_log_replace(struct leak_log *log, pid_t pid, const char *text)
+{
+	return add(log, pid, text, true);
 }
 
 static int write_file(const struct leak_log *log, const struct log_text *text)

@@ -24,6 +24,8 @@ DEFINE_CLEANUP(struct leak_log, leak_log_free)
 
 /* 0 or -ENOMEM. An empty text makes an empty file. */
 int leak_log_add(struct leak_log *log, pid_t pid, const char *text);
+/* The same, in place of what is in the process's file. */
+int leak_log_replace(struct leak_log *log, pid_t pid, const char *text);
 /* Writes what was added. 0 or negative errno (logged). */
 int leak_log_flush(struct leak_log *log);
 

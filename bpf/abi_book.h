@@ -29,7 +29,8 @@ enum abi_book_loss {
 	ABI_BOOK_LOST_NODES,   /* for a stack: the site's is ABI_BOOK_NO_NODE */
 	ABI_BOOK_LOST_SITES,
 	ABI_BOOK_LOST_BLOCKS,
-	ABI_BOOK_LOST_NESTED,  /* a signal's handler allocated while its thread was at the book */
+	ABI_BOOK_LOST_NESTED,  /* a signal's handler allocated while its thread was at the book, or
+				* it is not known whether another call goes on */
 	ABI_BOOK_LOST_ADDRESS, /* a block where the book cannot name one */
 	ABI_BOOK_LOST_FORK,    /* frees of blocks from before a fork that are not known any more */
 	ABI_BOOK_LOST_UNKNOWN, /* allocations of blocks that are freed: by an entry of an allocator
@@ -87,7 +88,8 @@ struct abi_book_thread {
 	__u32 at;  /* odd while it is at the book */
 	/* Of header.live_bytes, what is not live: the thread has freed it, and may use it again. */
 	__s64 credit;
-	__u32 reserved[12];
+	__u32 failing; /* calls that have failed if they do not return */
+	__u32 reserved[11];
 };
 #define ABI_BOOK_THREADS 4096
 
@@ -126,7 +128,7 @@ enum abi_book_function {
 	ABI_BOOK_MALLOCX,
 	ABI_BOOK_RALLOCX,
 	ABI_BOOK_XALLOCX,
-	ABI_BOOK_NEW, /* any operator new of an allocator that does not call its malloc */
+	ABI_BOOK_NEW, /* any operator new of an allocator's own */
 	ABI_BOOK_NEW_ARRAY,
 	ABI_BOOK_FREE, /* of errors alone */
 	ABI_BOOK_REALLOCARRAY,
@@ -139,9 +141,9 @@ struct abi_book_site {
 	__u16 function;
 	__u16 pad;
 	__u32 thread; /* from 1 on */
-	__u32 next;   /* the library's own */
+	__u32 pad2;
 	struct abi_site site;
-	__u64 pad2;
+	__u64 pad3;
 };
 #define ABI_BOOK_SITES (1U << 21)
 

@@ -3,9 +3,6 @@
 
 #include "sample/book_forks.h"
 
-#include <string.h>
-#include <time.h>
-
 /* Bytes before an address that are searched for the block that it is in. */
 #define INSIDE_SEARCH 4096
 
@@ -14,15 +11,6 @@ static uint32_t lock;
 void book_errors_begin(void)
 {
 	lock = 0;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &now))
-		return 0;
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static struct abi_book_error *errors(void)
@@ -55,7 +43,7 @@ static void add_locked(const struct book_error *error)
 					  .function = (uint16_t)error->function,
 					  .kind = (uint16_t)error->kind,
 					  .count = 1,
-					  .time_ns = now_ns(),
+					  .time_ns = book_now_ns(),
 					  .addr = error->addr,
 					  .size = error->size,
 					  .block = error->about.address,

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 struct book book;
@@ -56,6 +57,15 @@ BOOK_SELDOM bool book_is_filtered(void)
 
 	errno = error;
 	return filtered;
+}
+
+uint64_t book_now_ns(void)
+{
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_MONOTONIC, &now))
+		return 0;
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 pid_t book_thread_id(void)

@@ -57,6 +57,9 @@ void book_unlock(uint32_t *lock);
 
 pid_t book_thread_id(void);
 
+/* CLOCK_MONOTONIC. */
+uint64_t book_now_ns(void);
+
 /*
  * Are the process's system calls filtered (seccomp(2))? Then those that an allocator has no use for
  * may end it, and are not made.

@@ -3,107 +3,69 @@
 
 #include "sample/walk_rules.h"
 
-#include <string.h>
-#include <time.h>
-
-#define FIRST_PLACES 1024
-
-/* Numbers of all nodes by what they are: a hash table, to be looked into under the lock. */
+/* Numbers of all nodes by what they are, to be looked into under the lock. */
 static struct {
 	uint32_t lock;
-	uint32_t *places;
-	uint32_t n_places; /* a power of two */
+	struct book_index nodes;
 } known;
 
-static uint64_t hash_of(uint32_t parent, uint64_t address, uint32_t flags)
+/* Of a beginning the address is a time, and none in a key. */
+static uint64_t hash_of(const struct abi_book_node *key)
 {
-	uint64_t hash = (address ^ (uint64_t)parent << 40 ^ flags) * UINT64_C(0xff51afd7ed558ccd);
+	uint64_t hash = (key->address ^ (uint64_t)key->parent << 40 ^ key->flags) *
+			UINT64_C(0xff51afd7ed558ccd);
 
-	return (hash ^ hash >> 32 ^ parent) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	return (hash ^ hash >> 32 ^ key->parent) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 }
 
-static bool is_node(uint32_t node, uint32_t parent, uint64_t address, uint32_t flags)
+static uint64_t hash_of_node(uint32_t number)
 {
-	const struct abi_book_node *n = &book.nodes[node];
+	struct abi_book_node key = book.nodes[number];
 
-	/* Of a beginning the address is a time. */
-	return node && (!parent || n->address == address) && n->parent == parent &&
-	       n->flags == flags;
+	if (!key.parent)
+		key.address = 0;
+	return hash_of(&key);
 }
 
-/* Where it is or would be put. */
-static uint32_t *place_of(uint32_t parent, uint64_t address, uint32_t flags)
+static bool is_node(uint32_t number, const void *key)
 {
-	uint64_t at = hash_of(parent, address, flags);
+	const struct abi_book_node *n = &book.nodes[number], *k = key;
 
-	for (;; at++) {
-		uint32_t *place = &known.places[at & (known.n_places - 1)];
-
-		if (!*place || is_node(*place, parent, address, flags))
-			return place;
-	}
+	return (!k->parent || n->address == k->address) && n->parent == k->parent &&
+	       n->flags == k->flags;
 }
 
-static bool make_room(void)
-{
-	uint32_t *old = known.places, n_old = known.n_places;
-	uint32_t n = n_old ? n_old * 2 : FIRST_PLACES;
-	uint32_t *places;
-
-	if (n_old && book.header->nodes < n_old / 2)
-		return true;
-	places = book_pages(n * sizeof(*places));
-	if (!places)
-		return n_old && book.header->nodes + 1 < n_old;
-	known.places = places;
-	known.n_places = n;
-	for (uint32_t i = 0; i < n_old; i++) {
-		const struct abi_book_node *node = &book.nodes[old[i]];
-
-		if (old[i])
-			*place_of(node->parent, node->parent ? node->address : 0, node->flags) =
-				old[i];
-	}
-	book_pages_free(old, n_old * sizeof(*old));
-	return true;
-}
-
-static uint64_t time_now(void)
-{
-	struct timespec now;
-
-	return clock_gettime(CLOCK_MONOTONIC, &now) ?
-		       0 :
-		       (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static uint32_t get_locked(uint32_t parent, uint64_t address, uint32_t flags)
+static uint32_t get_locked(const struct abi_book_node *key)
 {
 	uint32_t *place, number;
 
-	if (!make_room())
+	if (!book_index_make_room(&known.nodes, hash_of_node))
 		return ABI_BOOK_NO_NODE;
-	place = place_of(parent, address, flags);
+	place = book_index_place(&known.nodes, hash_of(key), is_node, key);
 	if (*place)
 		return *place;
 	number = book.header->nodes + 1;
 	if (number >= ABI_BOOK_NODES)
 		return ABI_BOOK_NO_NODE;
-	book.nodes[number] = (struct abi_book_node){ parent ? address : time_now(), parent, flags };
+	book.nodes[number] = *key;
+	if (!key->parent)
+		book.nodes[number].address = book_now_ns();
 	__atomic_store_n(&book.header->nodes, number, __ATOMIC_RELEASE);
+	known.nodes.n_used++;
 	*place = number;
 	return number;
 }
 
 static uint32_t get(struct book_thread *thread, uint32_t parent, uint64_t address, uint32_t flags)
 {
-	uint32_t *near = &thread->nodes_near[hash_of(parent, address, flags) % BOOK_NODES_NEAR];
+	const struct abi_book_node key = { address, parent, flags };
+	uint32_t *near = &thread->nodes_near[hash_of(&key) % BOOK_NODES_NEAR];
 
-	if (is_node(*near, parent, address, flags))
+	if (*near && is_node(*near, &key))
 		return *near;
 	if (!book_lock(&known.lock))
 		return ABI_BOOK_NO_NODE;
-	*near = get_locked(parent, address, flags);
+	*near = get_locked(&key);
 	book_unlock(&known.lock);
 	return *near;
 }
@@ -158,6 +120,6 @@ uint32_t book_stack_of(struct book_thread *thread, const struct abi_book_node *n
 
 void book_stacks_begin(void)
 {
-	book_pages_free(known.places, known.n_places * sizeof(*known.places));
-	memset(&known, 0, sizeof(known));
+	book_index_free(&known.nodes);
+	known.lock = 0;
 }

@@ -27,6 +27,7 @@ static uint32_t lock;
 void book_threads_begin(void)
 {
 	for (uint32_t i = 1; i <= n_threads; i++) {
+		book_index_free(&threads[i]->sites);
 		book_pages_free(threads[i], sizeof(*threads[i]));
 		threads[i] = NULL;
 	}
@@ -39,19 +40,25 @@ void book_threads_begin(void)
 			      0); /* else others cannot be held */
 }
 
+/*
+ * Whichever process has it, as a child by clone(CLONE_VM) has threads in this memory, too. Not
+ * where system calls are filtered.
+ */
 static bool has_ended(uint32_t tid)
 {
-	return !book_is_filtered() && syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
+	return syscall(SYS_tkill, tid, 0) && errno == ESRCH;
 }
 
 /* The number of a thread that has ended; 0: none of those that were looked at has. */
 static uint32_t find_ended(uint32_t mine)
 {
+	bool may_ask = !book_is_filtered();
+
 	for (uint32_t i = 0; i < ENDED_TRIES && i < n_threads; i++) {
 		uint32_t number = 1 + next_ended++ % n_threads;
 		uint32_t tid = book.threads[number].tid;
 
-		if (threads[number] && (tid == mine || has_ended(tid)))
+		if (threads[number] && (tid == mine || (may_ask && has_ended(tid))))
 			return number;
 	}
 	return 0;
@@ -67,6 +74,9 @@ static struct book_thread *take_number(uint32_t tid)
 		memset(&thread->walker, 0, offsetof(struct walker, path));
 		thread->last_block = 0;
 		book.threads[number].at &= ~1U;
+		__atomic_fetch_add(&book.header->failed, book.threads[number].failing,
+				   __ATOMIC_RELAXED);
+		book.threads[number].failing = 0;
 	} else {
 		thread = n_threads + 1 < ABI_BOOK_THREADS ? book_pages(sizeof(*thread)) : NULL;
 		if (!thread)
@@ -127,7 +137,7 @@ static bool has_left(const struct book_thread *thread)
 			return true;
 		(void)sched_yield(); /* it cannot fail */
 	}
-	return has_ended(thread->shared->tid);
+	return !book_is_filtered() && has_ended(thread->shared->tid);
 }
 
 static bool keep_out(const struct book_thread *mine)

@@ -6,6 +6,7 @@
 #ifndef MEMTRACED_SAMPLE_BOOK_THREADS_H
 #define MEMTRACED_SAMPLE_BOOK_THREADS_H
 
+#include "sample/book_index.h"
 #include "sample/book_memory.h"
 #include "sample/walk.h"
 
@@ -13,10 +14,9 @@
 #define BOOK_NODES_NEAR 4096
 struct book_thread {
 	struct abi_book_thread *shared;
-	uint32_t number;      /* in abi_book_site */
-	uint64_t last_block;  /* that it has allocated; 0: freed, or another thread's */
-	uint32_t *site_index; /* a hash table of numbers of its sites */
-	uint32_t site_places, n_sites;
+	uint32_t number;     /* in abi_book_site */
+	uint64_t last_block; /* that it has allocated; 0: freed, or another thread's */
+	struct book_index sites;
 	struct abi_book_site *last_site;
 	uint32_t credit_misses, without_credit; /* book_totals.c */
 	uint32_t nodes_near[BOOK_NODES_NEAR];	/* the newest that were asked for */

@@ -55,6 +55,12 @@ static inline int64_t book_clamp(int64_t n)
 	return n > BOOK_MOST ? BOOK_MOST : n < -BOOK_MOST ? -BOOK_MOST : n;
 }
 
+/* Of a number of theirs: more than `most` there are not. */
+static inline uint32_t book_at_most(uint32_t n, uint32_t most)
+{
+	return n < most ? n : most;
+}
+
 /* Entries of a table from first to end. */
 struct book_range {
 	uint64_t first, end;

@@ -119,11 +119,6 @@ static int read_range(struct site_reading *reading, const struct book_range *ran
 	return r;
 }
 
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 int book_read_sites(const struct book *book, uint32_t cut_epoch, book_site_fn fn, void *userdata)
 {
 	_cleanup_free_ struct abi_book_site *copies =
@@ -146,7 +141,7 @@ int book_read_sites(const struct book *book, uint32_t cut_epoch, book_site_fn fn
 	if (r)
 		return r;
 	reading.peak_epoch = totals.peak_epoch;
-	end = least_of(header.sites, ABI_BOOK_SITES - 1) + 1;
+	end = book_at_most(header.sites, ABI_BOOK_SITES - 1) + 1;
 	while (r == 0 && book_next_range(book, ABI_BOOK_AT_SITES, sizeof(*copies), end,
 					 SITES_AT_ONCE, &at, &range))
 		r = read_range(&reading, &range, fn, userdata);
@@ -345,7 +340,7 @@ int book_read_tombs(const struct book *book, uint64_t deadline_ns, book_block_fn
 	r = book_get_header(book, &header);
 	if (r)
 		return r;
-	end = least_of(header.tombs, ABI_BOOK_TOMBS - 1) + 1;
+	end = book_at_most(header.tombs, ABI_BOOK_TOMBS - 1) + 1;
 	while (r == 0 && book_next_range(book, ABI_BOOK_AT_TOMBS, sizeof(*copies), end,
 					 TOMBS_AT_ONCE, &at, &range)) {
 		if (deadline_ns && clock_monotonic_ns() >= deadline_ns)
@@ -389,7 +384,7 @@ int book_read_errors(const struct book *book, book_error_fn fn, void *userdata)
 {
 	struct abi_book_header header;
 	int r = book_get_header(book, &header);
-	uint64_t n = r == 0 ? least_of(header.errors, ABI_BOOK_ERRORS) : 0;
+	uint64_t n = r == 0 ? book_at_most(header.errors, ABI_BOOK_ERRORS) : 0;
 
 	for (uint64_t i = 0; i < n && r == 0; i++) {
 		struct abi_book_error error;

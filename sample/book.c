@@ -184,16 +184,23 @@ static BOOK_SELDOM struct book_thread *begin_thread(void)
 	return local->thread;
 }
 
-/* Begins a change of the book; NULL (counted): it cannot be made. */
-static inline struct book_thread *enter(void)
+/* The calling thread; NULL (counted): there is no book, or no room. */
+static inline struct book_thread *this_thread(void)
 {
 	struct book_local *local = &book_local;
-	struct book_thread *thread = local->thread;
 
 	if (BOOK_RARELY(book_process->state != BOOK_KEPT) && !book_is_kept())
 		return NULL;
 	if (BOOK_RARELY(local->generation != book_process->generation))
-		thread = begin_thread();
+		return begin_thread();
+	return local->thread;
+}
+
+/* Begins a change of the book; NULL (counted): it cannot be made. */
+static inline struct book_thread *enter(void)
+{
+	struct book_thread *thread = this_thread();
+
 	return thread && book_thread_enter(thread) ? thread : NULL;
 }
 
@@ -397,7 +404,15 @@ static inline bool is_filtered(void)
 	return BOOK_RARELY(book.header->min_size | book.header->not_max_size);
 }
 
-void book_enter(void *block, size_t size, uint32_t function, const struct walk_registers *from)
+static void count_taken(struct book_thread *thread, const struct book_taken *taken)
+{
+	count_end(thread, &taken->block, taken->temporary ? BOOK_TEMPORARY : BOOK_FREED);
+}
+
+static inline __attribute__((always_inline)) void enter_block(const struct book_taken *old,
+							      void *block, size_t size,
+							      uint32_t function,
+							      const struct walk_registers *from)
 {
 	struct book_thread *thread = enter();
 	struct book_block added = { .address = (uintptr_t)block };
@@ -405,7 +420,9 @@ void book_enter(void *block, size_t size, uint32_t function, const struct walk_r
 	if (!thread)
 		return;
 	book_blocks_load(&blocks, added.address);
-	book_local.entered++;
+	book_enter_cut();
+	if (old)
+		count_taken(thread, old);
 	if (is_filtered() && (size < book.header->min_size || size > ~book.header->not_max_size)) {
 		leave(thread);
 		return;
@@ -417,12 +434,22 @@ void book_enter(void *block, size_t size, uint32_t function, const struct walk_r
 	}
 	if (BOOK_RARELY(thread->shared->at / 2 % CALLS_UNSEEN == 0))
 		look_for_reader();
-	book_enter_cut();
 	added.is.size_fn = ABI_BOOK_SIZE_FN(size, book.header->era, ABI_FORM_OWN, function);
 	added.is.tick = __atomic_load_n(&book.header->tick, __ATOMIC_RELAXED);
 	added.is.node = book_stack(thread, from);
 	count_begin(thread, &added);
 	leave(thread);
+}
+
+void book_enter(void *block, size_t size, uint32_t function, const struct walk_registers *from)
+{
+	enter_block(NULL, block, size, function, from);
+}
+
+void book_replace(const struct book_taken *old, void *block, size_t size, uint32_t function,
+		  const struct walk_registers *from)
+{
+	enter_block(old, block, size, function, from);
 }
 
 /* Before a block is taken out that children may look for. */
@@ -463,11 +490,6 @@ static inline bool take(struct book_thread *thread, void *block, struct book_tak
 		bury(address);
 	return book_blocks_take(&blocks, address, book_is_alone(), &ret->block) ||
 	       take_inherited(thread, address, ret);
-}
-
-static void count_taken(struct book_thread *thread, const struct book_taken *taken)
-{
-	count_end(thread, &taken->block, taken->temporary ? BOOK_TEMPORARY : BOOK_FREED);
 }
 
 bool book_take(void *block, struct book_taken *ret_taken)
@@ -586,14 +608,65 @@ BOOK_SELDOM void book_wrong_request(uint32_t kind, void *replaced, size_t size, 
 	leave(thread);
 }
 
+static void count_failed(int64_t n)
+{
+	__atomic_fetch_add(&book.header->failed, (uint64_t)n, __ATOMIC_RELAXED);
+}
+
 BOOK_SELDOM void book_failed(size_t size, uint32_t function, const struct walk_registers *from)
 {
-	book_count_failed(1);
+	count_failed(1);
 	if (from)
 		book_wrong_request(ABI_FAILED_ALLOCATION, NULL, size, function, from);
 }
 
-void book_count_failed(int64_t n)
+void book_may_fail(void)
 {
-	__atomic_fetch_add(&book.header->failed, (uint64_t)n, __ATOMIC_RELAXED);
+	struct book_thread *thread = this_thread();
+
+	if (thread)
+		thread->shared->failing++;
+}
+
+/* A child has none of what was begun before its fork. */
+static bool takes_failing(void)
+{
+	struct book_thread *thread = this_thread();
+
+	if (!thread || !thread->shared->failing)
+		return false;
+	thread->shared->failing--;
+	return true;
+}
+
+void book_may_fail_no_more(void)
+{
+	(void)takes_failing(); /* or it is a child's */
+}
+
+BOOK_SELDOM void book_was_left(void)
+{
+	if (takes_failing())
+		count_failed(1);
+}
+
+BOOK_SELDOM void book_was_not_left(void)
+{
+	if (this_thread())
+		count_failed(-1);
+}
+
+BOOK_SELDOM enum walk_meeting book_find_call(const struct book_call *call,
+					     const struct walk_registers *from)
+{
+	struct book_thread *thread = enter();
+	enum walk_meeting meeting;
+
+	if (!thread)
+		return WALK_IS_CUT;
+	meeting = walk_meets(&thread->walker, from, call->sp, call->pc);
+	leave(thread);
+	if (meeting == WALK_IS_CUT)
+		book_lose(ABI_BOOK_LOST_NESTED);
+	return meeting;
 }

@@ -52,9 +52,31 @@ SAMPLE_SELDOM bool exact_has_no_book(void)
 	return true;
 }
 
+SAMPLE_SELDOM bool exact_is_inner(const struct walk_registers *from)
+{
+	const struct book_call outer = book_local.inside;
+
+	switch (book_find_call(&outer, from)) {
+	case WALK_MEETS:
+		return !outer.throws || walk_is_beside(from->pc, outer.throws);
+	case WALK_MEETS_INTERRUPTED:
+		return false;
+	case WALK_MEETS_NOT:
+		book_local.inside.sp = 0;
+		if (outer.throws)
+			book_was_left();
+		if (outer.has_taken)
+			book_put_back(&outer.taken);
+		return false;
+	case WALK_IS_CUT:
+		break;
+	}
+	return true;
+}
+
 void exact_free(void *block, const struct walk_registers *from)
 {
-	if (block && !book_local.inside && !exact_is_not_counted())
+	if (block && exact_is_counted(from))
 		book_free(block, ABI_BOOK_FREE, from);
 }
 
@@ -72,58 +94,83 @@ SAMPLE_SELDOM void exact_failed(void *replaced, size_t size, enum abi_book_funct
 	}
 }
 
-SAMPLE_SELDOM void exact_overflows(void *block, enum abi_book_function function,
-				   const struct walk_registers *from)
+SAMPLE_SELDOM bool exact_begin_throwing(struct exact_call *call, const void *next_function)
 {
-	book_local.inside = 0;
-	exact_failed(block, SIZE_MAX, function, from);
-}
-
-SAMPLE_SELDOM bool exact_begins_throwing(void)
-{
-	if (book_local.inside || exact_is_not_counted())
+	if (!exact_begin(call))
 		return false;
-	book_count_failed(1);
+	book_local.inside.throws = next_function;
+	book_may_fail();
 	return true;
 }
 
-SAMPLE_SELDOM void exact_has_not_thrown(void *block, size_t size, uint64_t mark,
-					const struct walk_registers *from)
+/* False: it was taken to be left, as calls of another stack have come between. */
+static bool is_inside(const struct exact_call *call)
 {
-	book_count_failed(-1);
-	if (book_local.entered == mark)
-		exact_end(block, size, ABI_BOOK_NEW, from);
+	return book_local.inside.sp == call->from.sp && book_local.inside.pc == call->from.pc;
+}
+
+SAMPLE_SELDOM void exact_end_throwing(void *block, size_t size, enum abi_book_function function,
+				      const struct exact_call *call)
+{
+	if (is_inside(call))
+		book_may_fail_no_more();
+	else
+		book_was_not_left();
+	exact_end(block, size, function, call);
 }
 
 void exact_replace(void *block, struct exact_replaced *ret_old)
 {
+	struct book_call *inside = &book_local.inside;
+
+	inside->has_taken = block && book_take(block, &inside->taken);
 	ret_old->block = block;
-	ret_old->is_known = block && book_take(block, &ret_old->taken);
-	ret_old->is_unknown = block && !ret_old->is_known && !next_first_block_size(block);
+	ret_old->is_unknown = block && !inside->has_taken && !next_first_block_size(block);
 }
 
-void exact_replaced_by_none(const struct exact_replaced *old, enum abi_book_function function,
-			    const struct walk_registers *from)
+/* After the call: what it has replaced; NULL: that is not known. */
+static const struct book_taken *end_replacing(const struct exact_replaced *old,
+					      const struct exact_call *call,
+					      struct book_taken *taken)
 {
-	book_local.inside = 0;
-	if (old->is_known)
-		book_freed(&old->taken);
-	else if (old->is_unknown)
-		book_unknown_free(old->block, function, from);
+	bool is_known = book_local.inside.has_taken;
+
+	*taken = book_local.inside.taken;
+	if (BOOK_RARELY(!is_inside(call)))
+		is_known = !old->is_unknown && old->block && book_take(old->block, taken);
+	exact_leave(call);
+	return is_known ? taken : NULL;
 }
 
 void exact_replaced(const struct exact_replaced *old, void *block, size_t size,
-		    enum abi_book_function function, const struct walk_registers *from)
+		    enum abi_book_function function, const struct exact_call *call)
 {
+	const struct walk_registers *from = &call->from;
+	struct book_taken room;
+	const struct book_taken *taken = end_replacing(old, call, &room);
+
 	if (block) {
-		exact_replaced_by_none(old, function, from);
-		exact_end(block, size, function, from);
+		if (old->is_unknown)
+			book_unknown_free(old->block, function, from);
+		book_replace(taken, block, size, function, from);
 		return;
 	}
-	book_local.inside = 0;
-	if (old->is_known)
-		book_put_back(&old->taken);
+	if (taken)
+		book_put_back(taken);
 	exact_failed(old->block, size, function, from);
+}
+
+/* It was freed, and nothing took its place. */
+static void replaced_by_none(const struct exact_replaced *old, enum abi_book_function function,
+			     const struct exact_call *call)
+{
+	struct book_taken room;
+	const struct book_taken *taken = end_replacing(old, call, &room);
+
+	if (taken)
+		book_freed(taken);
+	else if (old->is_unknown)
+		book_unknown_free(old->block, function, &call->from);
 }
 
 /* Calls that are not counted. */
@@ -142,30 +189,23 @@ static void *pass_calloc(size_t n, size_t size)
 	return block ? block : next.calloc(n, size);
 }
 
-/* A block that no allocator has moves to one that has. */
-static void *first_block_grows(void *block, size_t size)
-{
-	size_t was = next_first_block_size(block);
-	void *other = pass_malloc(size);
-
-	return other ? memcpy(other, block, was < size ? was : size) : NULL;
-}
-
 /* glibc's realloc(p, 0) frees p and returns NULL. */
 static void *pass_realloc(void *block, size_t size)
 {
-	return next_first_block_size(block) ? first_block_grows(block, size) :
-					      next.realloc(block, size);
+	return next_first_block_size(block) ?
+		       next_copy_first_block(block, pass_malloc(size), size) :
+		       next.realloc(block, size);
 }
 
+/* The next allocator need not see what dlsym() frees for us. */
 static void pass_free(void *block)
 {
-	if (!SAMPLE_RARELY(next_first_block_size(block)))
+	if (!SAMPLE_RARELY(next_first_block_size(block)) && (block || !sample_thread.busy))
 		next.free(block);
 }
 
 void *exact_reallocate(void *block, size_t size, enum abi_book_function function,
-		       const struct walk_registers *from)
+		       const struct exact_call *call)
 {
 	struct exact_replaced old;
 	void *other;
@@ -173,11 +213,11 @@ void *exact_reallocate(void *block, size_t size, enum abi_book_function function
 	exact_replace(block, &old);
 	other = pass_realloc(block, size);
 	if (block && !size)
-		book_wrong_request(ABI_REALLOC_ZERO, block, 0, function, from);
+		book_wrong_request(ABI_REALLOC_ZERO, block, 0, function, &call->from);
 	if (!other && block && !size)
-		exact_replaced_by_none(&old, function, from);
+		replaced_by_none(&old, function, call);
 	else
-		exact_replaced(&old, other, size, function, from);
+		exact_replaced(&old, other, size, function, call);
 	return other;
 }
 
@@ -203,21 +243,21 @@ ENTRY(exact_realloc, FROM_3);
 ENTRY(exact_free_of, FROM_2);
 
 #define CALLER(from, bp_, bx_)                                                                     \
-	{                                                                                          \
-		.pc = *(from), .sp = (uintptr_t)((from) + 1), .bp = (bp_), .bx = (bx_)             \
-	}
+	((struct walk_registers){                                                                  \
+		.pc = *(from), .sp = (uintptr_t)((from) + 1), .bp = (bp_), .bx = (bx_) })
 #define ENTERED __attribute__((visibility("hidden"), used))
 
 ENTERED void *exact_malloc_from(size_t size, const uint64_t *from, uint64_t bp, uint64_t bx);
 ENTERED void *exact_malloc_from(size_t size, const uint64_t *from, uint64_t bp, uint64_t bx)
 {
-	const struct walk_registers caller = CALLER(from, bp, bx);
+	struct exact_call call;
 	void *block;
 
-	if (!exact_begin())
+	call.from = CALLER(from, bp, bx);
+	if (!exact_begin(&call))
 		return pass_malloc(size);
 	block = next.malloc(size);
-	exact_end(block, size, ABI_BOOK_MALLOC, &caller);
+	exact_end(block, size, ABI_BOOK_MALLOC, &call);
 	return block;
 }
 
@@ -226,15 +266,16 @@ ENTERED void *exact_calloc_from(size_t n, size_t size, const uint64_t *from, uin
 ENTERED void *exact_calloc_from(size_t n, size_t size, const uint64_t *from, uint64_t bp,
 				uint64_t bx)
 {
-	const struct walk_registers caller = CALLER(from, bp, bx);
+	struct exact_call call;
 	size_t total;
 	void *block;
 
-	if (!exact_begin())
+	call.from = CALLER(from, bp, bx);
+	if (!exact_begin(&call))
 		return pass_calloc(n, size);
 	block = next.calloc(n, size);
 	exact_end(block, __builtin_mul_overflow(n, size, &total) ? SIZE_MAX : total,
-		  ABI_BOOK_CALLOC, &caller);
+		  ABI_BOOK_CALLOC, &call);
 	return block;
 }
 
@@ -243,11 +284,12 @@ ENTERED void *exact_realloc_from(void *block, size_t size, const uint64_t *from,
 ENTERED void *exact_realloc_from(void *block, size_t size, const uint64_t *from, uint64_t bp,
 				 uint64_t bx)
 {
-	const struct walk_registers caller = CALLER(from, bp, bx);
+	struct exact_call call;
 
-	if (!exact_begin())
+	call.from = CALLER(from, bp, bx);
+	if (!exact_begin(&call))
 		return pass_realloc(block, size);
-	return exact_reallocate(block, size, ABI_BOOK_REALLOC, &caller);
+	return exact_reallocate(block, size, ABI_BOOK_REALLOC, &call);
 }
 
 ENTERED void exact_free_of_from(void *block, const uint64_t *from, uint64_t bp, uint64_t bx);

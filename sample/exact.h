@@ -30,16 +30,22 @@ static inline bool exact_is_on(void)
 	return exact_mode == EXACT_ON || exact_decide();
 }
 
+/* A call of the program's: by whom, and within which other one. */
+struct exact_call {
+	struct walk_registers from;
+	struct book_call before;
+};
+
 /*
- * The registers of the function's caller, in a function that then has a frame pointer; rbx, which a
- * walk needs through the dynamic linker's resolver alone, is not known.
+ * Of the function that this is in, which then has a frame pointer; rbx, which a walk needs through
+ * the dynamic linker's resolver alone, is not known.
  */
-#define EXACT_CALLER()                                                                             \
+#define EXACT_CALL()                                                                               \
 	({                                                                                         \
 		const uint64_t *frame_ = __builtin_frame_address(0);                               \
-		(struct walk_registers){ .bp = frame_[0],                                          \
-					 .pc = frame_[1],                                          \
-					 .sp = (uintptr_t)(frame_ + 2) };                          \
+		(struct exact_call){ .from = { .bp = frame_[0],                                    \
+					       .pc = frame_[1],                                    \
+					       .sp = (uintptr_t)(frame_ + 2) } };                  \
 	})
 
 /* There is no book yet, or there is none for good: then calls are passed on from now on. */
@@ -53,15 +59,44 @@ static inline bool exact_is_not_counted(void)
 }
 
 /*
- * Around a call of the next allocator's: what it calls of ours is not the program's. False: this
- * call is such a one itself.
+ * While a call of this thread's seems to be in progress: is this one of the allocator's own, which
+ * is a part of it? Not where the other was left (longjmp(3) out of it, an exception of an operator
+ * new), or where a handler of a signal has come between; nor is what an operator new has called
+ * outside of its allocator: new handlers, and who makes the exception.
  */
-static inline bool exact_begin(void)
+bool exact_is_inner(const struct walk_registers *from);
+
+static inline bool exact_is_counted(const struct walk_registers *from)
 {
-	if (book_local.inside || exact_is_not_counted())
+	return !exact_is_not_counted() &&
+	       !(SAMPLE_RARELY(book_local.inside.sp) && exact_is_inner(from));
+}
+
+/*
+ * Around a call of the next allocator's: what it calls of ours is not the program's. False: this
+ * call is such a one itself, or nothing is counted.
+ */
+static inline bool exact_begin(struct exact_call *call)
+{
+	struct book_call *inside = &book_local.inside;
+
+	if (!exact_is_counted(&call->from))
 		return false;
-	book_local.inside = 1;
+	call->before.sp = 0;
+	if (SAMPLE_RARELY(inside->sp))
+		call->before = *inside;
+	inside->sp = call->from.sp;
+	inside->pc = call->from.pc;
+	inside->throws = NULL;
+	inside->has_taken = false;
 	return true;
+}
+
+static inline void exact_leave(const struct exact_call *call)
+{
+	book_local.inside.sp = 0;
+	if (SAMPLE_RARELY(call->before.sp))
+		book_local.inside = call->before;
 }
 
 /* It has given nothing: what is wrong about that. */
@@ -76,13 +111,13 @@ static inline bool exact_is_suspicious(size_t size)
 
 /* block: what it gave; NULL: it has failed. */
 static inline void exact_end(void *block, size_t size, enum abi_book_function function,
-			     const struct walk_registers *from)
+			     const struct exact_call *call)
 {
-	book_local.inside = 0;
+	exact_leave(call);
 	if (block)
-		book_enter(block, size, function, from);
+		book_enter(block, size, function, &call->from);
 	else
-		exact_failed(NULL, size, function, from);
+		exact_failed(NULL, size, function, &call->from);
 }
 
 /*
@@ -91,31 +126,23 @@ static inline void exact_end(void *block, size_t size, enum abi_book_function fu
  */
 struct exact_replaced {
 	void *block;
-	struct book_taken taken;
-	bool is_known, is_unknown;
+	bool is_unknown;
 };
 void exact_replace(void *block, struct exact_replaced *ret_old);
 void exact_replaced(const struct exact_replaced *old, void *block, size_t size,
-		    enum abi_book_function function, const struct walk_registers *from);
-/* It was freed, and nothing took its place. */
-void exact_replaced_by_none(const struct exact_replaced *old, enum abi_book_function function,
-			    const struct walk_registers *from);
+		    enum abi_book_function function, const struct exact_call *call);
 
 /* realloc(block, size) by the function that the program has called. */
 void *exact_reallocate(void *block, size_t size, enum abi_book_function function,
-		       const struct walk_registers *from);
-
-/* The same where the product of what was asked for is too large: nothing is called. */
-void exact_overflows(void *block, enum abi_book_function function,
-		     const struct walk_registers *from);
+		       const struct exact_call *call);
 
 /*
- * The same around an operator new of an allocator's, which may end by an exception that nobody
- * sees, and may call malloc() by name, which then has counted.
+ * As exact_begin() and exact_end() around an operator new of an allocator's, `next_function`: an
+ * exception that nobody sees may leave it.
  */
-bool exact_begins_throwing(void);
-void exact_has_not_thrown(void *block, size_t size, uint64_t mark,
-			  const struct walk_registers *from);
+bool exact_begin_throwing(struct exact_call *call, const void *next_function);
+void exact_end_throwing(void *block, size_t size, enum abi_book_function function,
+			const struct exact_call *call);
 
 /* Before a block goes. */
 void exact_free(void *block, const struct walk_registers *from);

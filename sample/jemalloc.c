@@ -65,16 +65,16 @@ SAMPLE_EXPORT void *mallocx(size_t size, int flags);
 SAMPLE_EXPORT void *mallocx(size_t size, int flags)
 {
 	void *(*function)(size_t, int) = next_find(NEXT_MALLOCX);
-	const struct walk_registers caller = EXACT_CALLER();
+	struct exact_call call = EXACT_CALL();
 	bool exact;
 	void *block;
 
 	if (!function)
 		return make(size, flags);
-	exact = exact_is_on() && exact_begin();
+	exact = exact_is_on() && exact_begin(&call);
 	block = function(size, flags);
 	if (exact)
-		exact_end(block, size, ABI_BOOK_MALLOCX, &caller);
+		exact_end(block, size, ABI_BOOK_MALLOCX, &call);
 	else if (!sample_pass(size))
 		sample_allocated(block, size);
 	return block;
@@ -84,7 +84,7 @@ SAMPLE_EXPORT void *rallocx(void *block, size_t size, int flags);
 SAMPLE_EXPORT void *rallocx(void *block, size_t size, int flags)
 {
 	void *(*function)(void *, size_t, int) = next_find(NEXT_RALLOCX);
-	const struct walk_registers caller = EXACT_CALLER();
+	struct exact_call call = EXACT_CALL();
 	struct exact_replaced old;
 	struct sampled_entry was;
 	bool sampled;
@@ -92,10 +92,10 @@ SAMPLE_EXPORT void *rallocx(void *block, size_t size, int flags)
 
 	if (!function)
 		return make_again(block, size, flags);
-	if (exact_is_on() && exact_begin()) {
+	if (exact_is_on() && exact_begin(&call)) {
 		exact_replace(block, &old);
 		other = function(block, size, flags);
-		exact_replaced(&old, other, size, ABI_BOOK_RALLOCX, &caller);
+		exact_replaced(&old, other, size, ABI_BOOK_RALLOCX, &call);
 		return other;
 	}
 	sampled = sample_may_have(block) && sample_find(block, &was);
@@ -112,17 +112,17 @@ SAMPLE_EXPORT size_t xallocx(void *block, size_t size, size_t extra, int flags);
 SAMPLE_EXPORT size_t xallocx(void *block, size_t size, size_t extra, int flags)
 {
 	size_t (*function)(void *, size_t, size_t, int) = next_find(NEXT_XALLOCX);
-	const struct walk_registers caller = EXACT_CALLER();
+	struct exact_call call = EXACT_CALL();
 	struct exact_replaced old;
 	size_t real, got;
 
 	if (!function)
 		return usable_size(block); /* nothing is moved, and nothing grows */
-	if (exact_is_on() && exact_begin()) {
+	if (exact_is_on() && exact_begin(&call)) {
 		exact_replace(block, &old);
 		real = function(block, size, extra, flags);
 		got = real - size < extra ? real : size + extra;
-		exact_replaced(&old, real < size ? NULL : block, got, ABI_BOOK_XALLOCX, &caller);
+		exact_replaced(&old, real < size ? NULL : block, got, ABI_BOOK_XALLOCX, &call);
 		return real;
 	}
 	real = function(block, size, extra, flags);
@@ -140,14 +140,14 @@ SAMPLE_EXPORT void dallocx(void *block, int flags);
 SAMPLE_EXPORT void dallocx(void *block, int flags)
 {
 	void (*function)(void *, int) = next_find(NEXT_DALLOCX);
-	const struct walk_registers caller = EXACT_CALLER();
+	struct exact_call call = EXACT_CALL();
 
 	if (!function) {
 		free(block);
 		return;
 	}
 	if (exact_is_on())
-		exact_free(block, &caller);
+		exact_free(block, &call.from);
 	else if (sample_may_have(block))
 		(void)sample_forget(block); /* told there, if it was sampled */
 	function(block, flags);
@@ -157,14 +157,14 @@ SAMPLE_EXPORT void sdallocx(void *block, size_t size, int flags);
 SAMPLE_EXPORT void sdallocx(void *block, size_t size, int flags)
 {
 	void (*function)(void *, size_t, int) = next_find(NEXT_SDALLOCX);
-	const struct walk_registers caller = EXACT_CALLER();
+	struct exact_call call = EXACT_CALL();
 
 	if (!function) {
 		free(block);
 		return;
 	}
 	if (exact_is_on())
-		exact_free(block, &caller);
+		exact_free(block, &call.from);
 	else if (sample_may_have(block))
 		(void)sample_forget(block); /* as above */
 	function(block, size, flags);

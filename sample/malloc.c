@@ -64,14 +64,6 @@ SAMPLE_EXPORT SAMPLE_HOT void free(void *block)
 		next.free(block);
 }
 
-static void *first_block_grows(void *block, size_t size)
-{
-	size_t was = next_first_block_size(block);
-	void *other = malloc(size);
-
-	return other ? memcpy(other, block, was < size ? was : size) : NULL;
-}
-
 /* One that fails leaves the old block, of which nothing is told then. */
 static void *realloc_known(void *block, size_t size)
 {
@@ -80,7 +72,7 @@ static void *realloc_known(void *block, size_t size)
 	bool sampled = sample_find(block, &was);
 
 	if (!sampled && next_first_block_size(block))
-		return first_block_grows(block, size);
+		return next_copy_first_block(block, malloc(size), size);
 	other = next.realloc(block, size);
 	if (sampled && (other || size == 0))
 		sample_ended(block, &was);
@@ -104,25 +96,6 @@ SAMPLE_EXPORT SAMPLE_HOT void *realloc(void *block, size_t size)
 	return other;
 }
 
-/* The C library's calls realloc, ours: passed on, it would count twice. */
-SAMPLE_EXPORT void *reallocarray(void *block, size_t n, size_t size)
-{
-	const struct walk_registers caller = EXACT_CALLER();
-	bool overflows, exact = exact_is_on() && exact_begin();
-	size_t total;
-
-	overflows = __builtin_mul_overflow(n, size, &total);
-	if (exact && !overflows)
-		return exact_reallocate(block, total, ABI_BOOK_REALLOCARRAY, &caller);
-	if (exact)
-		exact_overflows(block, ABI_BOOK_REALLOCARRAY, &caller);
-	if (overflows) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	return realloc(block, total);
-}
-
 /* Without a next function of its name an allocation fails, as one without memory. */
 static void *no_function(void)
 {
@@ -130,79 +103,90 @@ static void *no_function(void)
 	return NULL;
 }
 
-SAMPLE_EXPORT void *memalign(size_t alignment, size_t size)
+/* The C library's calls realloc, ours: passed on, it would count twice. It may fail. */
+SAMPLE_EXPORT void *reallocarray(void *block, size_t n, size_t size)
 {
-	uint64_t mark = sample_mark();
-	void *(*function)(size_t, size_t) = next_find(NEXT_MEMALIGN);
-	const struct walk_registers caller = EXACT_CALLER();
-	bool exact = exact_is_on() && exact_begin();
-	void *block = function ? function(alignment, size) : no_function();
+	struct exact_call call = EXACT_CALL();
+	bool exact = exact_is_on() && exact_begin(&call);
+	void *(*function)(void *, size_t, size_t);
+	size_t total;
 
+	if (__builtin_mul_overflow(n, size, &total)) {
+		function = next_find(NEXT_REALLOCARRAY);
+		block = function ? function(block, n, size) : no_function();
+		if (exact)
+			exact_end(block, SIZE_MAX, ABI_BOOK_REALLOCARRAY, &call);
+		return block;
+	}
+	return exact ? exact_reallocate(block, total, ABI_BOOK_REALLOCARRAY, &call) :
+		       realloc(block, total);
+}
+
+/* The body of one function: no frame of it is between the program's and the next allocator's. */
+#define ONE_BODY inline __attribute__((always_inline))
+
+static ONE_BODY void *by_next(enum next_name name, enum abi_book_function function,
+			      size_t alignment, size_t size, struct exact_call *call)
+{
+	bool is_aligned = name == NEXT_MEMALIGN || name == NEXT_ALIGNED_ALLOC;
+	uint64_t mark = sample_mark();
+	void *next_function = next_find(name), *block;
+	bool exact = exact_is_on() && exact_begin(call);
+
+	if (!next_function)
+		block = no_function();
+	else if (is_aligned)
+		block = ((void *(*)(size_t, size_t))next_function)(alignment, size);
+	else
+		block = ((void *(*)(size_t))next_function)(size);
 	if (exact)
-		exact_end(block, size, ABI_BOOK_MEMALIGN, &caller);
+		exact_end(block, size, function, call);
 	else
 		sample_returned(block, size, mark);
 	return block;
 }
 
+SAMPLE_EXPORT void *memalign(size_t alignment, size_t size)
+{
+	struct exact_call call = EXACT_CALL();
+
+	return by_next(NEXT_MEMALIGN, ABI_BOOK_MEMALIGN, alignment, size, &call);
+}
+
 SAMPLE_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
-	uint64_t mark = sample_mark();
-	void *(*function)(size_t, size_t) = next_find(NEXT_ALIGNED_ALLOC);
-	const struct walk_registers caller = EXACT_CALLER();
-	bool exact = exact_is_on() && exact_begin();
-	void *block = function ? function(alignment, size) : no_function();
+	struct exact_call call = EXACT_CALL();
 
-	if (exact)
-		exact_end(block, size, ABI_BOOK_ALIGNED_ALLOC, &caller);
-	else
-		sample_returned(block, size, mark);
-	return block;
+	return by_next(NEXT_ALIGNED_ALLOC, ABI_BOOK_ALIGNED_ALLOC, alignment, size, &call);
+}
+
+SAMPLE_EXPORT void *valloc(size_t size)
+{
+	struct exact_call call = EXACT_CALL();
+
+	return by_next(NEXT_VALLOC, ABI_BOOK_VALLOC, 0, size, &call);
+}
+
+SAMPLE_EXPORT void *pvalloc(size_t size)
+{
+	struct exact_call call = EXACT_CALL();
+
+	return by_next(NEXT_PVALLOC, ABI_BOOK_PVALLOC, 0, size, &call);
 }
 
 SAMPLE_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t size)
 {
 	uint64_t mark = sample_mark();
 	int (*function)(void **, size_t, size_t) = next_find(NEXT_POSIX_MEMALIGN);
-	const struct walk_registers caller = EXACT_CALLER();
-	bool exact = exact_is_on() && exact_begin();
+	struct exact_call call = EXACT_CALL();
+	bool exact = exact_is_on() && exact_begin(&call);
 	int r = function ? function(ret_block, alignment, size) : ENOMEM;
 
 	if (exact)
-		exact_end(r == 0 ? *ret_block : NULL, size, ABI_BOOK_POSIX_MEMALIGN, &caller);
+		exact_end(r == 0 ? *ret_block : NULL, size, ABI_BOOK_POSIX_MEMALIGN, &call);
 	else if (r == 0)
 		sample_returned(*ret_block, size, mark);
 	return r;
-}
-
-SAMPLE_EXPORT void *valloc(size_t size)
-{
-	uint64_t mark = sample_mark();
-	void *(*function)(size_t) = next_find(NEXT_VALLOC);
-	const struct walk_registers caller = EXACT_CALLER();
-	bool exact = exact_is_on() && exact_begin();
-	void *block = function ? function(size) : no_function();
-
-	if (exact)
-		exact_end(block, size, ABI_BOOK_VALLOC, &caller);
-	else
-		sample_returned(block, size, mark);
-	return block;
-}
-
-SAMPLE_EXPORT void *pvalloc(size_t size)
-{
-	uint64_t mark = sample_mark();
-	void *(*function)(size_t) = next_find(NEXT_PVALLOC);
-	const struct walk_registers caller = EXACT_CALLER();
-	bool exact = exact_is_on() && exact_begin();
-	void *block = function ? function(size) : no_function();
-
-	if (exact)
-		exact_end(block, size, ABI_BOOK_PVALLOC, &caller);
-	else
-		sample_returned(block, size, mark);
-	return block;
 }
 
 /* What programs of before glibc 2.26 may call. */

@@ -50,6 +50,13 @@ size_t next_first_block_size(const void *block)
 	return offset < FIRST_BYTES ? ((const struct first_header *)block)[-1].size : 0;
 }
 
+void *next_copy_first_block(const void *block, void *other, size_t size)
+{
+	size_t was = next_first_block_size(block);
+
+	return other ? memcpy(other, block, was < size ? was : size) : NULL;
+}
+
 void *next_own_block(size_t size)
 {
 	return sample_thread.busy ? first_block(size) : NULL;
@@ -150,6 +157,7 @@ static const char *const names[NEXT_NAMES] = {
 	[NEXT_POSIX_MEMALIGN] = "posix_memalign",
 	[NEXT_VALLOC] = "valloc",
 	[NEXT_PVALLOC] = "pvalloc",
+	[NEXT_REALLOCARRAY] = "reallocarray",
 	[NEXT_MALLOC_USABLE_SIZE] = "malloc_usable_size",
 	[NEXT_MALLOCX] = "mallocx",
 	[NEXT_RALLOCX] = "rallocx",
@@ -239,7 +247,8 @@ bool next_is_of_malloc(const void *function)
 {
 	struct next_object its, mallocs;
 
-	next.free(NULL); /* where nothing has been called yet, this finds them */
+	if (next.malloc == find_malloc && !find_all())
+		return false;
 	return next_object_of(function, &its) &&
 	       next_object_of((const void *)next.malloc, &mallocs) && its.id == mallocs.id;
 }

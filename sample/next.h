@@ -29,6 +29,7 @@ enum next_name {
 	NEXT_POSIX_MEMALIGN,
 	NEXT_VALLOC,
 	NEXT_PVALLOC,
+	NEXT_REALLOCARRAY,
 	NEXT_MALLOC_USABLE_SIZE,
 	NEXT_MALLOCX,
 	NEXT_RALLOCX,
@@ -79,5 +80,8 @@ bool next_is_of_glibc(void);
 
 /* The size of a first block, or 0 if it is none. sampled_set_may_have() says true of these. */
 size_t next_first_block_size(const void *block);
+
+/* What a first block holds, in `other`, which has `size` bytes and is returned; NULL is legal. */
+void *next_copy_first_block(const void *block, void *other, size_t size);
 
 #endif

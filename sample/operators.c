@@ -103,6 +103,19 @@ static bool is_found(const struct next_operator *found)
 	return LOAD(found->plain) || LOAD(found->passes) || LOAD(found->counts);
 }
 
+/* Another library may stand between us and the allocator with a malloc of its own alone. */
+static bool is_of_allocator(const void *function)
+{
+	struct next_object its, mallocs;
+	void *object, *its_malloc;
+
+	if (next_is_of_malloc(function))
+		return true;
+	object = next_object_of(function, &its) && *its.file ? next_loaded(its.file) : NULL;
+	its_malloc = object ? next_look_up(object, "malloc") : NULL;
+	return its_malloc && next_object_of(its_malloc, &mallocs) && mallocs.id == its.id;
+}
+
 /* May be asked again and again: who has found it finds the same. */
 static void *seek_operator(struct next_operator *found, const char *name, bool may_be_plain,
 			   const void *caller)
@@ -112,7 +125,7 @@ static void *seek_operator(struct next_operator *found, const char *name, bool m
 
 	if (!function)
 		return NULL;
-	if (next_is_of_malloc(function))
+	if (is_of_allocator(function))
 		place = &found->counts;
 	else if (may_be_plain && !exact_is_on() && is_of_run_time_library(function))
 		place = &found->plain;
@@ -203,14 +216,16 @@ struct nothrow;
                                                                                                    \
 	static SAMPLE_SELDOM void *name##_counts params                                            \
 	{                                                                                          \
-		const struct walk_registers from = EXACT_CALLER();                                 \
+		struct exact_call call = EXACT_CALL();                                             \
 		void *(*function)params = LOAD(name##_next.counts);                                \
-		bool exact = exact_is_on() && exact_begins_throwing();                             \
-		uint64_t mark = exact ? book_local.entered : sample_mark();                        \
+		bool exact = exact_is_on() && exact_begin_throwing(&call, function);               \
+		uint64_t mark = sample_mark();                                                     \
 		void *block = function args;                                                       \
                                                                                                    \
 		if (exact)                                                                         \
-			exact_has_not_thrown(block, size, mark, &from);                            \
+			exact_end_throwing(block, size,                                            \
+					   #name[3] == 'a' ? ABI_BOOK_NEW_ARRAY : ABI_BOOK_NEW,    \
+					   &call);                                                 \
 		else                                                                               \
 			sample_returned(block, size, mark);                                        \
 		return block;                                                                      \
@@ -308,15 +323,15 @@ struct nothrow;
 			return;                                                                    \
 		}                                                                                  \
 		if (exact_is_on()) {                                                               \
-			const struct walk_registers from = EXACT_CALLER();                         \
+			struct exact_call call = EXACT_CALL();                                     \
 			bool begun;                                                                \
                                                                                                    \
-			exact_free(block, &from);                                                  \
+			exact_free(block, &call.from);                                             \
 			/* An allocator's delete may be a call of its free, by name. */            \
-			begun = exact_begin();                                                     \
+			begun = exact_begin(&call);                                                \
 			function args;                                                             \
 			if (begun)                                                                 \
-				book_local.inside = 0;                                             \
+				exact_leave(&call);                                                \
 			return;                                                                    \
 		}                                                                                  \
 		if (sample_may_have(block))                                                        \

@@ -400,3 +400,28 @@ void walk_keep(struct walker *w)
 	}
 	w->n_path = n;
 }
+
+/* Frame i from the innermost out of the stack that was found; NULL: there are fewer. */
+static const struct walk_frame *frame_at(const struct walker *w, uint32_t i)
+{
+	if (i < w->n_fresh)
+		return &w->fresh[i];
+	i -= w->n_fresh;
+	return i < w->joined ? &w->path[w->joined - 1 - i] : NULL;
+}
+
+enum walk_meeting walk_meets(struct walker *w, const struct walk_registers *from, uint64_t sp,
+			     uint64_t pc)
+{
+	const struct walk_frame *frame;
+	bool interrupted = false, passed = false;
+
+	walk(w, from);
+	for (uint32_t i = 0; (frame = frame_at(w, i)); i++) {
+		interrupted |= (frame->flags & ABI_BOOK_EXACT) != 0;
+		if (i > 0 && frame->sp == sp && frame->pc == pc)
+			return interrupted ? WALK_MEETS_INTERRUPTED : WALK_MEETS;
+		passed = frame->sp > sp;
+	}
+	return w->cut == ABI_CUT_NONE || passed ? WALK_MEETS_NOT : WALK_IS_CUT;
+}

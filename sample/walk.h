@@ -60,6 +60,14 @@ struct walker {
  */
 void walk(struct walker *w, const struct walk_registers *from);
 
+/*
+ * Walks and keeps nothing: is the frame with this sp and pc a caller of the innermost one? Behind
+ * a signal's frame: its handler runs. Cut: that is not known.
+ */
+enum walk_meeting { WALK_MEETS, WALK_MEETS_INTERRUPTED, WALK_MEETS_NOT, WALK_IS_CUT };
+enum walk_meeting walk_meets(struct walker *w, const struct walk_registers *from, uint64_t sp,
+			     uint64_t pc);
+
 /* The stack is the last one from now on. */
 void walk_keep(struct walker *w);
 

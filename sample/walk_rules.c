@@ -359,6 +359,15 @@ bool walk_is_linker(uint64_t address)
 	return address - linker_start < linker_end - linker_start;
 }
 
+bool walk_is_beside(uint64_t address, const void *function)
+{
+	struct dl_find_object its, functions;
+
+	return _dl_find_object((void *)(uintptr_t)address, &its) == 0 &&
+	       _dl_find_object((void *)(uintptr_t)function, &functions) == 0 &&
+	       its.dlfo_link_map == functions.dlfo_link_map;
+}
+
 bool walk_rules_begin(void)
 {
 	struct dl_find_object linker;

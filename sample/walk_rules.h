@@ -31,5 +31,7 @@ uint32_t walk_epoch(void);
 
 /* Is this the dynamic linker's code? */
 bool walk_is_linker(uint64_t address);
+/* Is it code of the object that has the function? */
+bool walk_is_beside(uint64_t address, const void *function);
 
 #endif

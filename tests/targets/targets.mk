@@ -17,7 +17,7 @@ TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
 	libcounter.so libcounter-next.so libkiller.so libfast_clock.so libstepped_clock.so libplug_a.so libplug_b.so libtouch_a.so libtouch_b.so static static-stripped noheap bad_alloc exceptions own_operators throwing \
 	ctor_thread-cc libctor_thread.so \
-	nesting heap_errors unchecked crashes deaths \
+	nesting nesting-behind libnesting.so heap_errors unchecked crashes deaths \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so \
 	libframes_large.so libframes_rows.so libframes_many.so \
 	older older-static libmallinfo.so)
@@ -235,6 +235,17 @@ $(TARGETS_DIR)/nesting: tests/targets/nesting.c tests/targets/nesting_malloc.c $
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(TARGET_CFLAGS) $(WRAP_FLAGS) -o $@ $(filter %.c,$^)
+
+$(TARGETS_DIR)/libnesting.so: tests/targets/nesting_malloc.c $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) -fPIC -shared -o $@ $<
+
+# The same with that allocator in a library, behind one that is preloaded.
+$(TARGETS_DIR)/nesting-behind: tests/targets/nesting.c $(WRAP_SRC) $(TARGETS_DIR)/libnesting.so $(TARGET_HEADERS)
+	$(call say,TARGET,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(TARGET_CFLAGS) $(WRAP_FLAGS) -o $@ $(filter %.c,$^) -L$(@D) -Wl,-rpath,'$$ORIGIN' -l:libnesting.so
 
 $(TARGETS_DIR)/static: tests/targets/static.c $(WRAP_SRC) $(TARGET_HEADERS)
 	$(call say,TARGET,$@)

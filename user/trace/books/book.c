@@ -103,26 +103,30 @@ static uint64_t thread_place(uint32_t number)
 	return ABI_BOOK_AT_THREADS + (uint64_t)number * sizeof(struct abi_book_thread);
 }
 
-static uint32_t at_most(uint32_t n, uint32_t most)
-{
-	return n < most ? n : most;
-}
+typedef int (*thread_fn)(uint32_t number, const struct abi_book_thread *thread, void *userdata);
 
-/* Of those numbered up to `last`. */
-static int find_busy(const struct book *book, uint32_t last, thread_list *busy)
+static int each_thread(const struct book *book, const struct abi_book_header *header, thread_fn fn,
+		       void *userdata)
 {
+	uint32_t last = book_at_most(header->threads, ABI_BOOK_THREADS - 1);
 	struct abi_book_thread threads[THREADS_AT_ONCE];
 	int r = 0;
 
 	for (uint32_t first = 1; first <= last && r == 0; first += THREADS_AT_ONCE) {
-		uint32_t count = at_most(last - first + 1, THREADS_AT_ONCE);
+		uint32_t count = book_at_most(last - first + 1, THREADS_AT_ONCE);
 
 		r = book_get(book, thread_place(first), threads, count * sizeof(threads[0]));
 		for (uint32_t i = 0; i < count && r == 0; i++)
-			if (threads[i].at & 1)
-				r = vec_push(busy, (struct thread_at){ first + i, threads[i].at });
+			r = fn(first + i, &threads[i], userdata);
 	}
 	return r;
+}
+
+static int note_busy(uint32_t number, const struct abi_book_thread *thread, void *userdata)
+{
+	thread_list *busy = userdata;
+
+	return thread->at & 1 ? vec_push(busy, (struct thread_at){ number, thread->at }) : 0;
 }
 
 /* Those that have gone on leave the list. */
@@ -151,7 +155,7 @@ int book_await(const struct book *book, uint64_t deadline_ns)
 	int r = book_get_header(book, &header);
 
 	if (r == 0)
-		r = find_busy(book, at_most(header.threads, ABI_BOOK_THREADS - 1), &busy);
+		r = each_thread(book, &header, note_busy, &busy);
 	while (r == 0 && busy.len) {
 		r = drop_moved(book, &busy);
 		if (r || !busy.len)
@@ -212,37 +216,44 @@ static int read_header_totals(const struct book *book, uint32_t cut_epoch,
 	return r;
 }
 
-/* What threads have freed, and the total still has. */
-static int read_credit(const struct book *book, uint32_t last, int64_t *ret_credit)
+/* Of threads: what they have freed, and the total still has; what may have failed; all calls. */
+struct thread_sums {
+	uint64_t credit, failing;
+	uint32_t calls;
+};
+
+static int add_thread(uint32_t number, const struct abi_book_thread *thread, void *userdata)
 {
-	struct abi_book_thread threads[THREADS_AT_ONCE];
-	uint64_t sum = 0;
-	int r = 0;
+	struct thread_sums *sums = userdata;
 
-	for (uint32_t first = 1; first <= last && r == 0; first += THREADS_AT_ONCE) {
-		uint32_t count = at_most(last - first + 1, THREADS_AT_ONCE);
-
-		r = book_get(book, thread_place(first), threads, count * sizeof(threads[0]));
-		for (uint32_t i = 0; i < count && r == 0; i++)
-			sum += (uint64_t)threads[i].credit;
-	}
-	*ret_credit = (int64_t)sum;
-	return r;
+	(void)number;
+	sums->credit += (uint64_t)thread->credit;
+	sums->failing += thread->failing;
+	sums->calls += thread->at / 2;
+	return 0;
 }
 
 int book_read_totals(const struct book *book, uint32_t cut_epoch, struct book_totals *ret_totals)
 {
 	struct abi_book_header header;
-	int64_t credit = 0;
+	struct thread_sums sums = { 0 };
 	int r = book_get_header(book, &header);
 
 	if (r == 0)
-		r = read_credit(book, at_most(header.threads, ABI_BOOK_THREADS - 1), &credit);
+		r = each_thread(book, &header, add_thread, &sums);
 	if (r == 0)
 		r = read_header_totals(book, book->first_epoch + cut_epoch, &header, ret_totals);
-	if (r == 0)
-		ret_totals->live_bytes -= book_clamp(credit);
-	return r;
+	if (r)
+		return r;
+	ret_totals->live_bytes -= book_clamp((int64_t)sums.credit);
+	ret_totals->failing = sums.failing;
+	ret_totals->calls = sums.calls;
+	return 0;
+}
+
+int book_read_era(const struct book *book, uint32_t *ret_era)
+{
+	return book_get(book, offsetof(struct abi_book_header, era), ret_era, sizeof(*ret_era));
 }
 
 int book_end_forks(const struct book *book, uint32_t n)

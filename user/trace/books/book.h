@@ -44,6 +44,8 @@ struct book_totals {
 	int64_t peak_bytes;
 	uint32_t peak_epoch;
 	uint64_t race_bytes, failed, unknown_frees;
+	uint64_t failing; /* these have failed where the process has ended */
+	uint32_t calls;	  /* to enter something, from 0 on again after 2^31 */
 	uint64_t lost[ABI_BOOK_LOSSES];
 	uint64_t further_errors; /* wrong uses of the heap for which there was no room */
 	bool passed_on;		 /* later calls are in no book */
@@ -53,6 +55,8 @@ struct book_totals {
 /* At the cut of this epoch, which is the latest. 0 or negative errno. */
 int book_read_totals(const struct book *book, uint32_t cut_epoch, struct book_totals *ret_totals);
 
+/* Its forks so far alone. 0 or negative errno. */
+int book_read_era(const struct book *book, uint32_t *ret_era);
 /* Of so many forks the child does not look up blocks here any more. 0 or negative errno. */
 int book_end_forks(const struct book *book, uint32_t n);
 

@@ -16,14 +16,7 @@ bool object_has_allocator(const struct object *object)
 
 bool object_has_own_allocator(const struct object *object)
 {
-	for (size_t i = 0; object->plan && i < object->plan->n_probes; i++) {
-		const struct allocator_function *row =
-			allocator_function_find(object->plan->probes[i].function);
-
-		if (!row || !row->may_forward)
-			return true;
-	}
-	return false;
+	return object->plan && object->plan->n_probes > 0;
 }
 
 bool object_uses_own_names(const struct object *object)

@@ -115,7 +115,7 @@ struct object *objects_at(const struct objects *objects, size_t i);
 int objects_number(struct objects *objects, size_t n, uint16_t *ret_first);
 
 bool object_has_allocator(const struct object *object);
-/* Has it functions by which memory is had, and not only such as get it from others? */
+/* The same whether they may be probed or not. Functions that get memory from others are none. */
 bool object_has_own_allocator(const struct object *object);
 /* Does it use functions of an allocator by names that only that has? Of `books` alone. */
 bool object_uses_own_names(const struct object *object);

@@ -225,6 +225,18 @@ def run(command, timeout=60, **how):
                           check=False, **how)
 
 
+def by_library():
+    return os.environ.get("MEMTRACED_TEST_EXACT") == "library"
+
+
+def need_probes(what):
+    """Of a test that is about what the library does not have."""
+    def check():
+        if by_library():
+            raise Skip(f"counting by the library has no {what}")
+    return check
+
+
 def counted_by(args):
     """With MEMTRACED_TEST_EXACT=library commands are counted by the library in place of probes."""
     exact = os.environ.get("MEMTRACED_TEST_EXACT")

@@ -2,16 +2,18 @@
 """--exact=library: calls that a process counts itself are those that probes count, and what it
 writes is not believed."""
 
+import contextlib
 import os
+import pty
 import re
 import signal
 import subprocess
 
 import schema
 
-from lib import (called_by, exact, heap_sites, Lines, load_report, memtraced, need_kernel,
-                 need_program, need_root, refused, run_memtraced, same, same_calls, scratch,
-                 send_line, SERIAL_KEYS, Skip, started, target, test, total, trace)
+from lib import (called_by, exact, EXACT_KEYS, heap_sites, Lines, load_report, memtraced,
+                 need_kernel, need_program, need_root, refused, run_memtraced, same, same_calls,
+                 scratch, send_line, SERIAL_KEYS, Skip, started, target, test, total, trace)
 
 BESIDE_OTHERS = True
 LIBRARY = "--exact=library"
@@ -39,6 +41,17 @@ def a_programs_own_calls_are_at_its_sites(words):
     (own,), = run.own.values()
     assert own["allocs"] > 0
     same_calls(run.only_process(), own, name)
+
+
+@test(need_root, each=["jump", "realloc", "signal", "altstack", "switch", "stuck"], in_turn=3)
+def calls_that_begin_while_others_seem_to_go_on_count(case):
+    """The allocator is in a library behind ours: some calls of it never return."""
+    run = counted([target("nesting-behind"), case, "30"], library=None)
+    exact(run.report)
+    (own,), = run.own.values()
+    assert own["allocs"] > 30
+    same_calls(run.only_process(), own, "nesting-behind")
+    same(run.only_process(), own, EXACT_KEYS)
 
 
 # Of a site: what does not depend on when it was looked at.
@@ -265,6 +278,38 @@ def reports_while_it_runs_have_what_it_holds():
             schema.check(report)
             exact(report)
             assert held(report) == own, (held(report), own)
+
+
+BUSY = """
+import time
+end = time.monotonic() + 1.5
+while time.monotonic() < end:
+    list(map(str, range(1000)))
+"""
+
+
+@test(need_root)
+def the_status_line_has_the_rate_of_calls():
+    ours, theirs = pty.openpty()
+    with started([memtraced(), LIBRARY, "-o", "json:/dev/null", "--env=PYTHONMALLOC=malloc", "--",
+                  "/usr/bin/python3", "-c", BUSY], stderr=theirs) as process:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # it is closed
+            while data := os.read(ours, 65536):
+                said += data
+        assert process.wait(30) == 0
+    os.close(ours)
+    rates = re.findall(r"([\d.]+ ?[kM]?) events/s", said.decode())
+    assert rates and rates[0][-1] in "kM", said
+
+
+@test(need_root)
+def the_librarys_functions_have_their_lines():
+    run = counted([target("aligned"), "20"], library=None)
+    lines = {(frame["function"], frame["file"]) for site in called_by(run.only_process(), "aligned")
+             for frame in site["frames"][:1] if frame["line"]}
+    assert ("posix_memalign", "sample/malloc.c") in lines, lines
 
 
 @test(need_root)

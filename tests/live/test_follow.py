@@ -164,9 +164,9 @@ def traced(*command):
         return load_report(path)
 
 
-@test(need_root)
-def calls_in_the_memory_of_a_process_that_has_ended_are_a_loss():
-    report = traced("sh", "-c", '"$0" outlive 200; sleep 1', target("children"))
+@test(need_root, each=[0, 2])
+def calls_in_the_memory_of_a_process_that_has_ended_are_a_loss(blocks):
+    report = traced("sh", "-c", '"$0" outlive 200 "$1"; sleep 1', target("children"), str(blocks))
     assert report["coverage"]["lost"] == {"child-in-shared-memory": 5}, report["coverage"]
     assert not report["coverage"]["exact"]
 

@@ -6,8 +6,8 @@
  * "leaf". Prints "child PID" for each. With a third argument it prints "ready PID" and waits for a
  * line before, and prints "done" and waits after.
  *
- * children outlive MS: a child of clone(CLONE_VM) goes on when the parent has ended: it allocates
- * so many milliseconds later.
+ * children outlive MS BLOCKS: a child of clone(CLONE_VM) goes on when the parent has ended, which
+ * has made so many blocks: it allocates so many milliseconds later.
  */
 #include "tests/targets/target.h"
 
@@ -93,11 +93,12 @@ static int outlives(void *data)
 	_exit(0);
 }
 
-static void outlive(uint64_t ms)
+static void outlive(uint64_t ms, uint64_t blocks)
 {
 	static char stack[CHILD_STACK] __attribute__((aligned(16)));
 	static struct outlive data;
 
+	keep(blocks, 22);
 	data = (struct outlive){ getpid(), ms };
 	CHECK(clone(outlives, stack + sizeof(stack), CLONE_VM | SIGCHLD, &data) > 0);
 	_exit(0);
@@ -142,7 +143,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (strcmp(argv[1], "outlive") == 0)
-		outlive(argument(argc, argv, 2, 1));
+		outlive(argument(argc, argv, 2, 1), argument(argc, argv, 3, 0));
 	if (argc > 3) {
 		tell("ready %d\n", getpid());
 		wait_for_line();

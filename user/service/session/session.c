@@ -95,12 +95,13 @@ static int on_status(void *userdata)
 {
 	struct session *s = userdata;
 
-	status_line_show(s->status, &(struct status){
-					    .events = live_events(s->live),
-					    .live_bytes = live_bytes(s->live),
-					    .lost = live_lost(s->live),
-					    .processes = live_running(s->live),
-				    });
+	status_line_show(s->status,
+			 &(struct status){
+				 .events = live_events(s->live) + live_book_calls(s->live),
+				 .live_bytes = live_bytes(s->live),
+				 .lost = live_lost(s->live),
+				 .processes = live_running(s->live),
+			 });
 	return 0;
 }
 

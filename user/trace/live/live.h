@@ -242,6 +242,8 @@ size_t live_running(const struct live *live);
 /* For a status line, without a cut: probe events so far, live heap bytes of running processes, lost
  * events. */
 uint64_t live_events(const struct live *live);
+/* The same of processes that count themselves (books/live_books.h), as of the last tick. */
+uint64_t live_book_calls(const struct live *live);
 int64_t live_bytes(const struct live *live);
 uint64_t live_lost(const struct live *live);
 

@@ -111,6 +111,9 @@ struct process_book {
 	uint32_t era;	     /* and those that its book knows; */
 	uint32_t agreed;     /* so many have the same numbers there and in the programs */
 	uint32_t told_ended; /* of which so many are over, as it was told */
+	uint32_t calls;	     /* book_totals.calls */
+	bool outlived;	     /* children go on in its memory: what they do is lost, but for */
+	uint64_t counted;    /* these calls, of before it was settled */
 };
 
 /* What it held before it was traced: lifecycle/live_existing.c. */
@@ -243,6 +246,7 @@ struct live_books {
 	int library_fd;	   /* -1: processes keep none */
 	int link_fd;	   /* -1: it is not probed */
 	uint16_t first_fn; /* id of function 0 of enum abi_book_function; 0: none was told of */
+	uint64_t calls;	   /* that were entered in any */
 	struct book_probe probe;
 };
 

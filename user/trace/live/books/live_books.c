@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "trace/books/book.h"
+#include "trace/books/book_read.h"
 #include "trace/bpf/bpf_link.h"
 #include "trace/bpf/link_home.h"
 #include "trace/live/probes/live_probes.h"
@@ -69,26 +70,8 @@ void live_books_done(struct live *live)
 
 static int describe_functions(struct live *live)
 {
-	static const char *const names[ABI_BOOK_FUNCTIONS] = {
-		[ABI_BOOK_MALLOC] = "malloc",
-		[ABI_BOOK_CALLOC] = "calloc",
-		[ABI_BOOK_REALLOC] = "realloc",
-		[ABI_BOOK_MEMALIGN] = "memalign",
-		[ABI_BOOK_ALIGNED_ALLOC] = "aligned_alloc",
-		[ABI_BOOK_POSIX_MEMALIGN] = "posix_memalign",
-		[ABI_BOOK_VALLOC] = "valloc",
-		[ABI_BOOK_PVALLOC] = "pvalloc",
-		[ABI_BOOK_MALLOCX] = "mallocx",
-		[ABI_BOOK_RALLOCX] = "rallocx",
-		[ABI_BOOK_XALLOCX] = "xallocx",
-		[ABI_BOOK_NEW] = "_Znwm",
-		[ABI_BOOK_NEW_ARRAY] = "_Znam",
-		[ABI_BOOK_FREE] = "free",
-		[ABI_BOOK_REALLOCARRAY] = "reallocarray",
-	};
 	int r = 0;
 
-	static_assert(ABI_BOOK_REALLOCARRAY + 1 == ABI_BOOK_FUNCTIONS, "all have names");
 	if (live->books.first_fn)
 		return 0;
 	r = objects_number(live->objects, ABI_BOOK_FUNCTIONS, &live->books.first_fn);
@@ -96,8 +79,9 @@ static int describe_functions(struct live *live)
 		const struct record record = {
 			.type = RECORD_FUNCTION,
 			.function = { .id = live->books.first_fn + i,
-				      .name = names[i],
-				      .object = live->opts.book_library },
+				      .name = book_function_name(i),
+				      .object = live->opts.book_library,
+				      .file_offset = live->books.probe.functions[i] },
 		};
 
 		r = live_emit(live, &record);
@@ -126,6 +110,9 @@ static int begin_book(struct live *live, struct live_process *process, struct bo
 	process->book.told_tick = live->programs->control->tick;
 	process->book.first_era = shared_proc(live->programs, process->slot)->era - now->era;
 	process->book.forks = process->book.told_ended = now->ended_forks;
+	process->book.calls = now->calls;
+	/* By a child in its memory, after its end. */
+	process->book.outlived = process->settled;
 	if (r == 0)
 		r = live_links_by_book(live, process);
 	if (r == -ESRCH)
@@ -160,7 +147,7 @@ int live_on_book(struct live *live, const struct abi_ev_book *ev)
 	struct book_totals now;
 	int r;
 
-	if (!process || process->ended)
+	if (!process || (process->ended && !process->n_in_memory))
 		return 0;
 	/* It was found before the event came. */
 	if (process->book.found)
@@ -187,9 +174,11 @@ int live_on_book(struct live *live, const struct abi_ev_book *ev)
 	return r ? count_by_probes(live, process) : begin_book(live, process, TAKE_PTR(book), &now);
 }
 
+/* A child may go on in its memory when it has ended. */
 static bool is_kept(const struct live_process *process)
 {
-	return process && process->book.book && !process->ended;
+	return process && process->book.book && !process->settled &&
+	       (!process->ended || process->n_in_memory);
 }
 
 /* --- forks ----------------------------------------------------------------------------------- */
@@ -219,11 +208,9 @@ void live_book_fork(struct live_process *parent, struct live_process *child)
 
 uint32_t live_book_era(const struct live_process *process)
 {
-	struct book_totals totals;
+	uint32_t era;
 
-	if (book_read_totals(process->book.book, NOW, &totals))
-		return process->book.era;
-	return totals.era;
+	return book_read_era(process->book.book, &era) ? process->book.era : era;
 }
 
 static void mark_ancestors(const struct live *live, const struct live_process *process,
@@ -273,6 +260,11 @@ void live_book_done(struct live_process *process)
 	process->book.book = NULL;
 }
 
+uint64_t live_book_calls(const struct live *live)
+{
+	return live->books.calls;
+}
+
 /* --- moments --------------------------------------------------------------------------------- */
 
 static int take_totals(struct live *live, struct live_process *process, uint32_t cut,
@@ -283,13 +275,15 @@ static int take_totals(struct live *live, struct live_process *process, uint32_t
 
 	if (r)
 		return r;
+	live->books.calls += (ret_totals->calls - process->book.calls) & (UINT32_MAX >> 1);
+	process->book.calls = ret_totals->calls;
 	if (process->book.book)
 		shared = (struct shared_totals){
 			.live_bytes = ret_totals->live_bytes,
 			.peak_bytes = ret_totals->peak_bytes,
 			.peak_epoch = ret_totals->peak_epoch,
 			.race_bytes = ret_totals->race_bytes,
-			.failed = ret_totals->failed,
+			.failed = ret_totals->failed + (process->ended ? ret_totals->failing : 0),
 			.unknown_frees = ret_totals->unknown_frees,
 		};
 	shared_set_totals(live->programs, process->slot, live->programs->control->cut_epoch,
@@ -460,6 +454,54 @@ static void note_inherited(struct live *live, struct live_process *process,
 		live_count_loss(live, process, LOSS_BOOK_FIRST + ABI_BOOK_LOST_FORK);
 }
 
+static int add_calls(const struct book_site *site, void *userdata)
+{
+	const struct abi_site_counts *counts = &site->counts;
+	uint64_t *calls = userdata;
+
+	*calls += 2 * counts->allocs - (uint64_t)counts->live_blocks - counts->missed_frees;
+	return 0;
+}
+
+/* Allocations, frees, and what came of neither. */
+static int count_calls(const struct live_process *process, uint32_t cut, uint64_t *ret_calls)
+{
+	struct book_totals totals;
+	uint64_t calls = 0;
+	int r = book_read_sites(process->book.book, cut, add_calls, &calls);
+
+	if (r == 0)
+		r = book_read_totals(process->book.book, cut, &totals);
+	if (r == 0)
+		*ret_calls = calls + totals.failed + totals.unknown_frees;
+	return r;
+}
+
+/* What it has counted by the cut that settles it is all that is reported. */
+static void note_outlived(struct live *live, struct live_process *process, uint32_t cut)
+{
+	if (!process->ended || !process->n_in_memory || !process->book.book)
+		return;
+	if (count_calls(process, cut, &process->book.counted))
+		live_count_loss(live, process, LOSS_BOOK);
+	else
+		process->book.outlived = true;
+}
+
+void live_book_count_outlived(struct live *live, struct live_process *process)
+{
+	uint64_t calls;
+
+	if (!process->settled || !process->book.outlived)
+		return;
+	if (count_calls(process, NOW, &calls)) {
+		live_count_loss(live, process, LOSS_BOOK);
+	} else if (calls > process->book.counted) {
+		live_count_losses(live, NULL, LOSS_SHARED_MEMORY, calls - process->book.counted);
+		process->book.counted = calls;
+	}
+}
+
 void live_books_take_totals(struct live *live, bool ended_only)
 {
 	const uint32_t cut = live->programs->control->cut_epoch;
@@ -468,6 +510,8 @@ void live_books_take_totals(struct live *live, bool ended_only)
 		struct live_process *process = *p;
 		struct book_totals totals = {};
 
+		if (process)
+			live_book_count_outlived(live, process);
 		if (!process || process->settled || process->placeholder || !process->links.book ||
 		    (ended_only && !process->ended))
 			continue;
@@ -475,5 +519,6 @@ void live_books_take_totals(struct live *live, bool ended_only)
 			live_count_loss(live, process, LOSS_BOOK);
 		count_losses(live, process, &totals);
 		note_inherited(live, process, &totals);
+		note_outlived(live, process, cut);
 	}
 }

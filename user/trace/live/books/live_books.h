@@ -44,6 +44,9 @@ void live_books_end_forks(struct live *live);
 struct live_process *live_book_ancestor(const struct live *live,
 					const struct live_process *process);
 
+/* After its end: calls that a child has made in its memory since it was settled are lost. */
+void live_book_count_outlived(struct live *live, struct live_process *process);
+
 /* Closes it. */
 void live_book_done(struct live_process *process);
 

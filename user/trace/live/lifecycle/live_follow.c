@@ -274,10 +274,12 @@ static int on_forked(struct live *live, const struct abi_ev_process *ev)
 }
 
 /* A child that ran in the process's memory has ended, or executes a program. */
-static void leave_memory(struct live_process *process)
+static void leave_memory(struct live *live, struct live_process *process)
 {
-	if (process && process->n_in_memory)
-		process->n_in_memory--;
+	if (!process || !process->n_in_memory)
+		return;
+	process->n_in_memory--;
+	live_book_count_outlived(live, process);
 }
 
 /*
@@ -324,7 +326,7 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 	int r;
 
 	if (ev->flags & ABI_PROCESS_SHARES_MM)
-		leave_memory(told);
+		leave_memory(live, told);
 	if (replaced)
 		live_rss_peak_end(&old->rss_peak, ev);
 	r = replaced && !old->ended ?
@@ -360,7 +362,7 @@ static int on_exited(struct live *live, const struct abi_ev_process *ev)
 	int status = ev->exit_code, r;
 
 	if (ev->flags & ABI_PROCESS_SHARES_MM) {
-		leave_memory(process);
+		leave_memory(live, process);
 		return 0;
 	}
 	process = live_process_latest(live, process);

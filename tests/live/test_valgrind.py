@@ -2,15 +2,19 @@
 """Valgrind's command line and its XML: what reads memcheck's output reads ours, and finds the same;
 `ctest -T memcheck` passes and fails as with Valgrind."""
 
+import concurrent.futures
 import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import xml.etree.ElementTree
 
+import clients
 from leaks import leaker, memcheck, read_sums, records
-from lib import (memtraced, need_program, need_root, run, run_memtraced, scratch, target, test)
+from lib import (Skip, memtraced, need_program, need_root, run, run_memtraced, scratch, target,
+                 test)
 
 BESIDE_OTHERS = True
 TRANSLATES = True
@@ -271,22 +275,81 @@ def descriptors_take_both():
         assert done.returncode == 1 and "--xml-fd=77: there is no such descriptor" in done.stderr
 
 
+def received(server):
+    """All that one connection sends."""
+    connection, _ = server.accept()
+    with connection, connection.makefile("rb") as file:
+        return file.read()
+
+
 @test(need_root, need_program("xmllint"))
 def qt_creator_reads_each_error():
-    """What its parser wants: protocol 4 of a tool that it knows, kinds that it knows, numbers."""
-    with link() as folder:
-        by_link(folder, "--xml=yes", "--xml-file=xml", "--show-leak-kinds=all",
-                target("mismatches"), "1", "memory", timeout=120)
-        root = validated(os.path.join(folder, "xml"))
+    """What it gives, and its parser wants: protocol 4 of a tool that it knows, kinds that it knows,
+    numbers."""
+    with link() as folder, socket.create_server(("127.0.0.1", 0)) as xml_server, \
+            socket.create_server(("127.0.0.1", 0)) as text_server, \
+            concurrent.futures.ThreadPoolExecutor() as pool:
+        document, text = (pool.submit(received, server) for server in (xml_server, text_server))
+        xml_port, text_port = (server.getsockname()[1] for server in (xml_server, text_server))
+        done = by_link(folder, "--tool=memcheck", "--gen-suppressions=all", "--xml=yes",
+                       "--smc-check=stack", "--track-origins=no", "--leak-check=full",
+                       "--num-callers=25", f"--xml-socket=127.0.0.1:{xml_port}",
+                       f"--log-socket=127.0.0.1:{text_port}", "--show-leak-kinds=all",
+                       target("mismatches"), "1", "memory", timeout=120)
+        assert done.returncode == 0 and not done.stderr, done
+        assert text.result(timeout=30) == b""
+        path = os.path.join(folder, "xml")
+        with open(path, "wb") as file:
+            file.write(document.result(timeout=30))
+        root = validated(path)
         assert root.findtext("protocolversion") == "4"
         assert root.findtext("protocoltool") == "memcheck"
         assert [status.findtext("state") for status in root.findall("status")] == \
             ["RUNNING", "FINISHED"]
         kinds = {error.findtext("kind") for error in root.findall("error")}
         assert kinds <= KINDS_OF_QT_CREATOR, kinds
+        assert kinds
         for error in root.findall("error"):
             assert int(error.findtext("unique"), 16) >= 0 and int(error.findtext("tid")) == 1
             assert error.findtext("what") or error.findtext("xwhat/text")
+
+
+# What Test::Valgrind (Debian's libtest-valgrind-perl), which gives --xml-fd and reads with
+# XML::Twig, hands on of each error.
+PERL = r"""
+use Test::Valgrind::Session; use Test::Valgrind::Tool::memcheck; use Test::Valgrind::Command;
+use Test::Valgrind::Action;
+package Told; our @ISA = ('Test::Valgrind::Action');
+sub report {
+    my ($self, $session, $report) = @_;
+    return if $report->is_diag;
+    my $data = $report->data;
+    print join(' ', $report->kind, $data->{leakedbytes}, $data->{leakedblocks}), "\n";
+}
+package Run; our @ISA = ('Test::Valgrind::Command');
+sub suppressions_tag { 'none' }
+package main;
+my ($valgrind, @command) = @ARGV;
+Test::Valgrind::Session->new(valgrind => $valgrind, no_def_supp => 1, allow_no_supp => 1)->run(
+    action => Told->new, tool => Test::Valgrind::Tool::memcheck->new(callers => 24),
+    command => Run->new(args => \@command));
+"""
+
+
+@test(need_root, need_program("perl", "valgrind"))
+def perls_test_valgrind_reads_it():
+    if run(["perl", "-MTest::Valgrind::Session", "-e", "1"]).returncode:
+        raise Skip("perl has no Test::Valgrind")
+    with link() as folder:
+        ours, theirs = (run(["perl", "-e", PERL, checker, leaker("shapes")], cwd=folder,
+                            env=environment(folder))
+                        for checker in (os.path.join(folder, "valgrind-memtraced"),
+                                        run(["sh", "-c", "command -v valgrind"]).stdout.strip()))
+    assert ours.returncode == 0, ours.stderr
+    shown = sorted(ours.stdout.split("\n"))
+    assert len(shown) > 10, shown
+    clients.same("Test::Valgrind", "XML", "leaks", len(shown), len(theirs.stdout.split("\n")))
+    assert shown == sorted(theirs.stdout.split("\n")), (ours.stdout, theirs.stdout)
 
 
 # --- ctest ----------------------------------------------------------------------------------------

@@ -151,6 +151,26 @@ static void xml_has_all_leaks_and_the_words_of_both_commands(void **state)
 	assert_string_equal(o->command[1], "b");
 }
 
+static void the_last_place_that_was_given_holds(void **state)
+{
+	static const char *const words[] = { "--log-file=a",
+					     "--log-fd=3",
+					     "--log-socket=127.0.0.1",
+					     "--xml-socket=10.0.0.1:80",
+					     "--xml=yes",
+					     "./p",
+					     NULL };
+	_cleanup_(options_free_p) struct options *o = parsed(NULL, words);
+
+	(void)state;
+	assert_null(o->leak.log.path);
+	assert_int_equal(o->leak.log.fd, 0);
+	assert_int_equal(o->leak.log.socket.addr[0], 127);
+	assert_int_equal(o->leak.log.socket.port, 1500);
+	assert_int_equal(o->leak.xml.to.socket.addr[3], 1);
+	assert_int_equal(o->leak.xml.to.socket.port, 80);
+}
+
 static void later_words_take_the_place_of_those_of_files(void **state)
 {
 	static char *const before[] = { "--leak-check=full", "--suppressions=a", "-q", NULL };
@@ -223,6 +243,12 @@ static void what_is_wrong_is_refused_with_the_reason(void **state)
 		{ { "--show-reachable=some", "./p" },
 		  "invalid --show-reachable 'some': expected one of no, yes" },
 		{ { "--xml=yes", "./p" }, "'--xml=yes' needs --xml-file=FILE or --xml-fd=N" },
+		{ { "--log-socket=1.2.3", "./p" },
+		  "invalid --log-socket '1.2.3': expected an address of IPv4, and a port as in "
+		  "127.0.0.1:1500" },
+		{ { "--log-socket=1.2.3.4:65536", "./p" },
+		  "invalid --log-socket '1.2.3.4:65536': expected an address of IPv4, and a port "
+		  "as in 127.0.0.1:1500" },
 		{ { "--quiet=yes", "./p" }, "'--quiet' takes no value: leave out '=yes'" },
 	};
 
@@ -261,6 +287,7 @@ int main(void)
 		cmocka_unit_test(values_are_taken),
 		cmocka_unit_test(tools_that_make_a_file_have_an_output),
 		cmocka_unit_test(xml_has_all_leaks_and_the_words_of_both_commands),
+		cmocka_unit_test(the_last_place_that_was_given_holds),
 		cmocka_unit_test(later_words_take_the_place_of_those_of_files),
 		cmocka_unit_test(words_of_files_are_split_as_valgrind_does),
 		cmocka_unit_test(what_is_wrong_is_refused_with_the_reason),

@@ -60,7 +60,7 @@ extern const struct option_topic option_topics[]; /* ends with a name of NULL */
 key_fn option_pids, option_command, option_comm, option_env;
 key_fn option_hist, option_event, option_cpu, option_off_cpu, option_page_faults, option_overhead;
 key_fn option_allocator, option_where, option_format, option_output, option_text_file,
-	option_text_fd;
+	option_text_socket, option_text_fd;
 key_fn option_threshold, option_time_unit, option_for, option_unit, option_unit_action;
 key_fn option_help;
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -301,6 +302,28 @@ int option_text_fd(void *object, const struct key *key, const char *value, struc
 		return key_refuse(key, value, error);
 	free(target->path);
 	*target = (struct text_target){ .fd = (uint32_t)fd };
+	return 0;
+}
+
+#define VALGRIND_PORT 1500 /* of its valgrind-listener(1) */
+
+/* "127.0.0.1:1500"; the port may be left out. */
+int option_text_socket(void *object, const struct key *key, const char *value, struct strbuf *error)
+{
+	struct text_target *target = (void *)((char *)object + key->offset), parsed = { 0 };
+	size_t len = strcspn(value, ":");
+	_cleanup_free_ char *addr = strndup(value, len);
+	uint64_t port = VALGRIND_PORT;
+
+	if (!addr)
+		return -ENOMEM;
+	if (inet_pton(AF_INET, addr, parsed.socket.addr) != 1 ||
+	    (value[len] && parse_digits(value + len + 1, value + strlen(value), &port) < 0) ||
+	    port == 0 || port > UINT16_MAX)
+		return key_refuse(key, value, error);
+	parsed.socket.port = (uint16_t)port;
+	free(target->path);
+	*target = parsed;
 	return 0;
 }
 

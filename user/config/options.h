@@ -103,6 +103,10 @@ enum leak_shape { LEAK_SHAPE_OWN, LEAK_SHAPE_VALGRIND, LEAK_SHAPE_QUIET };
 struct text_target {
 	char *path; /* with %p and the like */
 	uint32_t fd;
+	struct {
+		uint8_t addr[4]; /* of IPv4 */
+		uint16_t port;	 /* 0: none */
+	} socket;
 };
 
 /* --xml and what goes with it: the errors as Valgrind's XML, and not as text. */

@@ -239,7 +239,8 @@ static int check_leaks(const struct option_parser *p)
 	const struct key *of_leaks = given_with(p, OPTION_LEAK, OPTION_LEAK);
 	const struct options *o = p->options;
 	bool checks = options_check_leaks(o);
-	bool has_xml_target = o->leak.xml.to.path || o->leak.xml.to.fd;
+	const struct text_target *xml = &o->leak.xml.to;
+	bool has_xml_target = xml->path || xml->fd || xml->socket.port;
 	const struct conflict conflicts[] = {
 		{ o->check_stacks > 0 && o->max_stack == 0,
 		  "'--check-stacks' applies to stacks, and '--max-stack=0' leaves none: leave one "

@@ -397,7 +397,8 @@ static void notes(struct writer *w, const struct model_process *image)
 	if (result->stats.unreadable_bytes > 0)
 		note_count(w, result->stats.unreadable_bytes,
 			   " bytes could not be read: lost blocks may be reachable");
-	if (result->kept_blocks > 0)
+	/* memcheck has them freed */
+	if (result->kept_blocks > 0 && w->options->shape == LEAK_SHAPE_OWN)
 		note_count(w, result->kept_blocks,
 			   " blocks of the C library's, for threads that have ended, are in no "
 			   "sum");

@@ -9,8 +9,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 struct log_text {
@@ -22,6 +24,7 @@ struct log_text {
 struct leak_log {
 	const char *path;   /* NULL: a descriptor */
 	int fd;		    /* -1: standard error */
+	bool is_socket;	    /* of our own */
 	const char *option; /* "--log" */
 	unsigned int number;
 	uid_t uid;
@@ -129,6 +132,23 @@ static int try_descriptor(const struct leak_log *log)
 	return 0;
 }
 
+static int connect_socket(struct leak_log *log, const struct text_target *target)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = htons(target->socket.port) };
+	const uint8_t *a = target->socket.addr;
+	int r = 0;
+
+	memcpy(&addr.sin_addr, a, sizeof(addr.sin_addr));
+	log->is_socket = true;
+	log->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (log->fd < 0 || connect(log->fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0)
+		r = -errno;
+	if (r < 0)
+		log_error("%s-socket=%u.%u.%u.%u:%u: %s", log->option, a[0], a[1], a[2], a[3],
+			  target->socket.port, strerror(-r));
+	return r;
+}
+
 int leak_log_new(const struct text_target *target, const char *option, unsigned int number,
 		 struct leak_log **ret_log)
 {
@@ -149,6 +169,8 @@ int leak_log_new(const struct text_target *target, const char *option, unsigned 
 		r = try_path(log);
 	else if (r == 0 && log->fd >= 0)
 		r = try_descriptor(log);
+	else if (r == 0 && target->socket.port)
+		r = connect_socket(log, target);
 	if (r < 0)
 		return r;
 	*ret_log = TAKE_PTR(log);
@@ -167,6 +189,8 @@ void leak_log_free(struct leak_log *log)
 	vec_foreach(&log->variables, variable)
 		free((char *)variable->name);
 	vec_done(&log->variables);
+	if (log->is_socket)
+		cleanup_close(&log->fd);
 	free(log);
 }
 
@@ -223,6 +247,12 @@ static int write_file(const struct leak_log *log, const struct log_text *text)
 	return say_failed(text->path, r);
 }
 
+static int say_not_taken(const struct leak_log *log, int r)
+{
+	log_error("%s%s: %s", log->option, log->is_socket ? "-socket" : "-fd", strerror(-r));
+	return r;
+}
+
 /* What cannot be written is told of once. */
 static int write_descriptor(struct leak_log *log, const struct strbuf *text)
 {
@@ -240,8 +270,7 @@ static int write_descriptor(struct leak_log *log, const struct strbuf *text)
 			(void)poll(&ready, 1, -1); /* the next write tells what is wrong */
 		} else if (errno != EINTR) {
 			log->failed = true;
-			log_error("%s-fd=%d: %s", log->option, log->fd, strerror(errno));
-			return -errno;
+			return say_not_taken(log, -errno);
 		}
 	}
 	return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the text of leak checks goes, and the XML: standard error, a descriptor, or files, one for
- * each name that the path makes. A file is replaced as a whole each time that something is added.
+ * Where the text of leak checks goes, and the XML: standard error, a descriptor, a socket, or
+ * files, one for each name that the path makes. A file is replaced as a whole each time that
+ * something is added.
  */
 #ifndef MEMTRACED_SERVICE_LEAK_LEAK_LOG_H
 #define MEMTRACED_SERVICE_LEAK_LEAK_LOG_H

@@ -2,22 +2,13 @@
 #include "analyze/rss.h"
 
 #include "base/cleanup.h"
+#include "base/saturate.h"
 
 struct cursor {
 	const struct rss_input *input;
 	struct rss_result *result;
 	size_t range, block; /* the first that may lie behind what was counted */
 };
-
-static uint64_t low(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t high(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 static void add_use(struct cursor *c, enum rss_use use, uint64_t bytes)
 {
@@ -63,7 +54,7 @@ static uint64_t live_bytes(struct cursor *c, uint64_t start, uint64_t end)
 	uint64_t at = start, live = 0;
 
 	while (at < end && (block = block_at(c, at)) && block->start < end) {
-		uint64_t from = high(block->start, at), to = low(block->end, end);
+		uint64_t from = max_u64(block->start, at), to = min_u64(block->end, end);
 
 		live += to - from;
 		at = to;
@@ -90,9 +81,9 @@ static void count_pages(struct cursor *c, const struct rss_row *row, uint64_t st
 
 		if (range && range->start <= start) {
 			use = range->use;
-			to = low(end, range->end);
+			to = min_u64(end, range->end);
 		} else if (range) {
-			to = low(end, range->start);
+			to = min_u64(end, range->start);
 		}
 		live = live_bytes(c, start, to);
 		c->result->heap_live += live;
@@ -125,7 +116,7 @@ static int count_row(struct cursor *c, const struct rss_row *row)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t from = high(pages[i].start, at), to = low(pages[i].end, row->end);
+		uint64_t from = max_u64(pages[i].start, at), to = min_u64(pages[i].end, row->end);
 
 		if (from >= to)
 			continue;

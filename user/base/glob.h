@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Patterns with * and ?, of texts that may be anything. Header only. */
+/* Beginnings of texts, and patterns with * and ?, of texts that may be anything. Header only. */
 #ifndef MEMTRACED_BASE_GLOB_H
 #define MEMTRACED_BASE_GLOB_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
+
+static inline bool begins_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
 
 /*
  * Are the `len` bytes of the text as the pattern says? The last star is tried at ever later places:

@@ -28,6 +28,12 @@ static inline int64_t saturate_signed(uint64_t value)
 	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
 }
 
+/* The value as an unsigned one. */
+static inline uint64_t saturate_unsigned(int64_t value)
+{
+	return value > 0 ? (uint64_t)value : 0;
+}
+
 static inline int64_t saturate_add(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -47,6 +53,21 @@ static inline int64_t saturate_subtract(int64_t a, int64_t b)
 	int64_t result;
 
 	return __builtin_sub_overflow(a, b, &result) ? (a > 0 ? INT64_MAX : INT64_MIN) : result;
+}
+
+static inline uint64_t saturate_subtract_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static inline uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
 }
 
 /* The value without its sign. */

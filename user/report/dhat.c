@@ -40,11 +40,6 @@ struct dhat {
 	VEC(struct point) points;
 };
 
-static uint64_t positive(int64_t value)
-{
-	return value > 0 ? (uint64_t)value : 0;
-}
-
 static int push_frame(struct dhat *dhat, const char *text)
 {
 	size_t number;
@@ -103,11 +98,11 @@ static int add_site(const struct sample *sample, void *userdata)
 	point = &dhat->points.data[index];
 	add_up(&point->bytes, site->bytes);
 	add_up(&point->blocks, site->allocs);
-	add_up(&point->live_bytes, positive(site->live_bytes));
-	add_up(&point->live_blocks, positive(site->live_blocks));
+	add_up(&point->live_bytes, saturate_unsigned(site->live_bytes));
+	add_up(&point->live_blocks, saturate_unsigned(site->live_blocks));
 	if (!dhat->has_lifetimes)
 		return 0;
-	add_up(&point->peak_bytes, positive(site->peak_bytes));
+	add_up(&point->peak_bytes, saturate_unsigned(site->peak_bytes));
 	add_up(&point->peak_blocks, site->peak_blocks);
 	add_up(&point->lifetime_ns, site->lifetime_ns);
 	return 0;

@@ -4,6 +4,7 @@
  * its run. What each site held is known for all of them at the peak and at the end alone. Of the
  * points of the timeline each tenth has a tree, too, of the sites that were sampled then.
  */
+#include "base/saturate.h"
 #include "base/strbuf.h"
 #include "report/massif_tree.h"
 #include "report/one_process.h"
@@ -32,11 +33,6 @@ struct massif {
 /* Moments that are no index of a point. */
 #define AT_PEAK SIZE_MAX
 #define AT_END (SIZE_MAX - 1)
-
-static uint64_t positive(int64_t value)
-{
-	return value > 0 ? (uint64_t)value : 0;
-}
 
 /* Text as the format can have it: ms_print takes the rest of a line from a '#' on for a comment. */
 static void add_text(struct strbuf *out, const char *text)
@@ -82,10 +78,12 @@ static uint64_t site_bytes(const struct view_site *site, size_t at)
 	const struct view_series *series = &site->series;
 
 	if (at == AT_PEAK)
-		return positive(site->peak_bytes);
+		return saturate_unsigned(site->peak_bytes);
 	if (at == AT_END)
-		return positive(site->live_bytes);
-	return series->live_bytes && at >= series->first ? positive(series->live_bytes[at]) : 0;
+		return saturate_unsigned(site->live_bytes);
+	return series->live_bytes && at >= series->first ?
+		       saturate_unsigned(series->live_bytes[at]) :
+		       0;
 }
 
 static int add_sites(struct massif *massif, struct massif_tree *tree, size_t at)
@@ -158,7 +156,7 @@ static struct view_point end_point(const struct massif *massif)
 		return timeline->points[timeline->n - 1];
 	return (struct view_point){
 		.time_ns = one_process_end_ns(massif->view, massif->process),
-		.live_bytes = (int64_t)positive(totals->live_bytes),
+		.live_bytes = (int64_t)saturate_unsigned(totals->live_bytes),
 		.bytes = totals->bytes,
 	};
 }
@@ -171,7 +169,7 @@ static struct view_point end_point(const struct massif *massif)
 static int put_snapshots(struct massif *massif)
 {
 	const struct view_timeline *timeline = &massif->process->timeline;
-	uint64_t peak_bytes = positive(massif->process->totals.peak_bytes);
+	uint64_t peak_bytes = saturate_unsigned(massif->process->totals.peak_bytes);
 	const struct view_point end = end_point(massif);
 	size_t n_samples = timeline->n > 0 ? timeline->n - 1 : 0, n = n_samples;
 	bool peak_due = peak_bytes > 0;
@@ -195,14 +193,14 @@ static int put_snapshots(struct massif *massif)
 		}
 		if (r == 0 && i < n && i % DETAILED_EACH == DETAILED_EACH - 1)
 			r = put_detailed(massif, time_of(massif, point),
-					 positive(point->live_bytes), i * n_samples / n);
+					 saturate_unsigned(point->live_bytes), i * n_samples / n);
 		else if (r == 0 && i < n)
-			put_snapshot(massif, time_of(massif, point), positive(point->live_bytes),
-				     "empty");
+			put_snapshot(massif, time_of(massif, point),
+				     saturate_unsigned(point->live_bytes), "empty");
 	}
 	return r < 0 ? r :
-		       put_detailed(massif, time_of(massif, &end), positive(end.live_bytes),
-				    AT_END);
+		       put_detailed(massif, time_of(massif, &end),
+				    saturate_unsigned(end.live_bytes), AT_END);
 }
 
 static int put_header(const struct massif *massif)

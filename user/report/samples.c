@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/samples.h"
 
-#include <string.h>
+#include "base/saturate.h"
 
-static uint64_t positive(int64_t value)
-{
-	return value > 0 ? (uint64_t)value : 0;
-}
+#include <string.h>
 
 uint64_t sample_weight(const struct sample *sample, enum option_sort sort)
 {
 	if (!sample->site)
 		return sample->value;
-	return positive(view_site_weight(sample->site, view_site_quantity(sort)));
+	return saturate_unsigned(view_site_weight(sample->site, view_site_quantity(sort)));
 }
 
 const struct sample_cost_type sample_cost_types[SAMPLE_COSTS] = {
@@ -115,19 +112,19 @@ static void site_costs(const struct view_site *site, uint64_t costs[SAMPLE_COSTS
 {
 	memset(costs, 0, SAMPLE_COSTS * sizeof(*costs));
 	if (site->class == VIEW_MMAP) {
-		costs[COST_MAPPED] = positive(site->live_bytes);
-		costs[COST_REGIONS] = positive(site->live_blocks);
-		costs[COST_MAPPED_PEAK] = positive(site->peak_bytes);
+		costs[COST_MAPPED] = saturate_unsigned(site->live_bytes);
+		costs[COST_REGIONS] = saturate_unsigned(site->live_blocks);
+		costs[COST_MAPPED_PEAK] = saturate_unsigned(site->peak_bytes);
 		costs[COST_MAPPED_BYTES] = site->bytes;
 		costs[COST_MAPPINGS] = site->allocs;
 		return;
 	}
-	costs[COST_LIVE] = positive(site->live_bytes);
-	costs[COST_LIVE_BLOCKS] = positive(site->live_blocks);
-	costs[COST_PEAK] = positive(site->peak_bytes);
+	costs[COST_LIVE] = saturate_unsigned(site->live_bytes);
+	costs[COST_LIVE_BLOCKS] = saturate_unsigned(site->live_blocks);
+	costs[COST_PEAK] = saturate_unsigned(site->peak_bytes);
 	costs[COST_ALLOCATED] = site->bytes;
 	costs[COST_ALLOCS] = site->allocs;
-	costs[COST_TEMPORARY] = positive(view_site_weight(site, SORT_TEMPORARY));
+	costs[COST_TEMPORARY] = saturate_unsigned(view_site_weight(site, SORT_TEMPORARY));
 }
 
 size_t sample_costs(const struct sample *sample, uint64_t costs[SAMPLE_COSTS])

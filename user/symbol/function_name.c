@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/function_name.h"
 
+#include "base/glob.h"
+
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
@@ -8,11 +10,6 @@
 static bool is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
-}
-
-static bool begins(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
 /* Behind the bracket that closes the one at `at`, or the end. ">" of "->" closes none. */
@@ -48,7 +45,7 @@ static const char *behind_operator(const char *at)
 
 	at += strlen("operator");
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-		if (!begins(at, symbols[i]))
+		if (!begins_with(at, symbols[i]))
 			continue;
 		at += strlen(symbols[i]);
 		return *at == ' ' && at[1] == '<' ? at + 1 : at;
@@ -61,12 +58,12 @@ static const char *behind_operator(const char *at)
 /* Is the bracket that ends before `behind` part of a scope: "f(int)::A::g()"? */
 static bool is_scope(const char *behind)
 {
-	return begins(behind, "::") || begins(behind, " const::");
+	return begins_with(behind, "::") || begins_with(behind, " const::");
 }
 
 static bool begins_word(const char *function, const char *at, const char *word)
 {
-	return begins(at, word) && !is_word(at[strlen(word)]) &&
+	return begins_with(at, word) && !is_word(at[strlen(word)]) &&
 	       (at == function || !is_word(at[-1]));
 }
 
@@ -84,13 +81,13 @@ struct function_name function_name_of(const char *function)
 		} else if (*at == '(') {
 			const char *behind = behind_bracket(at);
 
-			if (!begins(at, "(anonymous namespace)") && !is_scope(behind))
+			if (!begins_with(at, "(anonymous namespace)") && !is_scope(behind))
 				break;
-			at = begins(behind, " const") ? behind + strlen(" const") : behind;
+			at = begins_with(behind, " const") ? behind + strlen(" const") : behind;
 		} else if (strchr("<[{", *at)) {
 			at = behind_bracket(at);
 		} else if (*at == ' ') {
-			if (begins(at, " [")) /* "f [clone .cold]", "f [module]" */
+			if (begins_with(at, " [")) /* "f [clone .cold]", "f [module]" */
 				break;
 			start = ++at;
 		} else {
@@ -127,7 +124,7 @@ static size_t inline_namespace(const char *at)
 	static const char *const names[] = { "__cxx11::", "__1::", "__ndk1::" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (begins(at, names[i]))
+		if (begins_with(at, names[i]))
 			return strlen(names[i]);
 	return 0;
 }
@@ -156,7 +153,7 @@ static bool is_default(const char *argument)
 {
 	argument += strspn(argument, " ");
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
-		if (begins(argument, defaults[i]))
+		if (begins_with(argument, defaults[i]))
 			return true;
 	return false;
 }
@@ -183,7 +180,7 @@ static void shorten_arguments(const char *at, const char *end, unsigned int dept
 			      struct strbuf *out)
 {
 	size_t name = (size_t)(last_name(out) - strbuf_str(out)), bracket = out->len, keep;
-	bool is_library = begins(strbuf_str(out) + name, "std::");
+	bool is_library = begins_with(strbuf_str(out) + name, "std::");
 
 	strbuf_addch(out, '<');
 	keep = out->len;
@@ -229,7 +226,8 @@ static void shorten(const char *at, const char *end, unsigned int depth, struct 
 				shorten_arguments(at + 1, behind - 1, depth, out);
 			}
 			at = behind;
-		} else if (at - start >= 5 && begins(at - 5, "std::") && inline_namespace(at)) {
+		} else if (at - start >= 5 && begins_with(at - 5, "std::") &&
+			   inline_namespace(at)) {
 			at += inline_namespace(at);
 		} else {
 			strbuf_addch(out, *at++);

@@ -2,6 +2,7 @@
 #include "symbol/names.h"
 
 #include "base/cleanup.h"
+#include "base/glob.h"
 #include "base/hashmap.h"
 
 #include <errno.h>
@@ -72,11 +73,6 @@ static bool demangle_into(struct sink *sink, demangle_fn fn, const char *name, i
 	if (setjmp(sink->full) != 0)
 		return false;
 	return fn(name, options, sink_add, sink) != 0 && sink->len > 0;
-}
-
-static bool has_prefix(const char *s, const char *prefix)
-{
-	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
 /*
@@ -175,12 +171,12 @@ char *demangle(const char *name)
 
 	if (len > MAX_MANGLED_BYTES)
 		return NULL;
-	if (has_prefix(name, "_D"))
+	if (begins_with(name, "_D"))
 		return demangle_d(name, len);
-	if (!has_prefix(name, "_Z") && !has_prefix(name, "_R") && !has_prefix(name, "_GLOBAL_"))
+	if (!begins_with(name, "_Z") && !begins_with(name, "_R") && !begins_with(name, "_GLOBAL_"))
 		return NULL;
 	/* Rust's legacy names are valid C++ ones too: the hash tells them apart, so Rust first. */
-	if (has_prefix(name, "_R") && rust_is_endless(name))
+	if (begins_with(name, "_R") && rust_is_endless(name))
 		return NULL;
 	if (demangle_into(&sink, rust_demangle_callback, name, options))
 		return sink.data;

@@ -230,15 +230,10 @@ static const char *const rust_scopes[] = {
 };
 static const char *const rust_functions[] = { "__rust_", "__rdl_", "__rg_" };
 
-static bool begins(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 static bool begins_with_any(const char *text, const char *const *prefixes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (begins(text, prefixes[i]))
+		if (begins_with(text, prefixes[i]))
 			return true;
 	return false;
 }
@@ -248,14 +243,15 @@ static bool is_rust(const char *linkage)
 	size_t len = linkage ? strlen(linkage) : 0;
 	const char *hash;
 
-	if (!linkage || begins(linkage, "_R"))
+	if (!linkage || begins_with(linkage, "_R"))
 		return linkage;
-	if (begins(linkage, "__rust_") || begins(linkage, "__rdl_") || begins(linkage, "__rg_"))
+	if (begins_with(linkage, "__rust_") || begins_with(linkage, "__rdl_") ||
+	    begins_with(linkage, "__rg_"))
 		return true;
 	/* "17h" and the hash, "E"; what LLVM appends comes behind it */
-	for (size_t at = 0; begins(linkage, "_ZN") && at + 3 + RUST_HASH_DIGITS < len; at++) {
+	for (size_t at = 0; begins_with(linkage, "_ZN") && at + 3 + RUST_HASH_DIGITS < len; at++) {
 		hash = linkage + at + 3;
-		if (begins(linkage + at, "17h") &&
+		if (begins_with(linkage + at, "17h") &&
 		    strspn(hash, "0123456789abcdef") >= RUST_HASH_DIGITS &&
 		    hash[RUST_HASH_DIGITS] == 'E')
 			return true;
@@ -275,7 +271,7 @@ static bool is_rust_runtime(const char *name)
 		return true;
 	if (*name == '<') {
 		name += strspn(name, "<&*[(");
-		name += begins(name, "mut ") ? strlen("mut ") : 0;
+		name += begins_with(name, "mut ") ? strlen("mut ") : 0;
 		as = strstr(name, " as ");
 		end = name + strcspn(name, ">");
 		if (as && as < end)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "target/memory.h"
 
+#include "base/glob.h"
 #include "base/vec.h"
 #include "target/file_open.h"
 #include "target/proc_maps.h"
@@ -59,18 +60,14 @@ struct memory {
 
 typedef VEC(struct memory_range) range_list;
 
-static bool has_prefix(const char *s, const char *prefix)
-{
-	return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
 /* Is it something of the kernel's or a driver's that is no memory? */
 static bool is_device(const struct proc_map *map)
 {
-	if (has_prefix(map->path, "/dev/"))
-		return strcmp(map->path, PATH_DEV_ZERO) != 0 && !has_prefix(map->path, "/dev/shm/");
-	return has_prefix(map->path, "[vvar") || has_prefix(map->path, "[vsyscall") ||
-	       has_prefix(map->path, "anon_inode:") || has_prefix(map->path, "socket:");
+	if (begins_with(map->path, "/dev/"))
+		return strcmp(map->path, PATH_DEV_ZERO) != 0 &&
+		       !begins_with(map->path, "/dev/shm/");
+	return begins_with(map->path, "[vvar") || begins_with(map->path, "[vsyscall") ||
+	       begins_with(map->path, "anon_inode:") || begins_with(map->path, "socket:");
 }
 
 static enum memory_kind kind_of(const struct proc_map *map)

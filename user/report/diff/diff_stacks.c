@@ -6,7 +6,7 @@
  */
 #include "report/diff/diff.h"
 #include "report/diff/diff_keys.h"
-#include "report/flame/flame_svg.h"
+#include "report/flame/flamegraph.h"
 #include "report/samples.h"
 #include "report/text/coverage_words.h"
 #include "report/text/text.h"
@@ -15,13 +15,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-struct stacks {
-	const struct diff *diff;
-	struct stack_paths paths;
-	struct sample_frames frames;
-	struct strbuf name;
-};
-
 /* A stack of the job that is shown: a site's or an event's. */
 struct entry {
 	const char *program;
@@ -29,6 +22,12 @@ struct entry {
 	const struct view_stack *stack;
 	unsigned int shown_side;
 	uint64_t values[DIFF_SIDES];
+};
+
+struct stacks {
+	const struct diff *diff;
+	struct entry entry; /* the one at hand */
+	struct flame_stacks flame;
 };
 
 /* Where one run has mappings alone, these are all that both have. */
@@ -85,50 +84,19 @@ static struct entry entry_at(const struct diff *diff, size_t index)
 	};
 }
 
-/* Is it in a picture of that run's widths? Marks are. 0, 1 or -ENOMEM. */
-static int is_shown(const struct stacks *stacks, const struct entry *entry,
-		    const struct sample_frame *frame)
+/* As names are matched; frames that are no part of that, as one run does not know them, are not. */
+static int name_frame(const struct sample_frame *frame, void *userdata, struct strbuf *name)
 {
-	if (frame->mark)
-		return 1;
-	return diff_keys_shows(stacks->diff->keys, entry->shown_side, entry->image, &frame->frame);
-}
+	const struct stacks *stacks = userdata;
+	const struct entry *entry = &stacks->entry;
+	_cleanup_strbuf_ struct strbuf raw = { 0 };
+	int r = frame->mark ? 1 :
+			      diff_keys_shows(stacks->diff->keys, entry->shown_side, entry->image,
+					      &frame->frame);
 
-static int push_frame(struct stacks *stacks, const struct entry *entry,
-		      const struct sample_frame *frame)
-{
-	_cleanup_strbuf_ struct strbuf raw = { 0 }, name = { 0 };
-	int r = is_shown(stacks, entry, frame);
-
-	if (r <= 0)
-		return r;
 	sample_frame_name(frame, &raw);
-	diff_function_name(strbuf_str(&raw), &name);
-	strbuf_reset(&stacks->name);
-	escape_text(&stacks->name, strbuf_str(&name));
-	if (strbuf_error(&raw) < 0 || strbuf_error(&name) < 0 || strbuf_error(&stacks->name) < 0)
-		return -ENOMEM;
-	return stack_paths_push(&stacks->paths, frame->mark ? PATH_MARK : PATH_FRAME,
-				strbuf_str(&stacks->name));
-}
-
-static int add_side(struct stacks *stacks, const struct entry *entry, unsigned int side)
-{
-	int r;
-
-	if (entry->values[side] == 0)
-		return 0;
-	r = stack_paths_begin(&stacks->paths, side, entry->values[side]);
-	strbuf_reset(&stacks->name);
-	escape_text(&stacks->name, entry->program);
-	if (r == 0)
-		r = strbuf_error(&stacks->name);
-	if (r == 0)
-		r = stack_paths_push(&stacks->paths, PATH_PROCESS, strbuf_str(&stacks->name));
-	if (r == 0)
-		r = sample_frames_fill(&stacks->frames, entry->stack);
-	for (size_t i = stacks->frames.list.len; r == 0 && i > 0; i--)
-		r = push_frame(stacks, entry, &stacks->frames.list.data[i - 1]);
+	diff_function_name(strbuf_str(&raw), name);
+	strbuf_pass_error(name, &raw);
 	return r;
 }
 
@@ -136,20 +104,15 @@ static int add_entries(struct stacks *stacks)
 {
 	int r = 0;
 
+	stacks->flame.name_frame = name_frame;
+	stacks->flame.userdata = stacks;
 	for (size_t i = 0; r == 0 && i < n_entries(stacks->diff); i++) {
-		const struct entry entry = entry_at(stacks->diff, i);
-
+		stacks->entry = entry_at(stacks->diff, i);
 		for (unsigned int side = 0; r == 0 && side < DIFF_SIDES; side++)
-			r = add_side(stacks, &entry, side);
+			r = flame_stacks_add(&stacks->flame, side, stacks->entry.values[side],
+					     stacks->entry.program, stacks->entry.stack);
 	}
 	return r;
-}
-
-static void stacks_done(struct stacks *stacks)
-{
-	stack_paths_done(&stacks->paths);
-	sample_frames_done(&stacks->frames);
-	strbuf_done(&stacks->name);
 }
 
 /* What only the run has whose widths are not drawn. */
@@ -230,8 +193,8 @@ int diff_flamegraph_write(const struct diff *diff, FILE *file)
 	if (r == 0)
 		r = add_entries(&stacks);
 	if (r == 0)
-		r = flame_svg_write(&flame, &stacks.paths, file);
-	stacks_done(&stacks);
+		r = flamegraph_draw(&flame, &stacks.flame.paths, file);
+	flame_stacks_done(&stacks.flame);
 	return r;
 }
 
@@ -265,8 +228,8 @@ int diff_folded_write(const struct diff *diff, FILE *file)
 	int r = add_entries(&stacks);
 
 	if (r == 0)
-		r = stack_paths_each(&stacks.paths, put_stack, &fold);
-	stacks_done(&stacks);
+		r = stack_paths_each(&stacks.flame.paths, put_stack, &fold);
+	flame_stacks_done(&stacks.flame);
 	strbuf_done(&fold.text);
 	return r == 0 && ferror(file) ? -EIO : r;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/heaptrack/heap_replay.h"
 
+#include "base/saturate.h"
 #include "report/heaptrack/heap_replay_stages.h"
 
 #include <errno.h>
@@ -34,16 +35,6 @@ struct plan {
 	bool has_temporary;	/* a piece is; only one can be, since nothing may come in between */
 	VEC(struct piece) site; /* the pieces of the site at hand */
 };
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* a * b / c, which is at most a; 0 by 0. */
 static uint64_t share(uint64_t a, uint64_t b, uint64_t c)
@@ -142,7 +133,7 @@ static bool make_temporary(struct plan *plan, const struct stages *stages)
  */
 static void share_blocks(struct plan *plan, const struct replay_site *site, uint64_t spare)
 {
-	uint64_t more = smaller(less(site->live_blocks, n_staying(plan)), spare);
+	uint64_t more = min_u64(saturate_subtract_u64(site->live_blocks, n_staying(plan)), spare);
 	uint64_t mean = site->allocs ? site->bytes / site->allocs : 0, given = 0, bytes = 0;
 
 	spare -= more;
@@ -155,7 +146,8 @@ static void share_blocks(struct plan *plan, const struct replay_site *site, uint
 			wanted = share(more, bytes, site->live_bytes) - given;
 			given += wanted;
 		} else {
-			wanted = smaller(less(mean ? piece->bytes / mean : 0, 1), spare);
+			wanted = min_u64(saturate_subtract_u64(mean ? piece->bytes / mean : 0, 1),
+					 spare);
 			spare -= wanted;
 		}
 		piece->blocks = 1 + wanted;
@@ -179,8 +171,9 @@ static int add_site_to_plan(struct plan *plan, const struct replay_site *site, s
 	passing = (struct passing){
 		.site = index,
 		.temporary = temporary,
-		.others = less(less(site->allocs, temporary), blocks),
-		.bytes = less(site->bytes, bytes),
+		.others = saturate_subtract_u64(saturate_subtract_u64(site->allocs, temporary),
+						blocks),
+		.bytes = saturate_subtract_u64(site->bytes, bytes),
 	};
 	return passing.temporary || passing.others ? vec_push(&plan->passing, passing) : 0;
 }
@@ -197,12 +190,12 @@ static int plan_add(struct plan *plan, const struct stages *stages, const struct
 	uint64_t temporary = site->temporary, needed, left;
 	int r = make_pieces(plan, stages, site, index, true);
 
-	if (r == 0 && plan->site.len > less(site->allocs, temporary))
+	if (r == 0 && plan->site.len > saturate_subtract_u64(site->allocs, temporary))
 		r = make_pieces(plan, stages, site, index, false);
 	if (r < 0)
 		return r;
 	needed = plan->site.len;
-	left = less(site->allocs, needed);
+	left = saturate_subtract_u64(site->allocs, needed);
 	if (temporary > left) {
 		uint64_t missing = temporary - left;
 
@@ -210,7 +203,7 @@ static int plan_add(struct plan *plan, const struct stages *stages, const struct
 		plan->faults.missing_temporary += missing;
 		temporary = left;
 	}
-	plan->faults.extra_allocs += less(needed, site->allocs);
+	plan->faults.extra_allocs += saturate_subtract_u64(needed, site->allocs);
 	share_blocks(plan, site, left - temporary);
 	return add_site_to_plan(plan, site, index, temporary);
 }
@@ -403,11 +396,11 @@ static int pass_site(struct course *course, const struct passing *passing, uint6
 {
 	uint64_t count = passing->temporary + passing->others;
 	uint64_t size = passing->bytes / count, larger = passing->bytes % count;
-	uint64_t n_larger = smaller(to, larger) - smaller(from, larger);
+	uint64_t n_larger = min_u64(to, larger) - min_u64(from, larger);
 	uint64_t n_temporary =
 		to - from -
 		(share(passing->others, to, count) - share(passing->others, from, count));
-	uint64_t temporary_larger = smaller(n_temporary, n_larger);
+	uint64_t temporary_larger = min_u64(n_temporary, n_larger);
 	const uint64_t counts[] = {
 		temporary_larger,
 		n_temporary - temporary_larger,
@@ -420,7 +413,7 @@ static int pass_site(struct course *course, const struct passing *passing, uint6
 		const struct replay_step step = {
 			.what = i < 2 ? REPLAY_TEMPORARY : REPLAY_PASSING,
 			.site = passing->site,
-			.size = smaller(size + (i % 2 == 0), room),
+			.size = min_u64(size + (i % 2 == 0), room),
 			.count = counts[i],
 		};
 
@@ -481,8 +474,8 @@ static uint64_t passing_due(const struct course *course, size_t stage)
 	for (size_t i = course->next_piece;
 	     i < plan->pieces.len && plan->pieces.data[i].birth == stage; i++)
 		taken += plan->pieces.data[i].blocks;
-	due = at->allocs == UINT64_MAX ? 0 : less(at->allocs, taken);
-	due = smaller(due, less(replay->n_passing, 2));
+	due = at->allocs == UINT64_MAX ? 0 : saturate_subtract_u64(at->allocs, taken);
+	due = min_u64(due, saturate_subtract_u64(replay->n_passing, 2));
 	return due > course->passed ? due : course->passed;
 }
 
@@ -496,7 +489,8 @@ static int replay_passing(struct course *course, size_t stage)
 	const struct heap_replay *replay = course->replay;
 	const struct plan *plan = &replay->plan;
 	bool after_peak = replay->stages.peak != SIZE_MAX && stage > replay->stages.peak;
-	uint64_t room = less(replay->stages.at_peak, course->live + !after_peak) / 2;
+	uint64_t room =
+		saturate_subtract_u64(replay->stages.at_peak, course->live + !after_peak) / 2;
 	uint64_t sum = 0, due = passing_due(course, stage);
 	int r = 0;
 
@@ -506,7 +500,7 @@ static int replay_passing(struct course *course, size_t stage)
 
 		sum += passing->temporary + passing->others;
 		to = share(sum, due, replay->n_passing) - before;
-		to = smaller(to, passing->temporary + passing->others);
+		to = min_u64(to, passing->temporary + passing->others);
 		if (to > course->done[i])
 			r = pass_site(course, passing, course->done[i], to, room);
 		course->done[i] = to > course->done[i] ? to : course->done[i];
@@ -532,7 +526,7 @@ static int step_time(struct course *course, const struct stage *stage)
 static int pass_first(struct course *course)
 {
 	const struct plan *plan = &course->replay->plan;
-	uint64_t room = less(course->replay->stages.at_peak, 1) / 2;
+	uint64_t room = saturate_subtract_u64(course->replay->stages.at_peak, 1) / 2;
 	int r;
 
 	course->begun = true;

@@ -1,31 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/heaptrack/heap_replay_stages.h"
 
-#include <errno.h>
+#include "base/saturate.h"
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
+#include <errno.h>
 
 /* Of a site that was too small to be followed: what is there at the peak and at the end stays. */
 static uint64_t sample_of(const struct replay_site *site, size_t point, bool after_peak)
 {
 	if (!site->samples || point < site->first)
-		return after_peak ? smaller(site->peak_bytes, site->live_bytes) : 0;
+		return after_peak ? min_u64(site->peak_bytes, site->live_bytes) : 0;
 	return site->samples[point] > 0 ? (uint64_t)site->samples[point] : 0;
 }
 
 static uint64_t without_samples(const struct stages *stages, const struct replay_site *site,
 				size_t stage)
 {
-	uint64_t live = smaller(site->peak_bytes, site->live_bytes);
+	uint64_t live = min_u64(site->peak_bytes, site->live_bytes);
 
 	if (stages->peak == SIZE_MAX || stage < stages->peak)
 		return 0;
 	for (size_t i = stages->peak + 1; i < stages->list.len; i++)
 		if (stages->list.data[i].kind == STAGE_SAMPLE)
-			live = smaller(live, sample_of(site, stages->list.data[i].point, true));
+			live = min_u64(live, sample_of(site, stages->list.data[i].point, true));
 	return live;
 }
 

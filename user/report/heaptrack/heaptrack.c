@@ -6,6 +6,7 @@
  * for each stack, are not in it as they were, such as the size of a single block.
  */
 #include "base/interns.h"
+#include "base/saturate.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "report/heaptrack/heap_replay.h"
@@ -188,16 +189,6 @@ struct track {
 	uint64_t time_ms;
 };
 
-static uint64_t positive(int64_t value)
-{
-	return value > 0 ? (uint64_t)value : 0;
-}
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 /* Numbers begin at 1; 0 is nothing. */
 static int put_string(struct track *track, const char *s, uint64_t *ret_number)
 {
@@ -330,9 +321,9 @@ static int add_sites(struct track *track)
 			.allocs = site->allocs,
 			.bytes = site->bytes,
 			.temporary = view_site_temporary(site),
-			.peak_bytes = positive(site->peak_bytes),
-			.live_bytes = positive(site->live_bytes),
-			.live_blocks = positive(site->live_blocks),
+			.peak_bytes = saturate_unsigned(site->peak_bytes),
+			.live_bytes = saturate_unsigned(site->live_bytes),
+			.live_blocks = saturate_unsigned(site->live_blocks),
 			.samples = site->series.live_bytes,
 			.first = site->series.first,
 		};
@@ -354,19 +345,19 @@ static int add_other_sites(struct track *track)
 		.allocs = totals->allocs,
 		.bytes = totals->bytes,
 		.temporary = totals->temporary,
-		.peak_bytes = positive(totals->peak_bytes),
-		.live_bytes = positive(totals->live_bytes),
-		.live_blocks = positive(totals->live_blocks),
+		.peak_bytes = saturate_unsigned(totals->peak_bytes),
+		.live_bytes = saturate_unsigned(totals->live_bytes),
+		.live_blocks = saturate_unsigned(totals->live_blocks),
 	};
 	int r;
 
 	vec_foreach(&track->sites, site) {
-		other.allocs = less(other.allocs, site->allocs);
-		other.bytes = less(other.bytes, site->bytes);
-		other.temporary = less(other.temporary, site->temporary);
-		other.peak_bytes = less(other.peak_bytes, site->peak_bytes);
-		other.live_bytes = less(other.live_bytes, site->live_bytes);
-		other.live_blocks = less(other.live_blocks, site->live_blocks);
+		other.allocs = saturate_subtract_u64(other.allocs, site->allocs);
+		other.bytes = saturate_subtract_u64(other.bytes, site->bytes);
+		other.temporary = saturate_subtract_u64(other.temporary, site->temporary);
+		other.peak_bytes = saturate_subtract_u64(other.peak_bytes, site->peak_bytes);
+		other.live_bytes = saturate_subtract_u64(other.live_bytes, site->live_bytes);
+		other.live_blocks = saturate_subtract_u64(other.live_blocks, site->live_blocks);
 	}
 	if (!other.allocs && !other.peak_bytes && !other.live_bytes)
 		return 0;

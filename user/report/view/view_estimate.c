@@ -25,11 +25,6 @@ static uint64_t score_margin(double errors, double variance, double rate)
 	return margin(errors, variance + errors * errors / 2 * rate * rate);
 }
 
-static uint64_t not_below_0(int64_t bytes)
-{
-	return bytes > 0 ? (uint64_t)bytes : 0;
-}
-
 /*
  * How many errors off a peak can be. It is the largest of the estimates of all moments, so not of
  * any one, and the more of what was live has been replaced, by blocks that are sampled anew, the
@@ -81,8 +76,8 @@ static uint64_t bytes_margin(uint64_t interval, const struct view_sampled *sampl
 static uint64_t peak_margin(uint64_t interval, const struct view_sampled *sampled,
 			    const struct bytes *live, const struct bytes *allocated)
 {
-	double peak = (double)not_below_0(sampled->peak_bytes);
-	double came = (double)sampled->bytes + (double)not_below_0(sampled->inherited_bytes);
+	double peak = (double)saturate_unsigned(sampled->peak_bytes);
+	double came = (double)sampled->bytes + (double)saturate_unsigned(sampled->inherited_bytes);
 	double turns = came > peak && peak > 0 ? came / peak - 1 : 0;
 	const struct bytes *like = allocated->bytes > 0 ? allocated : live;
 	struct bytes at_peak = { peak, 0 };
@@ -98,8 +93,8 @@ static uint64_t missed_blocks(uint64_t interval, const struct view_sampled *samp
 	double blocks = (double)sampled->allocs, bytes = (double)sampled->bytes;
 
 	if (bytes <= 0) {
-		blocks = (double)not_below_0(sampled->live_blocks);
-		bytes = (double)not_below_0(sampled->live_bytes);
+		blocks = (double)saturate_unsigned(sampled->live_blocks);
+		bytes = (double)saturate_unsigned(sampled->live_bytes);
 	}
 	if (bytes <= 0)
 		return 0;
@@ -125,17 +120,18 @@ static uint64_t blocks_margin(uint64_t interval, const struct view_sampled *samp
 struct view_estimate view_estimate(uint64_t interval, const struct view_sampled *sampled)
 {
 	const struct bytes live =
-		bytes_of(interval, sampled, (double)not_below_0(sampled->live_bytes),
+		bytes_of(interval, sampled, (double)saturate_unsigned(sampled->live_bytes),
 			 sampled->se_live_bytes);
 	const struct bytes allocated =
 		bytes_of(interval, sampled, (double)sampled->bytes, sampled->se_bytes);
-	double frees = (double)sampled->allocs - (double)not_below_0(sampled->live_blocks);
+	double frees = (double)sampled->allocs - (double)saturate_unsigned(sampled->live_blocks);
 	struct view_estimate estimate = { .interval = interval };
 
 	if (!interval)
 		return estimate;
-	estimate.samples = sampled->live_samples ? sampled->live_samples :
-						   not_below_0(sampled->live_bytes) / interval;
+	estimate.samples = sampled->live_samples ?
+				   sampled->live_samples :
+				   saturate_unsigned(sampled->live_bytes) / interval;
 	estimate.ci95_bytes = bytes_margin(interval, sampled, &live, ERRORS_OF_95);
 	estimate.ci95_blocks = blocks_margin(interval, sampled, (double)sampled->live_blocks,
 					     estimate.samples ? sampled->blocks_variance : 0,
@@ -188,7 +184,7 @@ struct view_estimate view_estimate_of_none(uint64_t interval, uint64_t blocks, u
 uint64_t view_estimate_ci95(uint64_t interval, int64_t bytes, double variance)
 {
 	const struct view_sampled sampled = { 0 };
-	const struct bytes of = { (double)not_below_0(bytes), variance };
+	const struct bytes of = { (double)saturate_unsigned(bytes), variance };
 
 	return interval ? bytes_margin(interval, &sampled, &of, ERRORS_OF_95) : 0;
 }

@@ -2,6 +2,7 @@
 #include "service/session/cost_meter.h"
 
 #include "base/clock.h"
+#include "base/saturate.h"
 
 /* Fewer tell nothing of what one takes. */
 #define LEAST_WINDOW_CALLS 200
@@ -13,11 +14,6 @@ void cost_meter_init(struct cost_meter *meter, uint64_t hit_ns, const struct cos
 				      .measured_calls = start->calls };
 }
 
-static uint64_t difference(uint64_t now, uint64_t before)
-{
-	return now > before ? now - before : 0;
-}
-
 void cost_meter_measure_by_time(struct cost_meter *meter)
 {
 	meter->by_time = true;
@@ -26,7 +22,7 @@ void cost_meter_measure_by_time(struct cost_meter *meter)
 
 static uint64_t by_the_second(const struct cost_meter *meter, uint64_t until_ns)
 {
-	uint64_t ns = difference(until_ns, meter->measured_until);
+	uint64_t ns = saturate_subtract_u64(until_ns, meter->measured_until);
 
 	return (uint64_t)((double)ns * (double)meter->second_ns / SECOND_NS);
 }
@@ -57,7 +53,8 @@ void cost_meter_add_window(struct cost_meter *meter, const struct cost_window *w
 	if (meter->window_calls < LEAST_WINDOW_CALLS)
 		return;
 	meter->call_ns = meter->window_ns / meter->window_calls;
-	meter->measured_ns += difference(window->until, meter->measured_calls) * meter->call_ns;
+	meter->measured_ns +=
+		saturate_subtract_u64(window->until, meter->measured_calls) * meter->call_ns;
 	meter->measured_calls = window->until;
 	meter->window_calls = meter->window_ns = 0;
 }
@@ -68,7 +65,7 @@ uint64_t cost_meter_measured_ns(const struct cost_meter *meter, const struct cos
 		return UINT64_MAX;
 	if (!meter->by_time)
 		return meter->measured_ns +
-		       difference(now->calls, meter->measured_calls) * meter->call_ns;
+		       saturate_subtract_u64(now->calls, meter->measured_calls) * meter->call_ns;
 	return meter->measured_ns + (meter->is_paused ? 0 : by_the_second(meter, now->now_ns));
 }
 
@@ -77,7 +74,7 @@ void cost_meter_set_counting(struct cost_meter *meter, bool counts, uint64_t now
 	if (counts != meter->is_paused)
 		return;
 	if (counts) {
-		meter->uncounted_ns += difference(now_ns, meter->paused_at);
+		meter->uncounted_ns += saturate_subtract_u64(now_ns, meter->paused_at);
 		meter->resumed_at = meter->measured_until = now_ns;
 	} else {
 		meter->measured_ns += by_the_second(meter, now_ns);
@@ -88,10 +85,10 @@ void cost_meter_set_counting(struct cost_meter *meter, bool counts, uint64_t now
 
 struct record_cost cost_meter_read(const struct cost_meter *meter, const struct cost_look *now)
 {
-	uint64_t calls = difference(now->calls, meter->start.calls), cpu_ns, taken_ns;
+	uint64_t calls = saturate_subtract_u64(now->calls, meter->start.calls), cpu_ns, taken_ns;
 	struct record_cost cost = {
 		.calls = calls,
-		.span_ns = difference(now->now_ns, meter->start.now_ns),
+		.span_ns = saturate_subtract_u64(now->now_ns, meter->start.now_ns),
 		.predicted_ns = meter->hit_ns && !meter->by_time ?
 					calls * COST_HITS_OF_A_CALL * meter->hit_ns :
 					UINT64_MAX,
@@ -101,14 +98,14 @@ struct record_cost cost_meter_read(const struct cost_meter *meter, const struct 
 	};
 
 	if (meter->is_paused)
-		cost.uncounted_ns += difference(now->now_ns, meter->paused_at);
+		cost.uncounted_ns += saturate_subtract_u64(now->now_ns, meter->paused_at);
 	taken_ns = cost.measured_ns != UINT64_MAX ? cost.measured_ns : cost.predicted_ns;
 	if (now->cpu_ns == UINT64_MAX || taken_ns == UINT64_MAX)
 		return cost;
-	cpu_ns = difference(now->cpu_ns, meter->start.cpu_ns);
+	cpu_ns = saturate_subtract_u64(now->cpu_ns, meter->start.cpu_ns);
 	/* More than what was used cannot have gone to probes. */
 	if (cost.measured_ns != UINT64_MAX && cost.measured_ns > cpu_ns)
 		cost.measured_ns = taken_ns = cpu_ns;
-	cost.own_cpu_ns = difference(cpu_ns, taken_ns);
+	cost.own_cpu_ns = saturate_subtract_u64(cpu_ns, taken_ns);
 	return cost;
 }

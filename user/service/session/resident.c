@@ -3,6 +3,7 @@
 
 #include "analyze/rss.h"
 #include "base/clock.h"
+#include "base/glob.h"
 #include "base/log.h"
 #include "model/model.h"
 #include "model/regions.h"
@@ -26,14 +27,9 @@ struct reading {
 	VEC(struct rss_range) ranges;
 };
 
-static bool has_prefix(const char *s, const char *prefix)
-{
-	return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
 static bool is_anonymous(const struct proc_map *map)
 {
-	return map->ino == 0 && (*map->path == '\0' || has_prefix(map->path, "[anon"));
+	return map->ino == 0 && (*map->path == '\0' || begins_with(map->path, "[anon"));
 }
 
 /*

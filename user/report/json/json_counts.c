@@ -18,13 +18,13 @@ static void add_bound(struct json_out *out, struct json_object *to, const char *
 		json_out_add(out, to, key, json_object_new_int64(value));
 }
 
-static struct json_object *buckets_json(struct json_out *out,
-					const struct record_hist_counts *counts)
+static struct json_object *buckets_json(struct json_out *out, const struct record_bucket *buckets,
+					size_t n)
 {
 	struct json_object *array = json_object_new_array();
 
-	for (size_t i = 0; i < counts->n_buckets; i++) {
-		const struct record_bucket *bucket = &counts->buckets[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct record_bucket *bucket = &buckets[i];
 		struct json_object *json = json_out_push_new(out, array);
 
 		add_bound(out, json, "lo", bucket->lo, INT64_MIN);
@@ -49,7 +49,8 @@ static struct json_object *errors_json(struct json_out *out,
 static void add_counts(struct json_out *out, struct json_object *to, const struct view_group *group)
 {
 	json_out_u64(out, to, "count", group->count);
-	json_out_add(out, to, "buckets", buckets_json(out, group->counts));
+	json_out_add(out, to, "buckets",
+		     buckets_json(out, group->counts->buckets, group->counts->n_buckets));
 	json_out_add(out, to, "errors", errors_json(out, group->counts));
 }
 
@@ -198,21 +199,6 @@ static struct json_object *errnos_json(struct json_out *out, const struct record
 	return array;
 }
 
-static struct json_object *latency_json(struct json_out *out, const struct record_syscall *sum)
-{
-	struct json_object *array = json_object_new_array();
-
-	for (size_t i = 0; i < sum->n_buckets; i++) {
-		const struct record_bucket *bucket = &sum->buckets[i];
-		struct json_object *json = json_out_push_new(out, array);
-
-		json_out_u64(out, json, "lo", (uint64_t)bucket->lo);
-		json_out_known(out, json, "hi", bucket->hi != INT64_MAX, (uint64_t)bucket->hi);
-		json_out_u64(out, json, "count", bucket->count);
-	}
-	return array;
-}
-
 static struct json_object *calls_json(struct json_out *out, const struct view_calls *calls)
 {
 	struct json_object *array = json_object_new_array();
@@ -234,7 +220,8 @@ static struct json_object *calls_json(struct json_out *out, const struct view_ca
 		json_out_known(out, json, "max_ns", timed, sum->max_ns);
 		json_out_u64(out, json, "bytes", sum->bytes);
 		json_out_add(out, json, "errnos", errnos_json(out, sum));
-		json_out_add(out, json, "latency_ns", latency_json(out, sum));
+		json_out_add(out, json, "latency_ns",
+			     buckets_json(out, sum->buckets, sum->n_buckets));
 	}
 	return array;
 }

@@ -24,7 +24,6 @@
 #define CLASS_TYPES 4
 #define SITE_TYPES (2 * CLASS_TYPES)
 #define ALLOC_SPACE 1
-#define EVENT_TYPES 3 /* at most */
 
 /* By these pprof knows the samples of -diff_base, whose sum it takes percentages of. */
 #define BASE_KEY "pprof::base"
@@ -58,17 +57,45 @@ static Pprof__ValueType value_type(struct pprof_tables *tables, const char *type
 	return value;
 }
 
+/* Types of the samples' values, and what of `period_type` each sample stands for. */
+struct value_types {
+	struct profile_part_type list[SITE_TYPES], period_type;
+	size_t n, shown; /* shown: unless told otherwise */
+	uint64_t period;
+	struct profile_part_time time;
+};
+
+static void put_types(struct profile *profile, const struct value_types *types)
+{
+	struct pprof_tables *tables = &profile->tables;
+	Pprof__ValueType list[SITE_TYPES], *pointers[SITE_TYPES], period;
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+
+	for (size_t i = 0; i < types->n; i++) {
+		list[i] = value_type(tables, types->list[i].type, types->list[i].unit);
+		pointers[i] = &list[i];
+	}
+	period = value_type(tables, types->period_type.type, types->period_type.unit);
+	part.n_sample_type = types->n;
+	part.sample_type = pointers;
+	part.default_sample_type = list[types->shown].type;
+	part.period_type = &period;
+	part.period = saturate_signed(types->period);
+	part.time_nanos = saturate_signed(types->time.start_ns);
+	part.duration_nanos = saturate_signed(types->time.length_ns);
+	pprof_tables_put(tables, &part);
+}
+
 /* Elapsed time only for what counts since the start: Parca takes such profiles for differences. */
-static void add_time(const struct view *view, bool is_event, Pprof__Profile *part)
+static struct profile_part_time time_of(const struct view *view, bool is_event)
 {
 	const struct record_run *run = model_run(view_model(view));
 	uint64_t now_ns = view_now_ns(view);
 
 	if (!run || now_ns < run->start_ns)
-		return;
-	part->time_nanos = (int64_t)view_realtime_ns(view);
-	if (is_event)
-		part->duration_nanos = (int64_t)(now_ns - run->start_ns);
+		return (struct profile_part_time){ 0 };
+	return (struct profile_part_time){ view_realtime_ns(view),
+					   is_event ? now_ns - run->start_ns : 0 };
 }
 
 /*
@@ -107,31 +134,19 @@ static void put_heap_types(struct profile *profile)
 				{ "mapped_regions", "count" },
 				{ "mapped_space", "bytes" } },
 	};
-	struct pprof_tables *tables = &profile->tables;
-	Pprof__ValueType types[SITE_TYPES], *pointers[SITE_TYPES];
-	Pprof__ValueType period = value_type(tables, "space", "bytes");
-	Pprof__Profile part = PPROF__PROFILE__INIT;
+	enum view_class shown = view_class_shown(profile->view);
+	struct value_types types = {
+		.period_type = { "space", "bytes" },
+		.n = SITE_TYPES,
+		.shown = view_opts(profile->view)->allocated_first ? CLASS_TYPES + ALLOC_SPACE :
+								     SITE_TYPES - 1,
+		.period = smallest_interval(profile->view),
+		.time = time_of(profile->view, false),
+	};
 
-	for (size_t i = 0; i < SITE_TYPES; i++) {
-		enum view_class class =
-			i >= class_at(profile, VIEW_HEAP) &&
-					i < class_at(profile, VIEW_HEAP) + CLASS_TYPES ?
-				VIEW_HEAP :
-				VIEW_MMAP;
-		const struct profile_part_type *name = &names[class][i % CLASS_TYPES];
-
-		types[i] = value_type(tables, name->type, name->unit);
-		pointers[i] = &types[i];
-	}
-	part.n_sample_type = SITE_TYPES;
-	part.sample_type = pointers;
-	part.default_sample_type = types[CLASS_TYPES + ALLOC_SPACE].type;
-	if (!view_opts(profile->view)->allocated_first)
-		part.default_sample_type = types[SITE_TYPES - 1].type;
-	part.period_type = &period;
-	part.period = saturate_signed(smallest_interval(profile->view));
-	add_time(profile->view, false, &part);
-	pprof_tables_put(tables, &part);
+	memcpy(types.list, names[shown == VIEW_HEAP ? VIEW_MMAP : VIEW_HEAP], sizeof(names[0]));
+	memcpy(types.list + CLASS_TYPES, names[shown], sizeof(names[0]));
+	put_types(profile, &types);
 }
 
 /*
@@ -141,71 +156,60 @@ static void put_heap_types(struct profile *profile)
  */
 static void put_sample_types(struct profile *profile, const struct view_event *event)
 {
-	bool timed = event->asked->timed;
-	Pprof__ValueType types[EVENT_TYPES] = {
-		value_type(&profile->tables, timed ? "contentions" : "samples", "count"),
-		view_event_weighs(event) ?
-			value_type(&profile->tables, event->asked->name, "count") :
-			value_type(&profile->tables, timed ? "delay" : "cpu", "nanoseconds"),
+	bool timed = event->asked->timed, weighs = view_event_weighs(event);
+	const struct profile_part_type value = { weighs ? event->asked->name :
+						 timed	? "delay" :
+							  "cpu",
+						 weighs ? "count" : "nanoseconds" };
+	struct value_types types = {
+		.list = { { timed ? "contentions" : "samples", "count" },
+			  value,
+			  { "growth", "bytes" } },
+		.period_type = value,
+		.n = event->asked->page_bytes ? 3 : 2,
+		.period = timed			  ? 1 :
+			  event->asked->period_ns ? event->asked->period_ns :
+						    event->interval,
+		.time = time_of(profile->view, true),
 	};
-	Pprof__ValueType *pointers[] = { &types[0], &types[1], &types[2] };
-	Pprof__Profile part = PPROF__PROFILE__INIT;
 
-	profile->n_types = 2;
-	if (event->asked->page_bytes)
-		types[profile->n_types++] = value_type(&profile->tables, "growth", "bytes");
+	types.shown = types.n - 1;
+	profile->n_types = types.n;
 	profile->page_bytes = event->asked->page_bytes;
 	profile->period = event->asked->period_ns;
-	part.n_sample_type = profile->n_types;
-	part.sample_type = pointers;
-	part.default_sample_type = types[profile->n_types - 1].type;
-	part.period_type = &types[1];
-	part.period =
-		timed ? 1 : saturate_signed(profile->period ? profile->period : event->interval);
-	add_time(profile->view, true, &part);
-	pprof_tables_put(&profile->tables, &part);
+	put_types(profile, &types);
 }
 
 static void put_event_type(struct profile *profile, const struct view_event *event)
 {
-	const char *name = *event->asked->name ? event->asked->name : "events";
-	Pprof__ValueType type = value_type(&profile->tables, name, "count"), *pointer = &type;
-	Pprof__Profile part = PPROF__PROFILE__INIT;
+	const struct profile_part_type type = { *event->asked->name ? event->asked->name : "events",
+						"count" };
 
 	profile->n_types = 1;
-	part.n_sample_type = 1;
-	part.sample_type = &pointer;
-	part.default_sample_type = type.type;
-	part.period_type = &type;
-	part.period = 1;
-	add_time(profile->view, true, &part);
-	pprof_tables_put(&profile->tables, &part);
+	put_types(profile, &(struct value_types){ .list = { type },
+						  .period_type = type,
+						  .n = 1,
+						  .period = 1,
+						  .time = time_of(profile->view, true) });
 }
 
 static void put_part_types(struct profile *profile)
 {
 	const struct profile_part_type *names = profile_part_types(profile->part->kind);
-	struct profile_part_time time = profile_part_time(profile->view, profile->part);
-	size_t n = profile_part_n_types(profile->part->kind);
-	struct pprof_tables *tables = &profile->tables;
-	Pprof__ValueType types[PROFILE_PART_TYPES], period, *pointers[PROFILE_PART_TYPES];
-	Pprof__Profile part = PPROF__PROFILE__INIT;
 	const struct view_event *event = NULL;
+	struct value_types types = {
+		.period_type = { "space", "bytes" },
+		.n = profile_part_n_types(profile->part->kind),
+		.shown = 1,
+		.period = profile_part_period(profile->view, profile->part),
+		.time = profile_part_time(profile->view, profile->part),
+	};
 
 	(void)view_job(profile->view, &event); /* NULL: allocations */
-	for (size_t i = 0; i < n; i++) {
-		types[i] = value_type(tables, names[i].type, names[i].unit);
-		pointers[i] = &types[i];
-	}
-	period = event ? types[1] : value_type(tables, "space", "bytes");
-	part.n_sample_type = n;
-	part.sample_type = pointers;
-	part.default_sample_type = types[1].type;
-	part.period_type = &period;
-	part.period = saturate_signed(profile_part_period(profile->view, profile->part));
-	part.time_nanos = saturate_signed(time.start_ns);
-	part.duration_nanos = saturate_signed(time.length_ns);
-	pprof_tables_put(tables, &part);
+	memcpy(types.list, names, types.n * sizeof(*names));
+	if (event)
+		types.period_type = names[1];
+	put_types(profile, &types);
 }
 
 static void put_comment(struct profile *profile, const char *text)

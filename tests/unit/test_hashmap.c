@@ -44,46 +44,42 @@ static const struct hashmap_ops owned_ops = {
 
 static void an_empty_map_finds_removes_and_iterates_nothing(void **state)
 {
-	_cleanup_(hashmap_free_p) struct hashmap *map = NULL;
+	_cleanup_(hashmap_done) struct hashmap map = { .ops = &borrowed_ops };
 	struct item key = { .key = 1 };
 	size_t pos = 0;
 
 	(void)state;
-	assert_int_equal(hashmap_new(&borrowed_ops, &map), 0);
-	assert_null(hashmap_find(map, &key));
-	assert_null(hashmap_remove(map, &key));
-	assert_null(hashmap_next(map, &pos));
-	assert_int_equal(hashmap_size(map), 0);
-	hashmap_free(NULL);
+	assert_null(hashmap_find(&map, &key));
+	assert_null(hashmap_remove(&map, &key));
+	assert_null(hashmap_next(&map, &pos));
+	assert_int_equal(map.len, 0);
 }
 
 static void a_second_equal_item_is_refused_and_changes_nothing(void **state)
 {
-	_cleanup_(hashmap_free_p) struct hashmap *map = NULL;
+	_cleanup_(hashmap_done) struct hashmap map = { .ops = &borrowed_ops };
 	struct item first = { .key = 7 }, second = { .key = 7 };
 
 	(void)state;
-	assert_int_equal(hashmap_new(&borrowed_ops, &map), 0);
-	assert_int_equal(hashmap_insert(map, &first), 0);
-	assert_int_equal(hashmap_insert(map, &second), -EEXIST);
-	assert_int_equal(hashmap_size(map), 1);
-	assert_ptr_equal(hashmap_find(map, &second), &first);
+	assert_int_equal(hashmap_insert(&map, &first), 0);
+	assert_int_equal(hashmap_insert(&map, &second), -EEXIST);
+	assert_int_equal(map.len, 1);
+	assert_ptr_equal(hashmap_find(&map, &second), &first);
 }
 
 static void owned_items_are_freed_once_and_removed_ones_are_not(void **state)
 {
 	struct item items[100] = { 0 };
-	struct hashmap *map = NULL;
+	struct hashmap map = { .ops = &owned_ops };
 
 	(void)state;
-	assert_int_equal(hashmap_new(&owned_ops, &map), 0);
 	for (size_t i = 0; i < 100; i++) {
 		items[i].key = i;
-		assert_int_equal(hashmap_insert(map, &items[i]), 0);
+		assert_int_equal(hashmap_insert(&map, &items[i]), 0);
 	}
 	for (size_t i = 0; i < 100; i += 2)
-		assert_ptr_equal(hashmap_remove(map, &items[i]), &items[i]);
-	hashmap_free(map);
+		assert_ptr_equal(hashmap_remove(&map, &items[i]), &items[i]);
+	hashmap_done(&map);
 	for (size_t i = 0; i < 100; i++)
 		assert_int_equal(items[i].seen, i % 2);
 }
@@ -95,37 +91,35 @@ static void colliding_items_survive_removals_in_any_order(void **state)
 
 	(void)state;
 	for (size_t step = 1; step < 257; step += 5) { /* 257 is prime: each step visits all */
-		_cleanup_(hashmap_free_p) struct hashmap *map = NULL;
+		_cleanup_(hashmap_done) struct hashmap map = { .ops = &colliding_ops };
 
-		assert_int_equal(hashmap_new(&colliding_ops, &map), 0);
 		for (size_t i = 0; i < 257; i++) {
 			items[i].key = i;
-			assert_int_equal(hashmap_insert(map, &items[i]), 0);
+			assert_int_equal(hashmap_insert(&map, &items[i]), 0);
 		}
 		for (size_t n = 0; n < 257; n++) {
 			struct item *gone = &items[n * step % 257];
 
-			assert_ptr_equal(hashmap_remove(map, gone), gone);
-			assert_null(hashmap_find(map, gone));
+			assert_ptr_equal(hashmap_remove(&map, gone), gone);
+			assert_null(hashmap_find(&map, gone));
 			for (size_t later = n + 1; later < 257 && later < n + 9; later++) {
 				struct item *left = &items[later * step % 257];
 
-				assert_ptr_equal(hashmap_find(map, left), left);
+				assert_ptr_equal(hashmap_find(&map, left), left);
 			}
 		}
-		assert_int_equal(hashmap_size(map), 0);
+		assert_int_equal(map.len, 0);
 	}
 }
 
 static void a_random_churn_agrees_with_a_plain_table(void **state)
 {
-	_cleanup_(hashmap_free_p) struct hashmap *map = NULL;
+	_cleanup_(hashmap_done) struct hashmap map = { .ops = &borrowed_ops };
 	struct item items[1024] = { 0 };
 	uint64_t random = 1;
 	size_t size = 0;
 
 	(void)state;
-	assert_int_equal(hashmap_new(&borrowed_ops, &map), 0);
 	for (size_t i = 0; i < 1024; i++)
 		items[i].key = i << 32;
 	for (int n = 0; n < 200000; n++) {
@@ -134,47 +128,46 @@ static void a_random_churn_agrees_with_a_plain_table(void **state)
 		random = hash_u64(random + (uint64_t)n);
 		it = &items[random % 1024];
 		if (it->seen) {
-			assert_ptr_equal(hashmap_remove(map, it), it);
+			assert_ptr_equal(hashmap_remove(&map, it), it);
 			size--;
 		} else {
-			assert_null(hashmap_find(map, it));
-			assert_int_equal(hashmap_insert(map, it), 0);
+			assert_null(hashmap_find(&map, it));
+			assert_int_equal(hashmap_insert(&map, it), 0);
 			size++;
 		}
 		it->seen = !it->seen;
-		assert_int_equal(hashmap_size(map), size);
+		assert_int_equal(map.len, size);
 	}
 	for (size_t i = 0; i < 1024; i++)
-		assert_ptr_equal(hashmap_find(map, &items[i]), items[i].seen ? &items[i] : NULL);
+		assert_ptr_equal(hashmap_find(&map, &items[i]), items[i].seen ? &items[i] : NULL);
 }
 
 /* Page-aligned keys are what mappings have; the copy is the order that ruins linear probing. */
 static void a_million_items_are_held_iterated_once_each_and_copied(void **state)
 {
-	_cleanup_(hashmap_free_p) struct hashmap *map = NULL, *copy = NULL;
+	_cleanup_(hashmap_done) struct hashmap map = { .ops = &borrowed_ops };
+	_cleanup_(hashmap_done) struct hashmap copy = { .ops = &borrowed_ops };
 	_cleanup_free_ struct item *items = calloc(MANY, sizeof(*items));
 	struct item *it;
 	size_t pos = 0;
 
 	(void)state;
 	assert_non_null(items);
-	assert_int_equal(hashmap_new(&borrowed_ops, &map), 0);
-	assert_int_equal(hashmap_new(&borrowed_ops, &copy), 0);
 	for (size_t i = 0; i < MANY; i++) {
 		items[i].key = i * 4096;
-		assert_int_equal(hashmap_insert(map, &items[i]), 0);
+		assert_int_equal(hashmap_insert(&map, &items[i]), 0);
 	}
-	assert_int_equal(hashmap_size(map), MANY);
-	while ((it = hashmap_next(map, &pos))) {
+	assert_int_equal(map.len, MANY);
+	while ((it = hashmap_next(&map, &pos))) {
 		it->seen++;
-		if (hashmap_insert(copy, it) < 0)
+		if (hashmap_insert(&copy, it) < 0)
 			fail();
 	}
-	assert_int_equal(hashmap_size(copy), MANY);
+	assert_int_equal(copy.len, MANY);
 	for (size_t i = 0; i < MANY; i++)
-		if (items[i].seen != 1 || hashmap_remove(copy, &items[i]) != &items[i])
+		if (items[i].seen != 1 || hashmap_remove(&copy, &items[i]) != &items[i])
 			fail();
-	assert_int_equal(hashmap_size(copy), 0);
+	assert_int_equal(copy.len, 0);
 }
 
 static void hashes_depend_on_every_byte_the_length_and_the_seed(void **state)

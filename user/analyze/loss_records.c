@@ -240,7 +240,7 @@ static void sum_up(struct loss_records *records)
 /* Takes the entries out of the map. */
 static int collect(struct loss_records *records, struct hashmap *map)
 {
-	size_t n = hashmap_size(map), pos = 0;
+	size_t n = map->len, pos = 0;
 	struct entry *entry;
 
 	records->entries = calloc(n ? n : 1, sizeof(struct entry *));
@@ -268,7 +268,7 @@ int loss_records_new(const struct loss_input *input, const struct loss_opts *opt
 	/* The map owns nothing: what it holds is freed below, or the records'. */
 	static const struct hashmap_ops ops = { entry_hash, entry_equal, NULL };
 	_cleanup_(loss_records_free_p) struct loss_records *records = NULL;
-	_cleanup_(hashmap_free_p) struct hashmap *map = NULL;
+	_cleanup_(hashmap_done) struct hashmap map = { .ops = &ops };
 	struct entry *entry;
 	size_t pos = 0;
 	int r;
@@ -284,11 +284,9 @@ int loss_records_new(const struct loss_input *input, const struct loss_opts *opt
 		return -ENOMEM;
 	records->opts = *opts;
 	records->have_delta = earlier;
-	r = hashmap_new(&ops, &map);
-	if (!r)
-		r = fill(records, map, input, earlier);
+	r = fill(records, &map, input, earlier);
 	if (r) {
-		while (map && !records->entries && (entry = hashmap_next(map, &pos)))
+		while (!records->entries && (entry = hashmap_next(&map, &pos)))
 			entry_free(entry);
 		return r;
 	}

@@ -11,39 +11,18 @@
 
 #define FIRST_CAP 16
 
-struct slot {
+struct hashmap_slot {
 	uint64_t hash;
 	void *item; /* NULL: free */
 };
 
-struct hashmap {
-	const struct hashmap_ops *ops;
-	struct slot *slots;
-	size_t cap; /* 0 or a power of two */
-	size_t len;
-};
-
-int hashmap_new(const struct hashmap_ops *ops, struct hashmap **ret_map)
+void hashmap_done(struct hashmap *map)
 {
-	struct hashmap *map = calloc(1, sizeof(*map));
-
-	if (!map)
-		return -ENOMEM;
-	map->ops = ops;
-	*ret_map = map;
-	return 0;
-}
-
-void hashmap_free(struct hashmap *map)
-{
-	if (!map)
-		return;
-	if (map->ops->free_item)
-		for (size_t i = 0; i < map->cap; i++)
-			if (map->slots[i].item)
-				map->ops->free_item(map->slots[i].item);
+	for (size_t i = 0; i < map->cap; i++)
+		if (map->slots[i].item && map->ops->free_item)
+			map->ops->free_item(map->slots[i].item);
 	free(map->slots);
-	free(map);
+	*map = (struct hashmap){ .ops = map->ops };
 }
 
 /*
@@ -57,12 +36,12 @@ static size_t home_of(uint64_t hash, size_t cap)
 }
 
 /* The slot of the item equal to `key`, or the free slot where it would go. Needs cap > len. */
-static struct slot *probe(const struct hashmap *map, const void *key, uint64_t hash)
+static struct hashmap_slot *probe(const struct hashmap *map, const void *key, uint64_t hash)
 {
 	size_t i = home_of(hash, map->cap);
 
 	for (;; i = (i + 1) & (map->cap - 1)) {
-		struct slot *slot = &map->slots[i];
+		struct hashmap_slot *slot = &map->slots[i];
 
 		if (!slot->item)
 			return slot;
@@ -71,7 +50,7 @@ static struct slot *probe(const struct hashmap *map, const void *key, uint64_t h
 	}
 }
 
-static void place(struct slot *slots, size_t cap, struct slot entry)
+static void place(struct hashmap_slot *slots, size_t cap, struct hashmap_slot entry)
 {
 	size_t i = home_of(entry.hash, cap);
 
@@ -83,7 +62,7 @@ static void place(struct slot *slots, size_t cap, struct slot entry)
 static int grow(struct hashmap *map)
 {
 	size_t cap = map->cap ? map->cap * 2 : FIRST_CAP;
-	struct slot *slots = calloc(cap, sizeof(*slots));
+	struct hashmap_slot *slots = calloc(cap, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
@@ -106,7 +85,7 @@ void *hashmap_find(const struct hashmap *map, const void *key)
 int hashmap_insert(struct hashmap *map, void *item)
 {
 	uint64_t hash = map->ops->hash(item);
-	struct slot *slot = map->cap ? probe(map, item, hash) : NULL;
+	struct hashmap_slot *slot = map->cap ? probe(map, item, hash) : NULL;
 
 	if (slot && slot->item)
 		return -EEXIST;
@@ -117,7 +96,7 @@ int hashmap_insert(struct hashmap *map, void *item)
 			return r;
 		slot = probe(map, item, hash);
 	}
-	*slot = (struct slot){ .hash = hash, .item = item };
+	*slot = (struct hashmap_slot){ .hash = hash, .item = item };
 	map->len++;
 	return 0;
 }
@@ -138,12 +117,12 @@ static void close_hole(struct hashmap *map, size_t hole)
 			hole = i;
 		}
 	}
-	map->slots[hole] = (struct slot){ 0 };
+	map->slots[hole] = (struct hashmap_slot){ 0 };
 }
 
 void *hashmap_remove(struct hashmap *map, const void *key)
 {
-	struct slot *slot;
+	struct hashmap_slot *slot;
 	void *item;
 
 	if (map->len == 0)
@@ -155,11 +134,6 @@ void *hashmap_remove(struct hashmap *map, const void *key)
 	close_hole(map, (size_t)(slot - map->slots));
 	map->len--;
 	return item;
-}
-
-size_t hashmap_size(const struct hashmap *map)
-{
-	return map->len;
 }
 
 void *hashmap_next(const struct hashmap *map, size_t *pos)

@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct hashmap;
-
 struct hashmap_ops {
 	uint64_t (*hash)(const void *item);
 	bool (*equal)(const void *a, const void *b);
@@ -32,12 +30,16 @@ struct hashmap_ops {
 	}                                                                                          \
 	static const struct hashmap_ops ops = { ops##_hash, ops##_equal, free_item_fn }
 
-/* 0 or -ENOMEM. `ops` must outlive the map. */
-int hashmap_new(const struct hashmap_ops *ops, struct hashmap **ret_map);
+/* Zero-initialised is empty, but for `ops`, which must outlive the map. */
+struct hashmap {
+	const struct hashmap_ops *ops;
+	struct hashmap_slot *slots;
+	size_t cap; /* 0 or a power of two */
+	size_t len;
+};
 
-/* Frees the map and, where ops->free_item is set, its items. NULL is legal. */
-void hashmap_free(struct hashmap *map);
-DEFINE_CLEANUP(struct hashmap, hashmap_free)
+/* Empties the map and, where ops->free_item is set, frees its items. */
+void hashmap_done(struct hashmap *map);
 
 /* The item equal to `key` (an item of which only the key fields need be set), or NULL. */
 void *hashmap_find(const struct hashmap *map, const void *key);
@@ -47,8 +49,6 @@ int hashmap_insert(struct hashmap *map, void *item);
 
 /* Takes the item equal to `key` out and returns it (not freed), or NULL. */
 void *hashmap_remove(struct hashmap *map, const void *key);
-
-size_t hashmap_size(const struct hashmap *map);
 
 /*
  * Iteration in no particular order: start with *pos = 0; NULL at the end. Inserting or removing

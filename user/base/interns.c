@@ -31,8 +31,7 @@ static const struct hashmap_ops item_ops = { item_hash, item_equal, free };
 
 void interns_done(struct interns *interns)
 {
-	hashmap_free(interns->by_data);
-	interns->by_data = NULL;
+	hashmap_done(&interns->by_data);
 	vec_done(&interns->items);
 }
 
@@ -41,11 +40,10 @@ int interns_add(struct interns *interns, const void *data, size_t len, size_t *r
 	const struct interned key = { .len = len, .data = data };
 	_cleanup_free_ struct interned *item = NULL;
 	const struct interned *known;
-	int r = interns->by_data ? 0 : hashmap_new(&item_ops, &interns->by_data);
+	int r;
 
-	if (r < 0)
-		return r;
-	known = hashmap_find(interns->by_data, &key);
+	interns->by_data.ops = &item_ops;
+	known = hashmap_find(&interns->by_data, &key);
 	if (known) {
 		*ret_index = known->index;
 		return 0;
@@ -59,7 +57,7 @@ int interns_add(struct interns *interns, const void *data, size_t len, size_t *r
 	memcpy(item->copy, data, len);
 	r = vec_reserve(&interns->items, interns->items.len + 1);
 	if (r == 0)
-		r = hashmap_insert(interns->by_data, item);
+		r = hashmap_insert(&interns->by_data, item);
 	if (r < 0)
 		return r;
 	*ret_index = item->index;
@@ -93,7 +91,7 @@ bool interns_has(const struct interns *interns, const void *data, size_t len)
 {
 	const struct interned key = { .len = len, .data = data };
 
-	return interns->by_data && hashmap_find(interns->by_data, &key);
+	return hashmap_find(&interns->by_data, &key);
 }
 
 const void *interns_get(const struct interns *interns, size_t index)

@@ -6,6 +6,7 @@
 #ifndef MEMTRACED_BASE_INTERNS_H
 #define MEMTRACED_BASE_INTERNS_H
 
+#include "base/hashmap.h"
 #include "base/vec.h"
 
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 
 /* Zero-initialised is empty. */
 struct interns {
-	struct hashmap *by_data; /* NULL: empty */
+	struct hashmap by_data;
 	VEC(struct interned *) items;
 };
 

@@ -30,10 +30,9 @@ static bool place_equal(const void *item_a, const void *item_b)
 
 static const struct hashmap_ops place_ops = { place_hash, place_equal, free };
 
-int event_counts_init(struct event_counts *ret_events, struct strings *strings)
+void event_counts_init(struct event_counts *ret_events, struct strings *strings)
 {
-	*ret_events = (struct event_counts){ .strings = strings };
-	return hashmap_new(&place_ops, &ret_events->places);
+	*ret_events = (struct event_counts){ .strings = strings, .places.ops = &place_ops };
 }
 
 void event_counts_done(struct event_counts *events)
@@ -44,7 +43,7 @@ void event_counts_done(struct event_counts *events)
 	}
 	vec_done(&events->list);
 	vec_done(&events->next);
-	hashmap_free(events->places);
+	hashmap_done(&events->places);
 }
 
 static struct model_event *find(const struct event_counts *events, uint32_t id)
@@ -97,7 +96,7 @@ static int append(struct event_counts *events, struct model_event *event,
 	*place = (struct place){ *count, event->counts.len };
 	r = vec_push(&event->counts, *count);
 	if (r == 0)
-		r = hashmap_insert(events->places, place);
+		r = hashmap_insert(&events->places, place);
 	if (r == 0)
 		TAKE_PTR(place);
 	return r;
@@ -109,7 +108,7 @@ int event_counts_cut_end(struct event_counts *events)
 
 	for (size_t i = 0; i < events->next.len && r == 0; i++) {
 		const struct place key = { .key = events->next.data[i] };
-		const struct place *place = hashmap_find(events->places, &key);
+		const struct place *place = hashmap_find(&events->places, &key);
 		struct model_event *event = find(events, key.key.id);
 
 		if (place)
@@ -131,10 +130,10 @@ void event_counts_forget(struct event_counts *events, const uint32_t *slots, siz
 			const struct place key = { .key = event->counts.data[i] };
 
 			if (slot_list_has(slots, n, key.key.slot)) {
-				free(hashmap_remove(events->places, &key));
+				free(hashmap_remove(&events->places, &key));
 				continue;
 			}
-			((struct place *)hashmap_find(events->places, &key))->index = kept;
+			((struct place *)hashmap_find(&events->places, &key))->index = kept;
 			event->counts.data[kept++] = key.key;
 		}
 		event->counts.len = kept;

@@ -19,12 +19,12 @@ struct model_event {
 struct event_counts {
 	struct strings *strings;
 	VEC(struct model_event *) list;	     /* in the order of their announcement */
-	struct hashmap *places;		     /* of the counts, by what they are told by */
+	struct hashmap places;		     /* of the counts, by what they are told by */
 	VEC(struct record_event_count) next; /* of the cut that is being read */
 };
 
-/* `strings` must outlive the events. 0 or -ENOMEM; released in both cases. */
-int event_counts_init(struct event_counts *ret_events, struct strings *strings);
+/* `strings` must outlive the events. */
+void event_counts_init(struct event_counts *ret_events, struct strings *strings);
 void event_counts_done(struct event_counts *events);
 
 /* 0, -ENOMEM, or -EPROTO for an id that was announced before. */

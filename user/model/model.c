@@ -50,21 +50,18 @@ int model_new(struct model **ret_model)
 		return -ENOMEM;
 	r = strings_new(&model->strings);
 	if (r == 0)
-		r = object_table_init(&model->objects, model->strings);
-	if (r == 0)
 		r = stacks_new(&model->stacks);
 	if (r == 0)
 		r = processes_new(model->strings, &model->processes);
 	if (r == 0)
 		r = mappings_new(&model->kernel);
 	if (r == 0)
-		r = event_counts_init(&model->events, model->strings);
-	if (r == 0)
-		r = syscalls_init(&model->syscalls, model->strings);
-	if (r == 0)
 		r = series_new(&model->series);
 	if (r < 0)
 		return r;
+	object_table_init(&model->objects, model->strings);
+	event_counts_init(&model->events, model->strings);
+	syscalls_init(&model->syscalls, model->strings);
 	model->histograms.strings = model->coverage.strings = model->strings;
 	model->keep_ended = SIZE_MAX;
 	*ret_model = TAKE_PTR(model);

@@ -27,16 +27,15 @@ static const struct hashmap_ops object_ops = {
 	.free_item = free,
 };
 
-int object_table_init(struct object_table *ret_table, struct strings *strings)
+void object_table_init(struct object_table *ret_table, struct strings *strings)
 {
-	*ret_table = (struct object_table){ .strings = strings };
-	return hashmap_new(&object_ops, &ret_table->map);
+	*ret_table = (struct object_table){ .strings = strings, .map.ops = &object_ops };
 }
 
 void object_table_done(struct object_table *table)
 {
 	vec_done(&table->list);
-	hashmap_free(table->map);
+	hashmap_done(&table->map);
 }
 
 static int object_init(struct strings *strings, const struct record_mapping *mapping,
@@ -72,7 +71,7 @@ int object_table_intern(struct object_table *table, const struct record_mapping 
 	r = object_init(table->strings, mapping, object);
 	if (r < 0)
 		return r;
-	known = hashmap_find(table->map, object);
+	known = hashmap_find(&table->map, object);
 	if (known) {
 		*ret_object = known;
 		return 0;
@@ -83,7 +82,7 @@ int object_table_intern(struct object_table *table, const struct record_mapping 
 	if (r < 0)
 		return r;
 	object->index = table->list.len;
-	r = hashmap_insert(table->map, object);
+	r = hashmap_insert(&table->map, object);
 	if (r < 0)
 		return r;
 	table->list.data[table->list.len++] = object;

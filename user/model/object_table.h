@@ -27,11 +27,11 @@ struct model_object {
 struct object_table {
 	VEC(const struct model_object *) list;
 	struct strings *strings;
-	struct hashmap *map; /* of the list */
+	struct hashmap map; /* of the list */
 };
 
-/* `strings` must outlive the objects. 0 or -ENOMEM; released in both cases. */
-int object_table_init(struct object_table *ret_table, struct strings *strings);
+/* `strings` must outlive the objects. */
+void object_table_init(struct object_table *ret_table, struct strings *strings);
 void object_table_done(struct object_table *table);
 
 /* The object of a mapping: one per (path, dev, ino, build ID). 0 or -ENOMEM. */

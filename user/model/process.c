@@ -27,7 +27,7 @@ struct process {
 
 struct processes {
 	struct strings *strings;
-	struct hashmap *map;
+	struct hashmap map;
 	uint32_t cuts; /* begun so far */
 	size_t begun;
 	size_t most_regions; /* of each; 0: all */
@@ -54,16 +54,14 @@ DEFINE_HASHMAP_OPS(process_ops, struct process, image.slot, process_free);
 
 int processes_new(struct strings *strings, struct processes **ret_processes)
 {
-	_cleanup_(processes_free_p) struct processes *processes = calloc(1, sizeof(*processes));
-	int r;
+	struct processes *processes = calloc(1, sizeof(*processes));
 
 	if (!processes)
 		return -ENOMEM;
 	processes->strings = strings;
-	r = hashmap_new(&process_ops, &processes->map);
-	if (r == 0)
-		*ret_processes = TAKE_PTR(processes);
-	return r;
+	processes->map.ops = &process_ops;
+	*ret_processes = processes;
+	return 0;
 }
 
 void processes_free(struct processes *processes)
@@ -72,7 +70,7 @@ void processes_free(struct processes *processes)
 		return;
 	vec_done(&processes->list);
 	vec_done(&processes->in_cut);
-	hashmap_free(processes->map);
+	hashmap_done(&processes->map);
 	ended_done(&processes->ended);
 	free(processes);
 }
@@ -81,7 +79,7 @@ static struct process *find(const struct processes *processes, uint32_t slot)
 {
 	struct process key = { .image.slot = slot };
 
-	return hashmap_find(processes->map, &key);
+	return hashmap_find(&processes->map, &key);
 }
 
 static int add(struct processes *processes, uint32_t slot, struct process **ret_process)
@@ -103,7 +101,7 @@ static int add(struct processes *processes, uint32_t slot, struct process **ret_
 	if (r == 0)
 		r = vec_reserve(&processes->list, processes->list.len + 1);
 	if (r == 0)
-		r = hashmap_insert(processes->map, process);
+		r = hashmap_insert(&processes->map, process);
 	if (r < 0)
 		return r;
 	processes->list.data[processes->list.len++] = process;
@@ -499,7 +497,7 @@ static int fold(struct processes *processes, struct process *process)
 		prev->image.next_slot = RECORD_NO_SLOT;
 	if (next)
 		next->image.prev_slot = RECORD_NO_SLOT;
-	process_free(hashmap_remove(processes->map, process));
+	process_free(hashmap_remove(&processes->map, process));
 	return 0;
 }
 

@@ -42,7 +42,7 @@ struct region_list {
 struct regions {
 	struct region_list list; /* ascending by start, disjoint */
 	VEC(struct site *) sites;
-	struct hashmap *site_map;
+	struct hashmap site_map;
 	uint64_t allocs, bytes;
 	uint64_t live_bytes, peak_bytes;
 	uint64_t peak_epoch;
@@ -72,15 +72,12 @@ static const struct hashmap_ops site_ops = {
 
 int regions_new(struct regions **ret_regions)
 {
-	_cleanup_(regions_free_p) struct regions *regions = calloc(1, sizeof(*regions));
-	int r;
+	struct regions *regions = calloc(1, sizeof(*regions));
 
 	if (!regions)
 		return -ENOMEM;
-	r = hashmap_new(&site_ops, &regions->site_map);
-	if (r < 0)
-		return r;
-	*ret_regions = TAKE_PTR(regions);
+	regions->site_map.ops = &site_ops;
+	*ret_regions = regions;
 	return 0;
 }
 
@@ -90,7 +87,7 @@ void regions_free(struct regions *regions)
 		return;
 	free(regions->list.room);
 	vec_done(&regions->sites);
-	hashmap_free(regions->site_map);
+	hashmap_done(&regions->site_map);
 	free(regions);
 }
 
@@ -100,7 +97,7 @@ static int find_site(struct regions *regions, uint16_t fn, uint64_t stack, struc
 	_cleanup_free_ struct site *site = NULL;
 	int r;
 
-	*ret_site = hashmap_find(regions->site_map, &key);
+	*ret_site = hashmap_find(&regions->site_map, &key);
 	if (*ret_site)
 		return 0;
 	site = malloc(sizeof(*site));
@@ -117,7 +114,7 @@ static int find_site(struct regions *regions, uint16_t fn, uint64_t stack, struc
 	};
 	r = vec_reserve(&regions->sites, regions->sites.len + 1);
 	if (r == 0)
-		r = hashmap_insert(regions->site_map, site);
+		r = hashmap_insert(&regions->site_map, site);
 	if (r < 0)
 		return r;
 	regions->sites.data[regions->sites.len++] = site;

@@ -25,7 +25,7 @@ struct site_series {
 struct series {
 	VEC(uint64_t) times;
 	unsigned int halvings;
-	struct hashmap *processes, *sites;
+	struct hashmap processes, sites;
 	bool forgot;	   /* sites were dropped, or have never had room */
 	uint64_t left_out; /* by the latest sample */
 	uint64_t processes_left_out;
@@ -71,17 +71,13 @@ static const struct hashmap_ops site_ops = { site_hash, site_equal, site_free };
 
 int series_new(struct series **ret_series)
 {
-	_cleanup_(series_free_p) struct series *series = calloc(1, sizeof(*series));
-	int r;
+	struct series *series = calloc(1, sizeof(*series));
 
 	if (!series)
 		return -ENOMEM;
-	r = hashmap_new(&process_ops, &series->processes);
-	if (r == 0)
-		r = hashmap_new(&site_ops, &series->sites);
-	if (r)
-		return r;
-	*ret_series = TAKE_PTR(series);
+	series->processes.ops = &process_ops;
+	series->sites.ops = &site_ops;
+	*ret_series = series;
 	return 0;
 }
 
@@ -92,8 +88,8 @@ void series_free(struct series *series)
 	vec_done(&series->times);
 	vec_done(&series->next_processes);
 	vec_done(&series->next_sites);
-	hashmap_free(series->processes);
-	hashmap_free(series->sites);
+	hashmap_done(&series->processes);
+	hashmap_done(&series->sites);
 	free(series);
 }
 
@@ -150,10 +146,10 @@ static void halve(struct series *series)
 	for (size_t i = 0; i < series->times.len / 2; i++)
 		series->times.data[i] = series->times.data[2 * i + 1];
 	series->times.len /= 2;
-	while ((process = hashmap_next(series->processes, &pos)))
+	while ((process = hashmap_next(&series->processes, &pos)))
 		halve_process(process);
 	pos = 0;
-	while ((site = hashmap_next(series->sites, &pos)))
+	while ((site = hashmap_next(&series->sites, &pos)))
 		halve_site(site);
 	series->halvings++;
 }
@@ -182,11 +178,11 @@ int series_add_site(struct series *series, const struct record_sample_site *reco
 static int take_process(struct series *series, const struct record_sample_process *record)
 {
 	struct process_series key = { .slot = record->slot };
-	struct process_series *process = hashmap_find(series->processes, &key);
+	struct process_series *process = hashmap_find(&series->processes, &key);
 	size_t at = series->times.len - 1;
 
 	if (!process) {
-		if (hashmap_size(series->processes) >= SERIES_PROCESSES) {
+		if (series->processes.len >= SERIES_PROCESSES) {
 			series->processes_left_out++;
 			return 0;
 		}
@@ -195,7 +191,7 @@ static int take_process(struct series *series, const struct record_sample_proces
 			return -ENOMEM;
 		process->slot = record->slot;
 		process->first = at;
-		if (hashmap_insert(series->processes, process)) {
+		if (hashmap_insert(&series->processes, process)) {
 			free(process);
 			return -ENOMEM;
 		}
@@ -210,7 +206,7 @@ static int take_process(struct series *series, const struct record_sample_proces
 static bool is_sampled(const struct series *series, uint32_t slot)
 {
 	struct process_series key = { .slot = slot };
-	const struct process_series *process = hashmap_find(series->processes, &key);
+	const struct process_series *process = hashmap_find(&series->processes, &key);
 
 	return process && process->first + process->points.len == series->times.len;
 }
@@ -228,17 +224,17 @@ static int compare_latest(const void *item_a, const void *item_b)
 /* The half that held least makes room for others. */
 static int forget_small_sites(struct series *series)
 {
-	size_t n = hashmap_size(series->sites), i = 0, pos = 0;
+	size_t n = series->sites.len, i = 0, pos = 0;
 	_cleanup_free_ struct site_series **sites = calloc(n + 1, sizeof(*sites));
 	struct site_series *site;
 
 	if (!sites)
 		return -ENOMEM;
-	while ((site = hashmap_next(series->sites, &pos)))
+	while ((site = hashmap_next(&series->sites, &pos)))
 		sites[i++] = site;
 	qsort(sites, n, sizeof(*sites), compare_latest);
 	for (i = 0; i < n / 2; i++)
-		site_free(hashmap_remove(series->sites, sites[i]));
+		site_free(hashmap_remove(&series->sites, sites[i]));
 	series->forgot = true;
 	return 0;
 }
@@ -255,7 +251,7 @@ static int add_site_series(struct series *series, const struct record_sample_sit
 				      .stack = record->stack,
 				      .first = series->times.len - 1,
 				      .cut = series->forgot };
-	if (hashmap_insert(series->sites, site)) {
+	if (hashmap_insert(&series->sites, site)) {
 		free(site);
 		return -ENOMEM;
 	}
@@ -266,13 +262,13 @@ static int add_site_series(struct series *series, const struct record_sample_sit
 static int take_site(struct series *series, const struct record_sample_site *record)
 {
 	struct site_series key = { .slot = record->slot, .fn = record->fn, .stack = record->stack };
-	struct site_series *site = hashmap_find(series->sites, &key);
+	struct site_series *site = hashmap_find(&series->sites, &key);
 	size_t at = series->times.len - 1;
 	int r = 0;
 
 	if (!is_sampled(series, record->slot))
 		return 0;
-	if (!site && hashmap_size(series->sites) >= SERIES_SITES)
+	if (!site && series->sites.len >= SERIES_SITES)
 		r = forget_small_sites(series);
 	if (!site && r == 0)
 		r = add_site_series(series, record, &site);
@@ -291,7 +287,7 @@ static int fill_sites(struct series *series, const struct record_sample_end *rec
 	size_t pos = 0;
 	int r = 0;
 
-	while (r == 0 && (site = hashmap_next(series->sites, &pos))) {
+	while (r == 0 && (site = hashmap_next(&series->sites, &pos))) {
 		int64_t most = record->n_left_out ? record->most_bytes : 0;
 		size_t n = site->live_bytes.len;
 
@@ -339,11 +335,11 @@ static int forget_sites(struct series *series, const uint32_t *slots, size_t n)
 	size_t pos = 0;
 	int r = 0;
 
-	while (r == 0 && (site = hashmap_next(series->sites, &pos)))
+	while (r == 0 && (site = hashmap_next(&series->sites, &pos)))
 		if (slot_list_has(slots, n, site->slot))
 			r = vec_push(&gone, site);
 	vec_foreach(&gone, it)
-		site_free(hashmap_remove(series->sites, *it));
+		site_free(hashmap_remove(&series->sites, *it));
 	vec_done(&gone);
 	return r;
 }
@@ -352,7 +348,7 @@ int series_forget(struct series *series, const uint32_t *slots, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct process_series key = { .slot = slots[i] };
-		struct process_series *process = hashmap_remove(series->processes, &key);
+		struct process_series *process = hashmap_remove(&series->processes, &key);
 
 		if (process)
 			process_free(process);
@@ -386,7 +382,7 @@ uint64_t series_processes_left_out(const struct series *series)
 bool series_of_process(const struct series *series, uint32_t slot, struct series_process *ret)
 {
 	struct process_series key = { .slot = slot };
-	const struct process_series *process = hashmap_find(series->processes, &key);
+	const struct process_series *process = hashmap_find(&series->processes, &key);
 
 	if (!process)
 		return false;
@@ -398,7 +394,7 @@ bool series_of_site(const struct series *series, uint32_t slot, uint16_t fn, uin
 		    struct series_site *ret)
 {
 	struct site_series key = { .slot = slot, .fn = fn, .stack = stack };
-	const struct site_series *site = hashmap_find(series->sites, &key);
+	const struct site_series *site = hashmap_find(&series->sites, &key);
 
 	if (!site)
 		return false;

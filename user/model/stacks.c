@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct stacks {
-	struct hashmap *map; /* of struct model_stack, the first of each id */
+	struct hashmap map; /* of struct model_stack, the first of each id */
 };
 
 static void stack_free(void *item)
@@ -28,15 +28,12 @@ DEFINE_HASHMAP_OPS(stack_ops, struct model_stack, id, stack_free);
 
 int stacks_new(struct stacks **ret_stacks)
 {
-	_cleanup_(stacks_free_p) struct stacks *stacks = calloc(1, sizeof(*stacks));
-	int r;
+	struct stacks *stacks = calloc(1, sizeof(*stacks));
 
 	if (!stacks)
 		return -ENOMEM;
-	r = hashmap_new(&stack_ops, &stacks->map);
-	if (r < 0)
-		return r;
-	*ret_stacks = TAKE_PTR(stacks);
+	stacks->map.ops = &stack_ops;
+	*ret_stacks = stacks;
 	return 0;
 }
 
@@ -44,7 +41,7 @@ void stacks_free(struct stacks *stacks)
 {
 	if (!stacks)
 		return;
-	hashmap_free(stacks->map);
+	hashmap_done(&stacks->map);
 	free(stacks);
 }
 
@@ -52,18 +49,18 @@ static struct model_stack *find_first(const struct stacks *stacks, uint64_t id)
 {
 	struct model_stack key = { .id = id };
 
-	return hashmap_find(stacks->map, &key);
+	return hashmap_find(&stacks->map, &key);
 }
 
 const struct model_stack *stacks_next(const struct stacks *stacks, size_t *pos,
 				      const struct model_stack *last)
 {
-	return last && last->other ? last->other : hashmap_next(stacks->map, pos);
+	return last && last->other ? last->other : hashmap_next(&stacks->map, pos);
 }
 
 size_t stacks_count(const struct stacks *stacks)
 {
-	return hashmap_size(stacks->map);
+	return stacks->map.len;
 }
 
 int stacks_add(struct stacks *stacks, const struct record_stack *record)
@@ -99,7 +96,7 @@ int stacks_add(struct stacks *stacks, const struct record_stack *record)
 		first->other = TAKE_PTR(stack);
 		return 0;
 	}
-	r = hashmap_insert(stacks->map, stack);
+	r = hashmap_insert(&stacks->map, stack);
 	if (r < 0)
 		return r;
 	(void)TAKE_PTR(stack); /* the map's now */
@@ -128,9 +125,9 @@ static int forget_first(struct stacks *stacks, struct model_stack *first)
 {
 	struct model_stack *next = first->other;
 
-	(void)hashmap_remove(stacks->map, first); /* it is `first` */
+	(void)hashmap_remove(&stacks->map, first); /* it is `first` */
 	free(first);
-	return next ? hashmap_insert(stacks->map, next) : 0;
+	return next ? hashmap_insert(&stacks->map, next) : 0;
 }
 
 int stacks_forget(struct stacks *stacks, const uint32_t *slots, size_t n)
@@ -140,7 +137,7 @@ int stacks_forget(struct stacks *stacks, const uint32_t *slots, size_t n)
 	size_t pos = 0;
 	int r = 0;
 
-	while (r == 0 && (stack = hashmap_next(stacks->map, &pos))) {
+	while (r == 0 && (stack = hashmap_next(&stacks->map, &pos))) {
 		forget_others(stack, slots, n);
 		if (slot_list_has(slots, n, stack->slot))
 			r = vec_push(&gone, stack);

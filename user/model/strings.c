@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct strings {
-	struct hashmap *map; /* of NUL-terminated strings, each its own allocation */
+	struct hashmap map; /* of NUL-terminated strings, each its own allocation */
 };
 
 static uint64_t string_hash(const void *item)
@@ -29,15 +29,12 @@ static const struct hashmap_ops string_ops = {
 
 int strings_new(struct strings **ret_strings)
 {
-	_cleanup_(strings_free_p) struct strings *strings = calloc(1, sizeof(*strings));
-	int r;
+	struct strings *strings = calloc(1, sizeof(*strings));
 
 	if (!strings)
 		return -ENOMEM;
-	r = hashmap_new(&string_ops, &strings->map);
-	if (r < 0)
-		return r;
-	*ret_strings = TAKE_PTR(strings);
+	strings->map.ops = &string_ops;
+	*ret_strings = strings;
 	return 0;
 }
 
@@ -45,7 +42,7 @@ void strings_free(struct strings *strings)
 {
 	if (!strings)
 		return;
-	hashmap_free(strings->map);
+	hashmap_done(&strings->map);
 	free(strings);
 }
 
@@ -59,7 +56,7 @@ int strings_intern(struct strings *strings, const char *s, const char **ret_s)
 		*ret_s = NULL;
 		return 0;
 	}
-	known = hashmap_find(strings->map, s);
+	known = hashmap_find(&strings->map, s);
 	if (known) {
 		*ret_s = known;
 		return 0;
@@ -67,7 +64,7 @@ int strings_intern(struct strings *strings, const char *s, const char **ret_s)
 	copy = strdup(s);
 	if (!copy)
 		return -ENOMEM;
-	r = hashmap_insert(strings->map, copy);
+	r = hashmap_insert(&strings->map, copy);
 	if (r < 0)
 		return r;
 	*ret_s = TAKE_PTR(copy);

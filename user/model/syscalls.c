@@ -33,15 +33,14 @@ static void process_free(void *item)
 
 DEFINE_HASHMAP_OPS(process_ops, struct process_syscalls, shown.slot, process_free);
 
-int syscalls_init(struct syscalls *ret_syscalls, struct strings *strings)
+void syscalls_init(struct syscalls *ret_syscalls, struct strings *strings)
 {
-	*ret_syscalls = (struct syscalls){ .strings = strings };
-	return hashmap_new(&process_ops, &ret_syscalls->by_slot);
+	*ret_syscalls = (struct syscalls){ .strings = strings, .by_slot.ops = &process_ops };
 }
 
 void syscalls_done(struct syscalls *syscalls)
 {
-	hashmap_free(syscalls->by_slot);
+	hashmap_done(&syscalls->by_slot);
 	vec_done(&syscalls->in_cut);
 	vec_done(&syscalls->list);
 }
@@ -59,14 +58,14 @@ void syscalls_cut_begin(struct syscalls *syscalls)
 static struct process_syscalls *join_cut(struct syscalls *syscalls, uint32_t slot)
 {
 	const struct process_syscalls key = { .shown.slot = slot };
-	struct process_syscalls *process = hashmap_find(syscalls->by_slot, &key);
+	struct process_syscalls *process = hashmap_find(&syscalls->by_slot, &key);
 
 	if (!process) {
 		process = calloc(1, sizeof(*process));
 		if (!process)
 			return NULL;
 		process->shown.slot = process->next.slot = slot;
-		if (hashmap_insert(syscalls->by_slot, process) < 0) {
+		if (hashmap_insert(&syscalls->by_slot, process) < 0) {
 			free(process);
 			return NULL;
 		}

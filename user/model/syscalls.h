@@ -25,12 +25,12 @@ struct syscalls {
 	/* Processes that made any, in the order in which that was first known. */
 	VEC(const struct model_syscalls *) list;
 	struct strings *strings;
-	struct hashmap *by_slot;
+	struct hashmap by_slot;
 	VEC(struct process_syscalls *) in_cut; /* the one that is being read */
 };
 
-/* `strings` must outlive the system calls. 0 or -ENOMEM; released in both cases. */
-int syscalls_init(struct syscalls *ret_syscalls, struct strings *strings);
+/* `strings` must outlive the system calls. */
+void syscalls_init(struct syscalls *ret_syscalls, struct strings *strings);
 void syscalls_done(struct syscalls *syscalls);
 
 /*

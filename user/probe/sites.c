@@ -54,7 +54,7 @@ struct walk {
 	uint64_t entry;
 	struct sites sites;
 	/* The addresses that were seen, and the blocks that hold them. */
-	struct hashmap *seen;
+	struct hashmap seen;
 	uint64_t *addresses[MAX_INSNS / BLOCK_INSNS];
 	size_t n_addresses;
 	VEC(uint64_t) pending;
@@ -85,7 +85,7 @@ void sites_done(struct sites *sites)
 static void walk_done(struct walk *w)
 {
 	sites_done(&w->sites);
-	hashmap_free(w->seen);
+	hashmap_done(&w->seen);
 	for (size_t i = 0; i < MAX_INSNS / BLOCK_INSNS; i++)
 		free(w->addresses[i]);
 	vec_done(&w->pending);
@@ -299,7 +299,7 @@ static int visit(struct walk *w, uint64_t addr)
 	int r;
 
 	if (w->n_addresses == MAX_INSNS || (w->code->insns_left && *w->code->insns_left == 0)) {
-		if (!hashmap_find(w->seen, &addr))
+		if (!hashmap_find(&w->seen, &addr))
 			cannot_prove(w, why_large);
 		return 0;
 	}
@@ -310,7 +310,7 @@ static int visit(struct walk *w, uint64_t addr)
 		return -ENOMEM;
 	item = &(*block)[w->n_addresses % BLOCK_INSNS];
 	*item = addr;
-	r = hashmap_insert(w->seen, item);
+	r = hashmap_insert(&w->seen, item);
 	if (r == -EEXIST)
 		return 0;
 	if (r < 0)
@@ -383,10 +383,9 @@ static int by_address(const void *a, const void *b)
 /* Walks all paths from the entry. 0 or -ENOMEM. */
 static int walk(struct walk *w)
 {
-	int r = hashmap_new(&address_ops, &w->seen);
+	int r = vec_push(&w->pending, w->entry);
 
-	if (r == 0)
-		r = vec_push(&w->pending, w->entry);
+	w->seen.ops = &address_ops;
 	while (r == 0 && w->pending.len)
 		r = walk_path(w, w->pending.data[--w->pending.len]);
 	return r;

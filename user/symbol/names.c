@@ -197,7 +197,7 @@ struct name {
 };
 
 struct names {
-	struct hashmap *map;
+	struct hashmap map;
 	uint64_t bytes;
 };
 
@@ -227,15 +227,12 @@ static const struct hashmap_ops name_ops = { hash_name, equal_names, free_name }
 
 int names_new(struct names **ret_names)
 {
-	_cleanup_(names_free_p) struct names *names = calloc(1, sizeof(*names));
-	int r;
+	struct names *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		return -ENOMEM;
-	r = hashmap_new(&name_ops, &names->map);
-	if (r < 0)
-		return r;
-	*ret_names = TAKE_PTR(names);
+	names->map.ops = &name_ops;
+	*ret_names = names;
 	return 0;
 }
 
@@ -243,14 +240,14 @@ void names_free(struct names *names)
 {
 	if (!names)
 		return;
-	hashmap_free(names->map);
+	hashmap_done(&names->map);
 	free(names);
 }
 
 static int intern(struct names *names, const char *text, size_t len, struct name **ret_name)
 {
 	struct name key = { .text = text, .len = len };
-	struct name *name = hashmap_find(names->map, &key);
+	struct name *name = hashmap_find(&names->map, &key);
 	int r;
 
 	if (!name) {
@@ -260,7 +257,7 @@ static int intern(struct names *names, const char *text, size_t len, struct name
 		memcpy(name->copy, text, len);
 		name->text = name->copy;
 		name->len = len;
-		r = hashmap_insert(names->map, name);
+		r = hashmap_insert(&names->map, name);
 		if (r < 0) {
 			free(name);
 			return r;

@@ -15,7 +15,7 @@ struct place {
 };
 
 struct generation {
-	struct hashmap *places;
+	struct hashmap places;
 	struct names *names;
 	uint64_t place_bytes;
 };
@@ -45,7 +45,7 @@ static void generation_free(struct generation *generation)
 {
 	if (!generation)
 		return;
-	hashmap_free(generation->places);
+	hashmap_done(&generation->places);
 	names_free(generation->names);
 	free(generation);
 }
@@ -58,9 +58,8 @@ static int generation_new(struct generation **ret_generation)
 
 	if (!generation)
 		return -ENOMEM;
-	r = hashmap_new(&place_ops, &generation->places);
-	if (r == 0)
-		r = names_new(&generation->names);
+	generation->places.ops = &place_ops;
+	r = names_new(&generation->names);
 	if (r < 0)
 		return r;
 	*ret_generation = TAKE_PTR(generation);
@@ -99,7 +98,7 @@ static const struct place *find(const struct generation *generation, const struc
 {
 	const struct place wanted = { .key = *key };
 
-	return generation ? hashmap_find(generation->places, &wanted) : NULL;
+	return generation ? hashmap_find(&generation->places, &wanted) : NULL;
 }
 
 int symbol_cache_find(struct symbol_cache *cache, const struct place_key *key,
@@ -146,7 +145,7 @@ static struct place *place_new(const struct place_key *key, const struct symbol 
 static int insert(struct generation *generation, struct place *place,
 		  const struct symbol **ret_symbol)
 {
-	int r = hashmap_insert(generation->places, place);
+	int r = hashmap_insert(&generation->places, place);
 
 	if (r < 0)
 		return r;

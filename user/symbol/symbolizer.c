@@ -38,7 +38,7 @@ struct symbol_object {
 #define MAX_OPEN_BYTES (256ULL << 20)
 
 struct symbolizer {
-	struct hashmap *objects;
+	struct hashmap objects;
 	struct symbol_cache *cache;
 	struct debuginfod *debuginfod;	/* NULL: nothing is fetched */
 	struct worker *worker, *inside; /* inside: our own, where none was given; else NULL */
@@ -97,8 +97,7 @@ int symbolizer_new(struct worker *worker, struct symbolizer **ret_symbolizer)
 	if (!symbolizer)
 		return -ENOMEM;
 	r = worker ? 0 : worker_new_inside(&symbol_server, &symbolizer->inside);
-	if (r == 0)
-		r = hashmap_new(&object_ops, &symbolizer->objects);
+	symbolizer->objects.ops = &object_ops;
 	if (r == 0)
 		r = symbol_cache_new(&symbolizer->cache);
 	if (r < 0)
@@ -114,7 +113,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	if (!symbolizer)
 		return;
 	symbol_cache_free(symbolizer->cache);
-	hashmap_free(symbolizer->objects);
+	hashmap_done(&symbolizer->objects);
 	worker_free(symbolizer->inside);
 	free(symbolizer);
 }
@@ -123,11 +122,11 @@ void symbolizer_free(struct symbolizer *symbolizer)
 static int find_or_insert(struct symbolizer *symbolizer, struct symbol_object **object,
 			  struct symbol_object **ret_object)
 {
-	struct symbol_object *found = hashmap_find(symbolizer->objects, *object);
+	struct symbol_object *found = hashmap_find(&symbolizer->objects, *object);
 	int r;
 
 	if (!found) {
-		r = hashmap_insert(symbolizer->objects, *object);
+		r = hashmap_insert(&symbolizer->objects, *object);
 		if (r < 0)
 			return r;
 		found = TAKE_PTR(*object);
@@ -222,7 +221,7 @@ int symbolizer_object(struct symbolizer *symbolizer, const char *path, uint64_t 
 	if (r == 0)
 		r = open_image(symbolizer, object, fd);
 	if (r == 0)
-		known = hashmap_find(symbolizer->objects, object);
+		known = hashmap_find(&symbolizer->objects, object);
 	if (r == 0 && object->is_open && (!known || known->is_closed)) {
 		r = debug_search(symbolizer->worker, &object->image, path, root, &object->others);
 		set_number(symbolizer, object);

@@ -65,8 +65,8 @@ static int find_place(struct hashmap *known, const struct live_block *block,
 static int find_places(const struct leak_scan *scan, struct leak_result *result,
 		       struct reach_block *blocks, uint32_t *places_of)
 {
-	_cleanup_(hashmap_free_p) struct hashmap *known = NULL;
-	int r = hashmap_new(&place_ops, &known);
+	_cleanup_(hashmap_done) struct hashmap known = { .ops = &place_ops };
+	int r = 0;
 
 	result->places = calloc(scan->n_blocks + 1, sizeof(*result->places));
 	result->classes = calloc(scan->n_blocks + 1, sizeof(*result->classes));
@@ -75,7 +75,7 @@ static int find_places(const struct leak_scan *scan, struct leak_result *result,
 	for (size_t i = 0; r == 0 && i < scan->n_blocks; i++) {
 		uint8_t class = scan->verdicts[i].class;
 
-		r = find_place(known, &scan->blocks[i], result, &places_of[i]);
+		r = find_place(&known, &scan->blocks[i], result, &places_of[i]);
 		if (r < 0)
 			break;
 		blocks[i] = (struct reach_block){ .addr = scan->blocks[i].addr,

@@ -23,7 +23,7 @@ struct perf_script_stream {
 	FILE *file;
 	struct strbuf name; /* of the event, as it is printed */
 	struct strbuf line, stack;
-	struct hashmap *cache;
+	struct hashmap cache;
 };
 
 static uint64_t cached_hash(const void *item)
@@ -63,8 +63,7 @@ int perf_script_stream_new(const struct model *model, struct symbols *symbols, u
 	stream->file = file;
 	perf_text_event(&stream->name, event ? event->asked.name : "");
 	r = strbuf_error(&stream->name);
-	if (r == 0)
-		r = hashmap_new(&cached_ops, &stream->cache);
+	stream->cache.ops = &cached_ops;
 	if (r < 0)
 		return r;
 	*ret_stream = TAKE_PTR(stream);
@@ -75,7 +74,7 @@ void perf_script_stream_free(struct perf_script_stream *stream)
 {
 	if (!stream)
 		return;
-	hashmap_free(stream->cache);
+	hashmap_done(&stream->cache);
 	strbuf_done(&stream->name);
 	strbuf_done(&stream->line);
 	strbuf_done(&stream->stack);
@@ -93,7 +92,7 @@ static int remember(struct perf_script_stream *stream, const struct cached *key)
 	*cached = *key;
 	cached->len = stream->stack.len;
 	cached->text = strdup(strbuf_str(&stream->stack));
-	r = cached->text ? hashmap_insert(stream->cache, cached) : -ENOMEM;
+	r = cached->text ? hashmap_insert(&stream->cache, cached) : -ENOMEM;
 	if (r < 0)
 		cached_free(cached);
 	return r;
@@ -150,7 +149,7 @@ int perf_script_stream_take(struct perf_script_stream *stream,
 		return 0;
 	image = view_resolve_process(&stream->resolver, occurrence->slot);
 	add_header(stream, image, occurrence);
-	known = hashmap_find(stream->cache, &key);
+	known = hashmap_find(&stream->cache, &key);
 	if (!known)
 		r = resolve(stream, image, &key);
 	if (r == 0)

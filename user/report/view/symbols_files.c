@@ -73,7 +73,7 @@ static int retry_missed(struct symbols *symbols, const struct symbol_object *ope
 	size_t pos = 0;
 	int r = 0;
 
-	while (symbols->n_missed && r == 0 && (entry = hashmap_next(symbols->entries, &pos))) {
+	while (symbols->n_missed && r == 0 && (entry = hashmap_next(&symbols->entries, &pos))) {
 		if (!entry->is_missed || entry->opened != opened)
 			continue;
 		entry->resolved.vaddr = symbol_object_vaddr(opened, entry->offset);

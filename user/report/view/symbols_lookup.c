@@ -58,9 +58,8 @@ int symbols_new(const struct model *model, struct symbolizer *symbolizer, bool o
 	symbols->model = model;
 	symbols->symbolizer = symbolizer;
 	symbols->open_files = open_files;
+	symbols->entries.ops = &entry_ops;
 	r = jit_codes_new(&symbols->jit);
-	if (r == 0)
-		r = hashmap_new(&entry_ops, &symbols->entries);
 	if (r < 0)
 		return r;
 	*ret_symbols = TAKE_PTR(symbols);
@@ -83,7 +82,7 @@ void symbols_free(struct symbols *symbols)
 	vec_done(&symbols->pending);
 	drop_kept(symbols);
 	vec_done(&symbols->kept);
-	hashmap_free(symbols->entries);
+	hashmap_done(&symbols->entries);
 	jit_codes_free(symbols->jit);
 	free(symbols);
 }
@@ -173,7 +172,7 @@ static int read_kernel(struct symbols *symbols, const struct model_object *objec
 
 int symbols_remember(struct symbols *symbols, const struct entry *found, struct entry **ret_entry)
 {
-	struct entry *entry = hashmap_find(symbols->entries, found);
+	struct entry *entry = hashmap_find(&symbols->entries, found);
 	int r;
 
 	if (!entry) {
@@ -184,7 +183,7 @@ int symbols_remember(struct symbols *symbols, const struct entry *found, struct 
 		entry->resolved.symbol = &entry->symbol;
 		if (entry->code)
 			entry->symbol = (struct symbol){ 1, &entry->frame };
-		r = hashmap_insert(symbols->entries, entry);
+		r = hashmap_insert(&symbols->entries, entry);
 		if (r < 0) {
 			free(entry);
 			return r;
@@ -256,7 +255,7 @@ int symbols_resolve(struct symbols *symbols, const struct model_place *place,
 
 	if (place->object->is_anonymous)
 		return resolve_jit(symbols, place, at, ret_resolved);
-	kept = hashmap_find(symbols->entries, &entry);
+	kept = hashmap_find(&symbols->entries, &entry);
 	if (kept) {
 		*ret_resolved = &kept->resolved;
 		return 0;
@@ -380,24 +379,17 @@ int symbols_settle(struct symbols *symbols)
 }
 
 /* The entries point into what the symbolizer has found. */
-static int forget_entries(struct symbols *symbols)
+static void forget_entries(struct symbols *symbols)
 {
-	struct hashmap *entries;
-	int r = hashmap_new(&entry_ops, &entries);
-
-	if (r < 0)
-		return r;
-	hashmap_free(symbols->entries);
-	symbols->entries = entries;
+	hashmap_done(&symbols->entries);
 	symbols->pending.len = 0;
 	symbols->n_missed = 0;
 	drop_kept(symbols);
-	return 0;
 }
 
 int symbols_age(struct symbols *symbols)
 {
-	uint64_t own = hashmap_size(symbols->entries) * sizeof(struct entry) + symbols->kept_bytes;
+	uint64_t own = symbols->entries.len * sizeof(struct entry) + symbols->kept_bytes;
 	int r;
 
 	/* What a recording said is said once. */
@@ -405,12 +397,13 @@ int symbols_age(struct symbols *symbols)
 		return 0;
 	r = symbolizer_age(symbols->symbolizer,
 			   own < MAX_CACHED_BYTES ? MAX_CACHED_BYTES - own : 0);
-	return r > 0 || (r == 0 && own > MAX_CACHED_BYTES) ? forget_entries(symbols) : r;
+	if (r > 0 || (r == 0 && own > MAX_CACHED_BYTES))
+		forget_entries(symbols);
+	return r < 0 ? r : 0;
 }
 
 int symbols_fetch_from(struct symbols *symbols, struct debuginfod *debuginfod)
 {
-	int r = forget_entries(symbols);
-
-	return r < 0 ? r : symbolizer_fetch_from(symbols->symbolizer, debuginfod);
+	forget_entries(symbols);
+	return symbolizer_fetch_from(symbols->symbolizer, debuginfod);
 }

@@ -167,7 +167,7 @@ static int list_entries(const struct symbols *symbols, bool all, entry_list *lis
 	size_t pos = 0;
 	int r = 0;
 
-	while (r == 0 && (entry = hashmap_next(symbols->entries, &pos)))
+	while (r == 0 && (entry = hashmap_next(&symbols->entries, &pos)))
 		/* of JIT code the recording has RECORD_JIT_CODE */
 		if (entry->object && (all || !entry->handed_over))
 			r = vec_push(list, entry);

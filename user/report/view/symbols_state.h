@@ -34,7 +34,7 @@ struct symbols {
 	bool has_kernel;		     /* /proc/kallsyms was read */
 	VEC(struct symbol_object *) objects; /* by the index of the model's */
 	struct jit_codes *jit;
-	struct hashmap *entries;
+	struct hashmap entries;
 	VEC(struct entry *) pending; /* not looked up so far */
 	VEC(void *) kept;	     /* as long as the entries */
 	uint64_t kept_bytes;

@@ -15,8 +15,8 @@ struct collector {
 	const struct view_timeline *timeline;
 	uint64_t mark_ns;
 	uint64_t growth_span_ns;
-	struct hashmap *by_places; /* of the sites */
-	struct view_site *sites;   /* there is room for all: those of large runs take most memory */
+	struct hashmap by_places; /* of the sites */
+	struct view_site *sites;  /* there is room for all: those of large runs take most memory */
 	size_t n_sites;
 	uint64_t born_bytes[GROWTH_BIRTHS]; /* of all heap sites */
 };
@@ -90,11 +90,11 @@ static int add_site(struct collector *c, const struct model_process *image, uint
 
 	*site = *values;
 	r = view_resolve_site(&c->resolver, image, fn, stack_id, &site->stack);
-	same = r == 0 ? hashmap_find(c->by_places, site) : NULL;
+	same = r == 0 ? hashmap_find(&c->by_places, site) : NULL;
 	if (same)
 		merge(same, site, c->timeline->n);
 	else if (r == 0)
-		r = hashmap_insert(c->by_places, site);
+		r = hashmap_insert(&c->by_places, site);
 	if (same || r < 0) {
 		site_done(site);
 		return r;
@@ -295,16 +295,15 @@ int view_collect(const struct model *model, struct symbols *symbols, const struc
 {
 	struct collector c = {
 		.resolver = { model, symbols },
+		.by_places.ops = &places_ops,
 		.timeline = &process->timeline,
 		.mark_ns = opts->mark_ns,
 		.growth_span_ns = model_run(model) ? model_run(model)->growth_span_ns : 0,
 	};
 	const struct model_process *image = process->image;
-	int r = hashmap_new(&places_ops, &c.by_places);
+	int r = add_sites(&c, image);
 
-	if (r == 0)
-		r = add_sites(&c, image);
-	hashmap_free(c.by_places);
+	hashmap_done(&c.by_places);
 	if (r < 0) {
 		view_collect_free(c.sites, c.n_sites);
 		return r;

@@ -163,7 +163,7 @@ static int hand_over(struct hashmap *merged, struct view_event *event)
 	struct view_event_stack *stack;
 	size_t pos = 0;
 
-	event->stacks = calloc(hashmap_size(merged) + 1, sizeof(event->stacks[0]));
+	event->stacks = calloc(merged->len + 1, sizeof(event->stacks[0]));
 	if (!event->stacks)
 		return -ENOMEM;
 	while ((stack = hashmap_next(merged, &pos))) {
@@ -196,8 +196,8 @@ static bool is_shown(const struct model *model, const struct report_opts *opts, 
 static int add_event(const struct view_resolver *resolver, const struct model_event *from,
 		     const struct report_opts *opts, struct view_event *event)
 {
-	_cleanup_(hashmap_free_p) struct hashmap *merged = NULL;
-	int r = hashmap_new(&event_stack_ops, &merged);
+	_cleanup_(hashmap_done) struct hashmap merged = { .ops = &event_stack_ops };
+	int r = 0;
 
 	event->asked = &from->asked;
 	event->interval = from->asked.period;
@@ -205,9 +205,9 @@ static int add_event(const struct view_resolver *resolver, const struct model_ev
 		if (from->asked.adapts && from->counts.data[i].interval > event->interval)
 			event->interval = from->counts.data[i].interval;
 		if (is_shown(resolver->model, opts, from->counts.data[i].slot))
-			r = add_count(resolver, &from->asked, &from->counts.data[i], merged);
+			r = add_count(resolver, &from->asked, &from->counts.data[i], &merged);
 	}
-	return r < 0 ? r : hand_over(merged, event);
+	return r < 0 ? r : hand_over(&merged, event);
 }
 
 static bool has_margin(const struct view_event *event)

@@ -32,7 +32,7 @@ struct function {
 
 struct view_names {
 	char *const *patterns;
-	struct hashmap *functions;
+	struct hashmap functions;
 	struct interns learnt;	 /* names (wrappers_name) of functions that were learnt here */
 	struct interns wrappers; /* of those of other views, too */
 };
@@ -80,7 +80,7 @@ static int find_function(struct view_names *names, const struct view_frame *fram
 			 struct function **ret_function)
 {
 	const struct function sought = { .name = frame->function, .object = frame->place->object };
-	struct function *function = hashmap_find(names->functions, &sought);
+	struct function *function = hashmap_find(&names->functions, &sought);
 	int r = 0;
 
 	if (!function) {
@@ -90,7 +90,7 @@ static int find_function(struct view_names *names, const struct view_frame *fram
 		*function = sought;
 		function->is_given = is_given(names, frame);
 		function->is_wrapper = function->is_given || is_wrapper(names, frame);
-		r = hashmap_insert(names->functions, function);
+		r = hashmap_insert(&names->functions, function);
 		if (r < 0) {
 			free(function);
 			return r;
@@ -197,7 +197,7 @@ static bool any_like_a_wrapper(const struct view_names *names)
 {
 	const struct function *function;
 
-	for (size_t pos = 0; (function = hashmap_next(names->functions, &pos));)
+	for (size_t pos = 0; (function = hashmap_next(&names->functions, &pos));)
 		if (is_like_a_wrapper(function))
 			return true;
 	return false;
@@ -212,7 +212,7 @@ static int end_round(struct view_names *names)
 	struct function *function;
 	int n = 0, r = 0;
 
-	for (size_t pos = 0; r >= 0 && (function = hashmap_next(names->functions, &pos));) {
+	for (size_t pos = 0; r >= 0 && (function = hashmap_next(&names->functions, &pos));) {
 		if (is_like_a_wrapper(function)) {
 			struct function_name name = wrappers_name(function->name);
 			size_t index;
@@ -337,9 +337,8 @@ int view_names_new(char *const *patterns, const struct view_named *named,
 	if (!names)
 		return -ENOMEM;
 	names->patterns = patterns;
-	r = hashmap_new(&function_ops, &names->functions);
-	if (r == 0)
-		r = learn(names, named);
+	names->functions.ops = &function_ops;
+	r = learn(names, named);
 	if (r == 0)
 		r = set_names(names, named);
 	if (r == 0)
@@ -351,7 +350,7 @@ void view_names_free(struct view_names *names)
 {
 	if (!names)
 		return;
-	hashmap_free(names->functions);
+	hashmap_done(&names->functions);
 	interns_done(&names->learnt);
 	interns_done(&names->wrappers);
 	free(names);
@@ -381,8 +380,6 @@ int view_names_learn(struct view_names *names, const struct view_names *other,
 	if (r < 0)
 		return r;
 	/* What was found out of functions is void. */
-	hashmap_free(names->functions);
-	names->functions = NULL;
-	r = hashmap_new(&function_ops, &names->functions);
-	return r < 0 ? r : set_names(names, named);
+	hashmap_done(&names->functions);
+	return set_names(names, named);
 }

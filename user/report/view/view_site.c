@@ -322,22 +322,21 @@ static int add_pairs(const struct view_resolver *resolver, const struct model_pr
 int view_free_pairs_init(const struct view_resolver *resolver, struct view_process *process)
 {
 	const struct model_process *image = process->image;
-	_cleanup_(hashmap_free_p) struct hashmap *sites = NULL;
+	_cleanup_(hashmap_done) struct hashmap sites = { .ops = &places_ops };
 	_cleanup_free_ const struct record_free_pair **pairs =
 		calloc(image->n_free_pairs + 1, sizeof(*pairs));
 	int r = pairs ? 0 : -ENOMEM;
 
 	if (r < 0 || image->n_free_pairs == 0)
 		return r;
-	r = hashmap_new(&places_ops, &sites);
 	for (size_t i = 0; r == 0 && i < process->n_sites; i++)
 		if (process->sites[i].class == VIEW_HEAP)
-			r = hashmap_insert(sites, &process->sites[i]);
+			r = hashmap_insert(&sites, &process->sites[i]);
 	for (size_t i = 0; i < image->n_free_pairs; i++)
 		pairs[i] = &image->free_pairs[i];
 	qsort(pairs, image->n_free_pairs, sizeof(*pairs), compare_pairs);
 	if (r == 0)
-		r = add_pairs(resolver, image, sites, pairs);
+		r = add_pairs(resolver, image, &sites, pairs);
 	for (size_t i = 0; r == 0 && i < process->n_sites; i++) {
 		struct view_frees *frees = &process->sites[i].frees;
 

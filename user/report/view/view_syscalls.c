@@ -289,14 +289,13 @@ static int compare_callers(const void *item_a, const void *item_b)
 static int add_callers(const struct view_resolver *resolver, const struct model_syscalls *from,
 		       struct view_calls *calls)
 {
-	_cleanup_(hashmap_free_p) struct hashmap *merged = NULL;
-	int r = hashmap_new(&caller_ops, &merged);
+	_cleanup_(hashmap_done) struct hashmap merged = { .ops = &caller_ops };
+	int r;
 
 	calls->callers = calloc(from->stacks.len + 1, sizeof(calls->callers[0]));
-	if (r == 0 && !calls->callers)
-		r = -ENOMEM;
+	r = calls->callers ? 0 : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < from->stacks.len; i++)
-		r = add_caller(resolver, calls, &from->stacks.data[i], merged);
+		r = add_caller(resolver, calls, &from->stacks.data[i], &merged);
 	if (r == 0)
 		qsort(calls->callers, calls->n_callers, sizeof(calls->callers[0]), compare_callers);
 	return r;

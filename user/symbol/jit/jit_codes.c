@@ -32,7 +32,7 @@ struct process_codes {
 };
 
 struct jit_codes {
-	struct hashmap *processes;
+	struct hashmap processes;
 	struct names *names;
 	uint32_t n_codes;
 };
@@ -57,9 +57,8 @@ int jit_codes_new(struct jit_codes **ret_codes)
 
 	if (!codes)
 		return -ENOMEM;
-	r = hashmap_new(&process_ops, &codes->processes);
-	if (r == 0)
-		r = names_new(&codes->names);
+	codes->processes.ops = &process_ops;
+	r = names_new(&codes->names);
 	if (r < 0)
 		return r;
 	*ret_codes = TAKE_PTR(codes);
@@ -70,7 +69,7 @@ void jit_codes_free(struct jit_codes *codes)
 {
 	if (!codes)
 		return;
-	hashmap_free(codes->processes);
+	hashmap_done(&codes->processes);
 	names_free(codes->names);
 	free(codes);
 }
@@ -79,7 +78,7 @@ static struct process_codes *find_process(const struct jit_codes *codes, uint32_
 {
 	const struct process_codes key = { .slot = slot };
 
-	return hashmap_find(codes->processes, &key);
+	return hashmap_find(&codes->processes, &key);
 }
 
 static int need_process(struct jit_codes *codes, uint32_t slot, struct process_codes **ret_process)
@@ -92,7 +91,7 @@ static int need_process(struct jit_codes *codes, uint32_t slot, struct process_c
 		if (!process)
 			return -ENOMEM;
 		process->slot = slot;
-		r = hashmap_insert(codes->processes, process);
+		r = hashmap_insert(&codes->processes, process);
 		if (r < 0) {
 			free(process);
 			return r;

@@ -17,7 +17,7 @@ struct code {
 };
 
 struct jit_loads {
-	struct hashmap *codes;
+	struct hashmap codes;
 	struct names *names;
 };
 
@@ -44,9 +44,8 @@ int jit_loads_new(struct jit_loads **ret_loads)
 
 	if (!loads)
 		return -ENOMEM;
-	r = hashmap_new(&code_ops, &loads->codes);
-	if (r == 0)
-		r = names_new(&loads->names);
+	loads->codes.ops = &code_ops;
+	r = names_new(&loads->names);
 	if (r < 0)
 		return r;
 	*ret_loads = TAKE_PTR(loads);
@@ -57,7 +56,7 @@ void jit_loads_free(struct jit_loads *loads)
 {
 	if (!loads)
 		return;
-	hashmap_free(loads->codes);
+	hashmap_done(&loads->codes);
 	names_free(loads->names);
 	free(loads);
 }
@@ -90,7 +89,7 @@ static int remember_load(struct jit_loads *loads, const struct jit_item *item)
 	_cleanup_(code_free_p) struct code *code = NULL;
 	int r;
 
-	if (hashmap_size(loads->codes) >= MAX_CODES)
+	if (loads->codes.len >= MAX_CODES)
 		return -E2BIG;
 	code = calloc(1, sizeof(*code));
 	if (!code)
@@ -103,8 +102,8 @@ static int remember_load(struct jit_loads *loads, const struct jit_item *item)
 		r = copy_lines(loads, item, code);
 	if (r < 0)
 		return r;
-	code_free(hashmap_remove(loads->codes, code));
-	r = hashmap_insert(loads->codes, code);
+	code_free(hashmap_remove(&loads->codes, code));
+	r = hashmap_insert(&loads->codes, code);
 	if (r == 0)
 		(void)TAKE_PTR(code); /* the map's now */
 	return r;
@@ -114,7 +113,7 @@ static const struct code *find(const struct jit_loads *loads, uint64_t index)
 {
 	const struct code key = { .index = index };
 
-	return hashmap_find(loads->codes, &key);
+	return hashmap_find(&loads->codes, &key);
 }
 
 static int hand_over(const struct jit_item *item, jit_item_fn fn, void *userdata)

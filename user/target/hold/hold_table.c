@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 struct hold_table {
-	struct hashmap *threads, *processes;
+	struct hashmap threads, processes;
 };
 
 DEFINE_HASHMAP_OPS(thread_ops, struct held_thread, tid, free);
@@ -18,17 +18,13 @@ DEFINE_HASHMAP_OPS(process_ops, struct held_process, pid, free);
 
 int hold_table_new(struct hold_table **ret_table)
 {
-	_cleanup_(hold_table_free_p) struct hold_table *table = calloc(1, sizeof(*table));
-	int r;
+	struct hold_table *table = calloc(1, sizeof(*table));
 
 	if (!table)
 		return -ENOMEM;
-	r = hashmap_new(&thread_ops, &table->threads);
-	if (r == 0)
-		r = hashmap_new(&process_ops, &table->processes);
-	if (r < 0)
-		return r;
-	*ret_table = TAKE_PTR(table);
+	table->threads.ops = &thread_ops;
+	table->processes.ops = &process_ops;
+	*ret_table = table;
 	return 0;
 }
 
@@ -36,19 +32,19 @@ void hold_table_free(struct hold_table *table)
 {
 	if (!table)
 		return;
-	hashmap_free(table->threads);
-	hashmap_free(table->processes);
+	hashmap_done(&table->threads);
+	hashmap_done(&table->processes);
 	free(table);
 }
 
 struct held_thread *hold_table_thread(const struct hold_table *table, pid_t tid)
 {
-	return hashmap_find(table->threads, &(struct held_thread){ .tid = tid });
+	return hashmap_find(&table->threads, &(struct held_thread){ .tid = tid });
 }
 
 struct held_process *hold_table_process(const struct hold_table *table, pid_t pid)
 {
-	return hashmap_find(table->processes, &(struct held_process){ .pid = pid });
+	return hashmap_find(&table->processes, &(struct held_process){ .pid = pid });
 }
 
 void hold_table_join_process(struct held_thread *thread, struct held_process *process)
@@ -66,7 +62,7 @@ int hold_table_add_thread(struct hold_table *table, pid_t tid, struct held_proce
 	if (!thread)
 		return -ENOMEM;
 	thread->tid = tid;
-	r = hashmap_insert(table->threads, thread);
+	r = hashmap_insert(&table->threads, thread);
 	if (r < 0)
 		return r;
 	if (process)
@@ -84,7 +80,7 @@ int hold_table_add_process(struct hold_table *table, pid_t pid, pid_t parent,
 	if (!process)
 		return -ENOMEM;
 	*process = (struct held_process){ .pid = pid, .parent = parent };
-	r = hashmap_insert(table->processes, process);
+	r = hashmap_insert(&table->processes, process);
 	if (r < 0)
 		return r;
 	*ret_process = TAKE_PTR(process);
@@ -95,7 +91,7 @@ void hold_table_remove_thread(struct hold_table *table, struct held_thread *thre
 {
 	if (thread->process)
 		LIST_REMOVE(thread, siblings);
-	free(hashmap_remove(table->threads, thread));
+	free(hashmap_remove(&table->threads, thread));
 }
 
 void hold_table_remove_threads(struct hold_table *table, struct held_process *process,
@@ -115,12 +111,12 @@ void hold_table_remove_threads(struct hold_table *table, struct held_process *pr
 void hold_table_remove_process(struct hold_table *table, struct held_process *process)
 {
 	hold_table_remove_threads(table, process, NULL);
-	free(hashmap_remove(table->processes, process));
+	free(hashmap_remove(&table->processes, process));
 }
 
 size_t hold_table_n_threads(const struct hold_table *table)
 {
-	return hashmap_size(table->threads);
+	return table->threads.len;
 }
 
 static int seize(pid_t tid, long options)

@@ -30,9 +30,9 @@ struct name {
 struct reduction {
 	const struct btf *from;
 	struct btf *to;
-	uint32_t *new_ids;     /* by id in `from`; 0: not copied */
-	int pointer;	       /* the one of `to` */
-	struct hashmap *names; /* struct name */
+	uint32_t *new_ids;    /* by id in `from`; 0: not copied */
+	int pointer;	      /* the one of `to` */
+	struct hashmap names; /* struct name */
 };
 
 static uint64_t hash_name(const void *item)
@@ -80,15 +80,16 @@ static struct name name_of(const struct btf *btf, const struct btf_type *type)
 
 static int add_names(struct reduction *r, const struct btf *needs)
 {
-	int error = hashmap_new(&name_ops, &r->names);
+	int error = 0;
 
+	r->names.ops = &name_ops;
 	for (uint32_t id = 1; id < btf__type_cnt(needs) && error == 0; id++) {
 		struct name *name = malloc(sizeof(*name));
 
 		if (!name)
 			return -ENOMEM;
 		*name = name_of(needs, btf__type_by_id(needs, id));
-		error = name->len ? hashmap_insert(r->names, name) : -EEXIST;
+		error = name->len ? hashmap_insert(&r->names, name) : -EEXIST;
 		if (error)
 			free(name);
 		if (error == -EEXIST)
@@ -185,7 +186,7 @@ static int copy_named(struct reduction *r)
 	for (uint32_t id = 1; id < btf__type_cnt(r->from) && error >= 0; id++) {
 		const struct name name = name_of(r->from, btf__type_by_id(r->from, id));
 
-		if (name.len && hashmap_find(r->names, &name))
+		if (name.len && hashmap_find(&r->names, &name))
 			error = copy_type(r, id, 0);
 	}
 	return error < 0 ? error : 0;
@@ -204,7 +205,7 @@ int kernel_types_reduce(const struct btf *needs, const struct btf *kernel, struc
 	error = r.pointer < 0 ? r.pointer : add_names(&r, needs);
 	if (error == 0)
 		error = copy_named(&r);
-	hashmap_free(r.names);
+	hashmap_done(&r.names);
 	if (error == 0)
 		*ret_btf = TAKE_PTR(to);
 	return error;

@@ -144,17 +144,15 @@ static int read_sums(const struct event_job *event, struct hashmap *sums)
 static int event_read(struct job *job, record_fn fn, void *userdata)
 {
 	struct event_job *event = (struct event_job *)job;
-	_cleanup_(hashmap_free_p) struct hashmap *sums = NULL;
+	_cleanup_(hashmap_done) struct hashmap sums = { .ops = &sum_ops };
 	const struct sum *sum;
 	uint64_t interval = 0;
 	size_t pos = 0;
-	int r = hashmap_new(&sum_ops, &sums);
+	int r = read_sums(event, &sums);
 
-	if (r == 0)
-		r = read_sums(event, sums);
 	if (event->faults) /* after them: none has a longer one */
 		interval = fault_clocks_interval(event->faults);
-	while (r == 0 && (sum = hashmap_next(sums, &pos))) {
+	while (r == 0 && (sum = hashmap_next(&sums, &pos))) {
 		const struct record record = {
 			.type = RECORD_EVENT_COUNT,
 			.event_count = { .id = event->opts.id,

@@ -15,7 +15,7 @@ struct file_name {
 };
 
 struct file_names {
-	struct hashmap *by_id;
+	struct hashmap by_id;
 };
 
 static uint64_t name_hash(const void *item)
@@ -36,15 +36,10 @@ static const struct hashmap_ops name_ops = { name_hash, name_equal, free };
 int file_names_new(struct file_names **ret_names)
 {
 	struct file_names *names = calloc(1, sizeof(*names));
-	int r;
 
 	if (!names)
 		return -ENOMEM;
-	r = hashmap_new(&name_ops, &names->by_id);
-	if (r) {
-		free(names);
-		return r;
-	}
+	names->by_id.ops = &name_ops;
 	*ret_names = names;
 	return 0;
 }
@@ -53,7 +48,7 @@ void file_names_free(struct file_names *names)
 {
 	if (!names)
 		return;
-	hashmap_free(names->by_id);
+	hashmap_done(&names->by_id);
 	free(names);
 }
 
@@ -112,7 +107,7 @@ int file_names_add(struct file_names *names, const struct abi_ev_file *ev)
 		return -ENOMEM;
 	name->id = ev->id;
 	memcpy(name->path, path.data, path.len + 1);
-	r = hashmap_insert(names->by_id, name);
+	r = hashmap_insert(&names->by_id, name);
 	if (r == 0)
 		TAKE_PTR(name);
 	return r == -EEXIST ? 0 : r; /* two CPUs saw it at once */
@@ -121,7 +116,7 @@ int file_names_add(struct file_names *names, const struct abi_ev_file *ev)
 const char *file_names_find(const struct file_names *names, const struct abi_file_id *id)
 {
 	struct file_name key = { .id = *id };
-	const struct file_name *name = hashmap_find(names->by_id, &key);
+	const struct file_name *name = hashmap_find(&names->by_id, &key);
 
 	return name ? name->path : NULL;
 }

@@ -34,7 +34,7 @@ struct stack_row {
 /* A reading of the maps. */
 struct reading {
 	const struct file_names *names;
-	struct hashmap *calls, *files, *stacks;
+	struct hashmap calls, files, stacks;
 };
 
 static uint64_t call_hash(const void *item)
@@ -124,7 +124,7 @@ static int on_calls(const void *keys, const void *values, size_t n, void *userda
 		const struct call_row want = { .slot = key[i].slot, .number = key[i].number };
 		struct call_row *row;
 
-		row = row_get(r->calls, &want, sizeof(want));
+		row = row_get(&r->calls, &want, sizeof(want));
 		if (!row)
 			return -ENOMEM;
 		row->sum.untimed += value[i].untimed;
@@ -161,7 +161,7 @@ static int on_errors(const void *keys, const void *values, size_t n, void *userd
 		const struct call_row want = { .slot = key[i].slot, .number = key[i].number };
 		struct call_row *row;
 
-		row = row_get(r->calls, &want, sizeof(want));
+		row = row_get(&r->calls, &want, sizeof(want));
 		if (!row || add_errors(row, key[i].error, count[i]))
 			return -ENOMEM;
 	}
@@ -179,7 +179,7 @@ static int on_files(const void *keys, const void *values, size_t n, void *userda
 		const struct file_row want = { .slot = key[i].slot, .path = path ? path : "?" };
 		struct file_row *row;
 
-		row = row_get(r->files, &want, sizeof(want));
+		row = row_get(&r->files, &want, sizeof(want));
 		if (!row)
 			return -ENOMEM;
 		row->sum.opens += value[i].opens;
@@ -207,7 +207,7 @@ static int on_stacks(const void *keys, const void *values, size_t n, void *userd
 		};
 		struct stack_row *row;
 
-		row = row_get(r->stacks, &want, sizeof(want));
+		row = row_get(&r->stacks, &want, sizeof(want));
 		if (!row)
 			return -ENOMEM;
 		row->sum.calls += value[i].calls;
@@ -340,11 +340,11 @@ static int emit(const struct reading *reading, record_fn fn, void *userdata)
 	size_t pos = 0;
 	int r = 0;
 
-	while (r == 0 && (row = hashmap_next(reading->calls, &pos)))
+	while (r == 0 && (row = hashmap_next(&reading->calls, &pos)))
 		r = emit_call(row, fn, userdata);
-	for (pos = 0; r == 0 && (row = hashmap_next(reading->files, &pos));)
+	for (pos = 0; r == 0 && (row = hashmap_next(&reading->files, &pos));)
 		r = emit_file(row, fn, userdata);
-	for (pos = 0; r == 0 && (row = hashmap_next(reading->stacks, &pos));)
+	for (pos = 0; r == 0 && (row = hashmap_next(&reading->stacks, &pos));)
 		r = emit_stack(row, fn, userdata);
 	return r;
 }
@@ -352,20 +352,19 @@ static int emit(const struct reading *reading, record_fn fn, void *userdata)
 int syscalls_read(const struct syscall_maps *maps, const struct file_names *names, record_fn fn,
 		  void *userdata)
 {
-	struct reading reading = { .names = names };
-	int r = hashmap_new(&call_ops, &reading.calls);
+	struct reading reading = {
+		.names = names,
+		.calls.ops = &call_ops,
+		.files.ops = &file_ops,
+		.stacks.ops = &stack_ops,
+	};
+	int r = read_maps(maps, &reading);
 
 	if (r == 0)
-		r = hashmap_new(&file_ops, &reading.files);
-	if (r == 0)
-		r = hashmap_new(&stack_ops, &reading.stacks);
-	if (r == 0)
-		r = read_maps(maps, &reading);
-	if (r == 0)
 		r = emit(&reading, fn, userdata);
-	hashmap_free(reading.calls);
-	hashmap_free(reading.files);
-	hashmap_free(reading.stacks);
+	hashmap_done(&reading.calls);
+	hashmap_done(&reading.files);
+	hashmap_done(&reading.stacks);
 	return r;
 }
 

@@ -6,6 +6,7 @@
 #define MEMTRACED_TRACE_LIVE_LIVE_STATE_H
 
 #include "base/clock.h"
+#include "base/hashmap.h"
 #include "base/ranges.h"
 #include "base/vec.h"
 #include "bpf/abi_book.h"
@@ -58,7 +59,6 @@ enum user_loss {
 };
 
 struct book;
-struct hashmap;
 
 struct pending_unmap {
 	uint32_t tid;
@@ -189,7 +189,7 @@ struct live_process {
 	char comm[16];
 	struct process_links links;
 	struct process_book book;
-	struct hashmap *book_stacks; /* books/book_stacks.c: of nodes that were read; or NULL */
+	struct hashmap book_stacks; /* books/book_stacks.c: of nodes that were read */
 	struct process_before before;
 	struct process_peak peak;
 	struct process_counts counts;

@@ -36,7 +36,7 @@ struct image {
 };
 
 struct stack_check {
-	struct hashmap *images;
+	struct hashmap images;
 	int vdso_fd; /* -1: there is none */
 };
 
@@ -308,7 +308,7 @@ static int image_update(struct stack_check *check, struct image *image,
 static int image_of(struct stack_check *check, uint32_t slot, struct image **ret_image)
 {
 	const struct image key = { .slot = slot };
-	struct image *image = hashmap_find(check->images, &key);
+	struct image *image = hashmap_find(&check->images, &key);
 	int r;
 
 	if (image) {
@@ -319,7 +319,7 @@ static int image_of(struct stack_check *check, uint32_t slot, struct image **ret
 	if (!image)
 		return -ENOMEM;
 	image->slot = slot;
-	r = hashmap_insert(check->images, image);
+	r = hashmap_insert(&check->images, image);
 	if (r) {
 		free(image);
 		return r;
@@ -330,17 +330,14 @@ static int image_of(struct stack_check *check, uint32_t slot, struct image **ret
 
 int stack_check_new(struct stack_check **ret_check)
 {
-	_cleanup_(stack_check_free_p) struct stack_check *check = calloc(1, sizeof(*check));
-	int r;
+	struct stack_check *check = calloc(1, sizeof(*check));
 
 	if (!check)
 		return -ENOMEM;
 	(void)elf_version(EV_CURRENT); /* it knows none but this */
 	check->vdso_fd = vdso_file();
-	r = hashmap_new(&image_ops, &check->images);
-	if (r)
-		return r;
-	*ret_check = TAKE_PTR(check);
+	check->images.ops = &image_ops;
+	*ret_check = check;
 	return 0;
 }
 
@@ -348,7 +345,7 @@ void stack_check_free(struct stack_check *check)
 {
 	if (!check)
 		return;
-	hashmap_free(check->images);
+	hashmap_done(&check->images);
 	if (check->vdso_fd >= 0)
 		close(check->vdso_fd);
 	free(check);
@@ -357,7 +354,7 @@ void stack_check_free(struct stack_check *check)
 void stack_check_forget(struct stack_check *check, uint32_t slot)
 {
 	const struct image key = { .slot = slot };
-	struct image *image = hashmap_remove(check->images, &key);
+	struct image *image = hashmap_remove(&check->images, &key);
 
 	if (image)
 		image_free(image);

@@ -36,7 +36,7 @@ struct unwind_objects {
 	VEC(struct chunk) chunks;
 	struct abi_unwind_rule *rules;
 	size_t rules_len;
-	struct hashmap *known; /* struct known_rule */
+	struct hashmap known; /* struct known_rule */
 	struct abi_unwind_object *objects;
 	size_t objects_len;
 	struct range_pool *indexes;
@@ -69,8 +69,8 @@ static int rule_number(struct unwind_objects *objects, const struct abi_unwind_r
 		       uint16_t *ret_number)
 {
 	const struct known_rule key = { .rule = *rule };
-	struct known_rule *known = hashmap_find(objects->known, &key);
-	size_t n = hashmap_size(objects->known);
+	struct known_rule *known = hashmap_find(&objects->known, &key);
+	size_t n = objects->known.len;
 	int r;
 
 	if (!known) {
@@ -80,7 +80,7 @@ static int rule_number(struct unwind_objects *objects, const struct abi_unwind_r
 		if (!known)
 			return -ENOMEM;
 		*known = (struct known_rule){ *rule, n };
-		r = hashmap_insert(objects->known, known);
+		r = hashmap_insert(&objects->known, known);
 		if (r) {
 			free(known);
 			return r;
@@ -327,7 +327,7 @@ uint64_t unwind_objects_bytes(const struct unwind_objects *objects)
 
 size_t unwind_objects_rules(const struct unwind_objects *objects)
 {
-	return hashmap_size(objects->known);
+	return objects->known.len;
 }
 
 int unwind_objects_new(struct memtraced_bpf *skel, struct unwind_objects **ret_objects)
@@ -341,10 +341,8 @@ int unwind_objects_new(struct memtraced_bpf *skel, struct unwind_objects **ret_o
 	if (!objects)
 		return -ENOMEM;
 	objects->chunks_fd = bpf_map__fd(skel->maps.unwind_chunks);
-	r = hashmap_new(&rule_ops, &objects->known);
-	if (r == 0)
-		r = map_memory(skel->maps.unwind_rules, (void **)&objects->rules,
-			       &objects->rules_len);
+	objects->known.ops = &rule_ops;
+	r = map_memory(skel->maps.unwind_rules, (void **)&objects->rules, &objects->rules_len);
 	if (r == 0)
 		r = map_memory(skel->maps.unwind_objects, (void **)&objects->objects,
 			       &objects->objects_len);
@@ -372,6 +370,6 @@ void unwind_objects_free(struct unwind_objects *objects)
 	if (objects->objects)
 		(void)munmap(objects->objects, objects->objects_len);
 	range_pool_free(objects->indexes);
-	hashmap_free(objects->known);
+	hashmap_done(&objects->known);
 	free(objects);
 }

@@ -23,7 +23,7 @@ struct push_told {
 	/* The session's thread's while somebody holds it. */
 	uint64_t round;
 	struct baseline *base; /* NULL: nothing yet */
-	struct hashmap *subjects;
+	struct hashmap subjects;
 };
 
 struct push_subjects {
@@ -53,7 +53,7 @@ int push_subjects_new(struct push_subjects **ret_subjects)
 static void told_free(struct push_told *told)
 {
 	baseline_free(told->base);
-	hashmap_free(told->subjects);
+	hashmap_done(&told->subjects);
 	free(told);
 }
 
@@ -95,12 +95,10 @@ void push_subjects_forget(struct push_subjects *subjects, uint64_t trace)
 static int told_new(uint64_t trace, struct push_told **ret_told)
 {
 	struct push_told *told = calloc(1, sizeof(*told));
-	int r = told ? hashmap_new(&subject_ops, &told->subjects) : -ENOMEM;
 
-	if (r < 0) {
-		free(told);
-		return r;
-	}
+	if (!told)
+		return -ENOMEM;
+	told->subjects.ops = &subject_ops;
 	told->trace = trace;
 	*ret_told = told;
 	return 0;
@@ -140,7 +138,7 @@ static int add_subject(struct push_told *told, uint32_t slot, struct subject **r
 	if (!subject)
 		return -ENOMEM;
 	subject->slot = slot;
-	r = hashmap_insert(told->subjects, subject);
+	r = hashmap_insert(&told->subjects, subject);
 	if (r < 0)
 		subject_free(subject);
 	else
@@ -152,7 +150,7 @@ static int find_subject(struct push_told *told, const struct model_process *imag
 			struct subject **ret_subject)
 {
 	const struct subject key = { .slot = image->slot };
-	struct subject *subject = hashmap_find(told->subjects, &key);
+	struct subject *subject = hashmap_find(&told->subjects, &key);
 	_cleanup_strbuf_ struct strbuf cgroup = {};
 	struct cgroup_place place;
 	int r = subject ? 0 : add_subject(told, image->slot, &subject);
@@ -178,10 +176,10 @@ static void forget_gone(struct push_told *told)
 	do {
 		pos = 0;
 		gone = NULL;
-		while (!gone && (subject = hashmap_next(told->subjects, &pos)))
+		while (!gone && (subject = hashmap_next(&told->subjects, &pos)))
 			gone = subject->round != told->round ? subject : NULL;
 		if (gone)
-			subject_free(hashmap_remove(told->subjects, gone));
+			subject_free(hashmap_remove(&told->subjects, gone));
 	} while (gone);
 }
 

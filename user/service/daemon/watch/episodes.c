@@ -17,7 +17,7 @@ struct episode {
 
 /* The map owns what is in the list, too. */
 struct episodes {
-	struct hashmap *by_key;
+	struct hashmap by_key;
 	VEC(struct episode *) list;
 };
 
@@ -38,19 +38,20 @@ static bool episode_equal(const void *a, const void *b)
 int episodes_new(struct episodes **ret_episodes)
 {
 	static const struct hashmap_ops ops = { episode_hash, episode_equal, free };
-	_cleanup_(episodes_free_p) struct episodes *episodes = calloc(1, sizeof(*episodes));
-	int r = episodes ? hashmap_new(&ops, &episodes->by_key) : -ENOMEM;
+	struct episodes *episodes = calloc(1, sizeof(*episodes));
 
-	if (r == 0)
-		*ret_episodes = TAKE_PTR(episodes);
-	return r;
+	if (!episodes)
+		return -ENOMEM;
+	episodes->by_key.ops = &ops;
+	*ret_episodes = episodes;
+	return 0;
 }
 
 void episodes_free(struct episodes *episodes)
 {
 	if (!episodes)
 		return;
-	hashmap_free(episodes->by_key);
+	hashmap_done(&episodes->by_key);
 	vec_done(&episodes->list);
 	free(episodes);
 }
@@ -58,13 +59,13 @@ void episodes_free(struct episodes *episodes)
 void episodes_clear(struct episodes *episodes)
 {
 	vec_foreach(&episodes->list, episode)
-		free(hashmap_remove(episodes->by_key, *episode));
+		free(hashmap_remove(&episodes->by_key, *episode));
 	episodes->list.len = 0;
 }
 
 static struct episode *find(const struct episodes *episodes, const char *key)
 {
-	return hashmap_find(episodes->by_key, &(struct episode){ .key = key });
+	return hashmap_find(&episodes->by_key, &(struct episode){ .key = key });
 }
 
 static int make(struct episodes *episodes, const char *key, struct episode **ret_episode)
@@ -76,7 +77,7 @@ static int make(struct episodes *episodes, const char *key, struct episode **ret
 	if (r < 0)
 		return r;
 	*episode = (struct episode){ .key = strcpy(copy, key) };
-	r = hashmap_insert(episodes->by_key, episode);
+	r = hashmap_insert(&episodes->by_key, episode);
 	if (r < 0)
 		return r;
 	*ret_episode = TAKE_PTR(episode);
@@ -126,7 +127,7 @@ void episodes_end(struct episodes *episodes, uint64_t now_ns)
 		struct episode *episode = *at;
 
 		if (!episode->holds && now_ns >= episode->settled_until_ns) {
-			free(hashmap_remove(episodes->by_key, episode));
+			free(hashmap_remove(&episodes->by_key, episode));
 			continue;
 		}
 		episode->held = episode->holds;

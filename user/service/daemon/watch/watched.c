@@ -12,7 +12,7 @@
 struct watched {
 	VEC(struct watched_process *) processes;
 	VEC(struct watched_cgroup *) cgroups;
-	struct hashmap *by_pid, *by_name;
+	struct hashmap by_pid, by_name;
 	uint64_t sweep;
 	uint64_t latest_ns;			     /* when something was added last */
 	struct watched_process *gone[WATCHED_GONE];  /* a ring */
@@ -54,22 +54,22 @@ static void free_cgroup(void *item)
 int watched_new(struct watched **ret_watched)
 {
 	static const struct hashmap_ops cgroups = { cgroup_hash, cgroup_equal, free_cgroup };
-	_cleanup_(watched_free_p) struct watched *watched = calloc(1, sizeof(*watched));
-	int r = watched ? hashmap_new(&process_ops, &watched->by_pid) : -ENOMEM;
+	struct watched *watched = calloc(1, sizeof(*watched));
 
-	if (r == 0)
-		r = hashmap_new(&cgroups, &watched->by_name);
-	if (r == 0)
-		*ret_watched = TAKE_PTR(watched);
-	return r;
+	if (!watched)
+		return -ENOMEM;
+	watched->by_pid.ops = &process_ops;
+	watched->by_name.ops = &cgroups;
+	*ret_watched = watched;
+	return 0;
 }
 
 void watched_free(struct watched *watched)
 {
 	if (!watched)
 		return;
-	hashmap_free(watched->by_pid);
-	hashmap_free(watched->by_name);
+	hashmap_done(&watched->by_pid);
+	hashmap_done(&watched->by_name);
 	vec_done(&watched->processes);
 	vec_done(&watched->cgroups);
 	for (size_t i = 0; i < WATCHED_GONE; i++)
@@ -87,7 +87,7 @@ void watched_begin(struct watched *watched)
 
 static struct watched_process *find_process(const struct watched *watched, pid_t pid)
 {
-	return hashmap_find(watched->by_pid, &(struct watched_process){ .pid = pid });
+	return hashmap_find(&watched->by_pid, &(struct watched_process){ .pid = pid });
 }
 
 /* NULL in *ret_process: there is no room. */
@@ -108,7 +108,7 @@ static int make_process(struct watched *watched, const struct process_info *info
 		return r;
 	process->pid = info->pid;
 	process->start_ticks = info->start_ticks;
-	r = hashmap_insert(watched->by_pid, process);
+	r = hashmap_insert(&watched->by_pid, process);
 	if (r < 0)
 		return r;
 	*ret_process = TAKE_PTR(process);
@@ -158,7 +158,7 @@ int watched_add_process(struct watched *watched, const struct process_info *info
 
 static struct watched_cgroup *find_cgroup(const struct watched *watched, const char *name)
 {
-	return hashmap_find(watched->by_name, &(struct watched_cgroup){ .name = (char *)name });
+	return hashmap_find(&watched->by_name, &(struct watched_cgroup){ .name = (char *)name });
 }
 
 static int make_cgroup(struct watched *watched, const char *name,
@@ -178,7 +178,7 @@ static int make_cgroup(struct watched *watched, const char *name,
 	r = cgroup && cgroup->name ? vec_reserve(&watched->cgroups, watched->cgroups.len + 1) :
 				     -ENOMEM;
 	if (r == 0)
-		r = hashmap_insert(watched->by_name, cgroup);
+		r = hashmap_insert(&watched->by_name, cgroup);
 	if (r < 0)
 		return r;
 	*ret_cgroup = TAKE_PTR(cgroup);
@@ -212,7 +212,7 @@ static void forget_processes(struct watched *watched)
 		if ((*process)->sweep == watched->sweep)
 			watched->processes.data[n++] = *process;
 		else
-			remember_gone(watched, hashmap_remove(watched->by_pid, *process));
+			remember_gone(watched, hashmap_remove(&watched->by_pid, *process));
 	}
 	watched->processes.len = n;
 }
@@ -225,7 +225,7 @@ static void forget_cgroups(struct watched *watched)
 		if ((*cgroup)->sweep == watched->sweep)
 			watched->cgroups.data[n++] = *cgroup;
 		else
-			cgroup_free(hashmap_remove(watched->by_name, *cgroup));
+			cgroup_free(hashmap_remove(&watched->by_name, *cgroup));
 	}
 	watched->cgroups.len = n;
 }

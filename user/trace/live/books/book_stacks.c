@@ -101,7 +101,7 @@ static int keep_id(struct live_process *process, uint32_t node, uint64_t id)
 	if (!item)
 		return -ENOMEM;
 	*item = (struct node_stack){ node, id };
-	r = hashmap_insert(process->book_stacks, item);
+	r = hashmap_insert(&process->book_stacks, item);
 	if (r)
 		free(item);
 	return r;
@@ -115,7 +115,7 @@ static int read_stack(struct live *live, struct live_process *process, uint32_t 
 	int r;
 
 	*ret_id = ABI_STACK_OTHER;
-	if (hashmap_size(process->book_stacks) >= live->programs->stack_room) {
+	if (process->book_stacks.len >= live->programs->stack_room) {
 		live_count_loss(live, NULL, LOSS_BOOK_FIRST + ABI_BOOK_LOST_NODES);
 		return 0;
 	}
@@ -138,15 +138,12 @@ static int find_stack(struct live *live, struct live_process *process, uint32_t 
 		      uint64_t *ret_id)
 {
 	const struct node_stack key = { .node = node }, *known;
-	int r;
 
 	*ret_id = live->opts.max_stack ? ABI_STACK_OTHER : 0;
 	if (node == ABI_BOOK_NO_NODE || !live->opts.max_stack)
 		return 0;
-	r = process->book_stacks ? 0 : hashmap_new(&node_ops, &process->book_stacks);
-	if (r)
-		return r;
-	known = hashmap_find(process->book_stacks, &key);
+	process->book_stacks.ops = &node_ops;
+	known = hashmap_find(&process->book_stacks, &key);
 	if (!known)
 		return read_stack(live, process, node, ret_id);
 	*ret_id = known->id;
@@ -223,8 +220,7 @@ static int on_block(const struct book_block *block, void *userdata)
 		.freed_era = block->freed_era,
 	};
 
-	if (reading->process->book_stacks)
-		known = hashmap_find(reading->process->book_stacks, &key);
+	known = hashmap_find(&reading->process->book_stacks, &key);
 	if (known)
 		told.block.stack = known->id;
 	return reading->fn(&told, reading->userdata);
@@ -304,6 +300,5 @@ int live_book_errors(struct live *live, struct live_process *process, live_book_
 
 void live_book_stacks_done(struct live_process *process)
 {
-	hashmap_free(process->book_stacks);
-	process->book_stacks = NULL;
+	hashmap_done(&process->book_stacks);
 }

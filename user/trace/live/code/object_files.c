@@ -61,8 +61,7 @@ DEFINE_CLEANUP(struct object, object_free)
 
 int objects_new(const struct objects_opts *opts, struct objects **ret_objects)
 {
-	_cleanup_(objects_free_p) struct objects *objects = calloc(1, sizeof(*objects));
-	int r;
+	struct objects *objects = calloc(1, sizeof(*objects));
 
 	if (!objects)
 		return -ENOMEM;
@@ -70,10 +69,8 @@ int objects_new(const struct objects_opts *opts, struct objects **ret_objects)
 	unopened_files_init(&objects->unopened);
 	objects->next_fn = FIRST_FUNCTION_ID;
 	objects->depth = opts->sampled && !opts->both ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_EXACT;
-	r = hashmap_new(&object_ops, &objects->by_file);
-	if (r)
-		return r;
-	*ret_objects = TAKE_PTR(objects);
+	objects->by_file.ops = &object_ops;
+	*ret_objects = objects;
 	return 0;
 }
 
@@ -89,7 +86,7 @@ void objects_free(struct objects *objects)
 	open_ahead_done(&objects->ahead);
 	open_ahead_done(&objects->asked);
 	unopened_files_done(&objects->unopened);
-	hashmap_free(objects->by_file);
+	hashmap_done(&objects->by_file);
 	free(objects);
 }
 
@@ -102,7 +99,7 @@ struct object *objects_find(const struct objects *objects, uint32_t dev, uint64_
 {
 	struct object key = { .dev = dev, .ino = ino };
 
-	return hashmap_find(objects->by_file, &key);
+	return hashmap_find(&objects->by_file, &key);
 }
 
 size_t objects_count(const struct objects *objects)
@@ -379,7 +376,7 @@ int object_add(struct objects *objects, uint32_t dev, uint64_t ino, const char *
 		r = vec_push(&objects->all, object);
 	if (r)
 		return r;
-	r = hashmap_insert(objects->by_file, object);
+	r = hashmap_insert(&objects->by_file, object);
 	if (r) {
 		objects->all.len--;
 		return r;

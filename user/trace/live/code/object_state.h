@@ -66,7 +66,7 @@ struct size_program {
 struct objects {
 	struct objects_opts opts;
 	VEC(struct size_program) sizes;
-	struct hashmap *by_file;
+	struct hashmap by_file;
 	VEC(struct object *) all;
 	struct open_ahead ahead;
 	struct open_ahead asked; /* objects_ask_ahead()'s that were not in the former */

@@ -7,26 +7,27 @@
 #include <stdlib.h>
 
 struct stack_index {
-	struct hashmap *by_id; /* struct stack_facts */
+	struct hashmap by_id; /* struct stack_facts */
 };
 
 DEFINE_HASHMAP_OPS(ops, struct stack_facts, id, free);
 
 int stack_index_new(struct stack_index **ret_index)
 {
-	_cleanup_(stack_index_free_p) struct stack_index *index = calloc(1, sizeof(*index));
-	int r = index ? hashmap_new(&ops, &index->by_id) : -ENOMEM;
+	struct stack_index *index = calloc(1, sizeof(*index));
 
-	if (r == 0)
-		*ret_index = TAKE_PTR(index);
-	return r;
+	if (!index)
+		return -ENOMEM;
+	index->by_id.ops = &ops;
+	*ret_index = index;
+	return 0;
 }
 
 void stack_index_free(struct stack_index *index)
 {
 	if (!index)
 		return;
-	hashmap_free(index->by_id);
+	hashmap_done(&index->by_id);
 	free(index);
 }
 
@@ -38,7 +39,7 @@ int stack_index_add(struct stack_index *index, const struct stack_facts *facts)
 	if (!copy)
 		return -ENOMEM;
 	*copy = *facts;
-	r = hashmap_insert(index->by_id, copy);
+	r = hashmap_insert(&index->by_id, copy);
 	if (r)
 		free(copy);
 	return r;
@@ -48,7 +49,7 @@ static struct stack_facts *find(const struct stack_index *index, uint64_t id)
 {
 	const struct stack_facts key = { .id = id };
 
-	return hashmap_find(index->by_id, &key);
+	return hashmap_find(&index->by_id, &key);
 }
 
 const struct stack_facts *stack_index_find(const struct stack_index *index, uint64_t id)
@@ -60,7 +61,7 @@ void stack_index_remove(struct stack_index *index, uint64_t id)
 {
 	const struct stack_facts key = { .id = id };
 
-	free(hashmap_remove(index->by_id, &key));
+	free(hashmap_remove(&index->by_id, &key));
 }
 
 /* What was not there had no rules, and no names. */

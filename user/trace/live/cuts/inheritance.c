@@ -13,7 +13,7 @@
 
 struct inheritance {
 	const struct programs *programs;
-	struct hashmap *shed; /* struct shed_block */
+	struct hashmap shed; /* struct shed_block */
 };
 
 /* An inherited block that a forked process has freed. */
@@ -32,7 +32,7 @@ static int add_shed(struct inheritance *inheritance, uint64_t key, uint32_t era)
 	if (!shed)
 		return -ENOMEM;
 	*shed = (struct shed_block){ key, era };
-	r = hashmap_insert(inheritance->shed, shed);
+	r = hashmap_insert(&inheritance->shed, shed);
 	if (r)
 		free(shed);
 	return r == -EEXIST ? 0 : r;
@@ -97,10 +97,9 @@ int inheritance_new(const struct live *live, struct inheritance **ret_inheritanc
 	if (!inheritance)
 		return -ENOMEM;
 	inheritance->programs = programs;
-	r = hashmap_new(&shed_ops, &inheritance->shed);
-	if (r == 0)
-		r = bpf_batch_read(bpf_map__fd(programs->skel->maps.shed), sizeof(uint64_t),
-				   sizeof(uint32_t), on_shed, inheritance);
+	inheritance->shed.ops = &shed_ops;
+	r = bpf_batch_read(bpf_map__fd(programs->skel->maps.shed), sizeof(uint64_t),
+			   sizeof(uint32_t), on_shed, inheritance);
 	if (r == 0)
 		r = read_books(inheritance, live);
 	if (r)
@@ -113,7 +112,7 @@ void inheritance_free(struct inheritance *inheritance)
 {
 	if (!inheritance)
 		return;
-	hashmap_free(inheritance->shed);
+	hashmap_done(&inheritance->shed);
 	free(inheritance);
 }
 
@@ -122,7 +121,7 @@ static const struct shed_block *find_shed(const struct inheritance *inheritance,
 {
 	struct shed_block key = { .key = ABI_BLOCK_KEY(slot, ABI_BLOCK_ADDR(block)) };
 
-	return hashmap_find(inheritance->shed, &key);
+	return hashmap_find(&inheritance->shed, &key);
 }
 
 /* Had the process freed an inherited block at that address before its fork number `era`? */

@@ -22,7 +22,7 @@ struct snapshot {
 	const struct snapshot_process *processes;
 	size_t n_processes;
 	uint32_t cut, young_tick;
-	struct hashmap *by_key;
+	struct hashmap by_key;
 	VEC(struct snapshot_site *) order;
 	struct snapshot_site *sorted;
 	VEC(uint32_t) forked;		 /* wanted slots that may hold inherited blocks */
@@ -56,7 +56,7 @@ static struct snapshot_site *site_find(const struct snapshot *s, uint32_t slot, 
 {
 	const struct snapshot_site key = { .stack = stack, .slot = slot, .fn = fn };
 
-	return hashmap_find(s->by_key, &key);
+	return hashmap_find(&s->by_key, &key);
 }
 
 static struct snapshot_site *site_get(struct snapshot *s, uint32_t slot, uint16_t fn,
@@ -71,7 +71,7 @@ static struct snapshot_site *site_get(struct snapshot *s, uint32_t slot, uint16_
 		return NULL;
 	*site = (struct snapshot_site){ .stack = stack, .slot = slot, .fn = fn };
 	site->oldest_tick = UINT32_MAX;
-	if (hashmap_insert(s->by_key, site)) {
+	if (hashmap_insert(&s->by_key, site)) {
 		free(site);
 		return NULL;
 	}
@@ -476,9 +476,7 @@ int snapshot_new(struct live *live, const struct snapshot_process *processes, si
 		if (r)
 			return r;
 	}
-	r = hashmap_new(&site_ops, &s->by_key);
-	if (r)
-		return r;
+	s->by_key.ops = &site_ops;
 	/* Mapping the table of blocks alone takes 5 ms. */
 	r = any ? read_maps(s, blocks) : sort_sites(s);
 	if (r)
@@ -491,7 +489,7 @@ void snapshot_free(struct snapshot *snapshot)
 {
 	if (!snapshot)
 		return;
-	hashmap_free(snapshot->by_key);
+	hashmap_done(&snapshot->by_key);
 	inheritance_free(snapshot->inheritance);
 	descendants_free(snapshot->descendants);
 	vec_done(&snapshot->order);

@@ -3,6 +3,9 @@
 #include "base/strbuf.h"
 #include "config/options.h"
 #include "config/words.h"
+#include "elf/elf_file.h"
+#include "probe/plan.h"
+#include "probe/result_text.h"
 #include "report/report.h"
 #include "sandbox/helper_start.h"
 #include "sandbox/keeper_process.h"
@@ -24,8 +27,10 @@
 #include "trace/kernel/features.h"
 #include "version.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,7 +95,23 @@ static bool names_features(void)
 	return false;
 }
 
-static int print_features(void)
+/* What is proven of the C library that we have loaded ourselves. */
+static void add_result_sites(const struct features *features, struct strbuf *text)
+{
+	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
+	_cleanup_(plan_free_p) struct plan *plan = NULL;
+	_cleanup_close_ int fd = -1;
+	Dl_info libc;
+
+	if (!dladdr((void *)gnu_get_libc_version, &libc) || !libc.dli_fname)
+		return;
+	fd = open(libc.dli_fname, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && elf_file_new(fd, &file) == 0 &&
+	    plan_new(file, libc.dli_fname, &features->emulation, NULL, &plan) == 0)
+		result_text(plan, libc.dli_fname, text);
+}
+
+static int print_features(bool verbose)
 {
 	_cleanup_(features_free_p) struct features *features = NULL;
 	_cleanup_strbuf_ struct strbuf text = {};
@@ -105,6 +126,8 @@ static int print_features(void)
 	}
 	features_try_programs(features);
 	features_print(features, &text);
+	if (verbose)
+		add_result_sites(features, &text);
 	return print(&text);
 }
 
@@ -288,7 +311,7 @@ int main(int argc, char **argv)
 	case ACTION_VERSION:
 		return print_version(options->valgrind.on);
 	case ACTION_FEATURES:
-		return print_features();
+		return print_features(options->verbose);
 	case ACTION_REPORT:
 		r = replay_report(options);
 		return r ? exit_of(r) : EXIT_SUCCESS;

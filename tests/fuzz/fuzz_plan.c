@@ -8,6 +8,7 @@
 #include "probe/allocators.h"
 #include "probe/insn.h"
 #include "probe/plan.h"
+#include "probe/result_sites.h"
 #include "probe/sites.h"
 #include "tests/fuzz/fuzz_file.h"
 
@@ -20,6 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define BASE 0x1000
 #define MAX_INPUT_BYTES (1 << 20)
 #define MAX_INSNS 512 /* a walk takes time in proportion; what is found needs few */
+#define MAX_STEPS 2048
 
 static const struct plan_emulation everything = { true, true, true, true, true, true,
 						  true, true, true, true, true };
@@ -94,6 +96,34 @@ static void walk_code(uint16_t machine, const uint8_t *data, size_t size)
 			abort();
 }
 
+/* What is proven lies in the code, each place once. */
+static void prove_code(const uint8_t *data, size_t size)
+{
+	_cleanup_(insn_decoder_free_p) struct insn_decoder *decoder = NULL;
+	_cleanup_(result_sites_done) struct result_sites sites = { 0 };
+	struct code bytes = { data + 1, size - 1 };
+	uint32_t steps_left = MAX_STEPS;
+	const struct sites_code code = {
+		&bytes,		  code_read, code_name, code_name, code_starts_function,
+		code_landing_pad, NULL,	     NULL
+	};
+
+	if (insn_decoder_new(EM_X86_64, &decoder) < 0 ||
+	    result_sites_find(decoder, &code, allocator_function_find("malloc"), BASE, &everything,
+			      &steps_left, &sites) < 0)
+		return;
+	for (size_t i = 0; i < sites.list.len; i++) {
+		const struct result_site *site = &sites.list.data[i];
+
+		if (site->addr - BASE >= bytes.len ||
+		    (i && site->addr <= sites.list.data[i - 1].addr) ||
+		    site->see.kind > ABI_RESULT_LEAVES || site->see.sp_distance > 0x8000)
+			abort();
+		if (site->see.kind != ABI_RESULT_LEAVES && !site->see.fp.place)
+			abort();
+	}
+}
+
 /* Opens the file only as long as it is planned. */
 static int plan_of(int fd, const char *path, const struct plan_emulation *emulation,
 		   struct custom_allocators *custom, struct plan **ret_plan)
@@ -128,5 +158,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	plan_file(data, size);
 	walk_code(EM_X86_64, data, size);
 	walk_code(EM_AARCH64, data, size);
+	prove_code(data, size);
 	return 0;
 }

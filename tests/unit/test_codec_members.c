@@ -92,6 +92,8 @@ static volatile union every_struct {
 	struct jit_line *jit_line;
 	struct jit_message *jit_message;
 	struct abi_sample_spec *abi_sample_spec;
+	struct abi_result_site *abi_result_site;
+	struct result_site *result_site;
 	struct plan_probe *plan_probe;
 	struct plan_skipped *plan_skipped;
 	struct plan_mark *plan_mark;
@@ -296,6 +298,15 @@ static void mend_sample(struct abi_sample_spec *spec)
 	spec->is_stand_in = spec->in_link = 1;
 }
 
+static void mend_result(struct abi_result_site *see)
+{
+	see->kind = ABI_RESULT_WHOLE;
+	see->condition = ABI_RESULT_ALWAYS;
+	see->size.place = see->fp.place = see->result.place = ABI_USDT_MEMORY;
+	see->size.bytes = see->fp.bytes = see->result.bytes = 8;
+	see->size.index = see->fp.index = see->result.index = ABI_USDT_NO_INDEX;
+}
+
 static void mend_jit_message(struct jit_message *message)
 {
 	message->item.is_move = false;
@@ -316,6 +327,8 @@ static void mend(const struct layout *layout, void *value)
 		mend_probe(value);
 	if (is_of(layout, "abi_sample_spec"))
 		mend_sample(value);
+	if (is_of(layout, "abi_result_site"))
+		mend_result(value);
 	if (is_of(layout, "jit_message"))
 		mend_jit_message(value);
 	if (is_of(layout, "abi_unwind_segment"))

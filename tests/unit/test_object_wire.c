@@ -121,6 +121,14 @@ static void assert_same_probe(const struct plan_probe *a, const struct plan_prob
 	assert_ptr_equal(a->why_no_sites, b->why_no_sites);
 	assert_memory_equal(a->exit_sites, b->exit_sites, a->n_exit_sites * sizeof(uint64_t));
 	x.exit_sites = y.exit_sites = NULL;
+	assert_int_equal(x.n_results, y.n_results);
+	for (size_t i = 0; i < x.n_results; i++) {
+		assert_int_equal(x.results[i].addr, y.results[i].addr);
+		assert_memory_equal(&x.results[i].see, &y.results[i].see, sizeof(x.results[i].see));
+		assert_int_equal(x.results[i].args, y.results[i].args);
+		assert_int_equal(x.results[i].is_rare, y.results[i].is_rare);
+	}
+	assert_ptr_equal(x.why_no_results, y.why_no_results);
 	assert_memory_equal(&x.sample, &y.sample, sizeof(x.sample));
 	assert_int_equal(x.kind, y.kind);
 	assert_int_equal(x.args, y.args);
@@ -547,6 +555,8 @@ static bool read_answer(struct fixture *f, const struct strbuf *answer)
 		assert_true(probe->n_inner_frees <= INNER_FREES_MAX);
 		for (size_t k = 0; k < probe->n_exit_sites; k++)
 			assert_true(probe->exit_sites[k] < f->file_bytes);
+		for (size_t k = 0; k < probe->n_results; k++)
+			assert_true(probe->results[k].addr < f->file_bytes);
 	}
 	return r == 0;
 }

@@ -16,14 +16,15 @@ struct machine {
 	/* Of an instruction that capstone does not know: whether all that matters is clear. NULL:
 	 * it never is. */
 	bool (*classify_unknown)(const uint8_t *bytes, size_t len, struct insn *insn);
+	void (*effect)(const cs_insn *cs, struct insn_effect *effect); /* NULL: not known */
 	/* NULL: its stubs are one jump, perhaps behind a landing pad. */
 	bool (*stub_slot)(const uint8_t *bytes, size_t len, uint64_t addr, uint64_t *ret_slot);
 };
 
 static const struct machine machines[] = {
-	{ EM_X86_64, CS_ARCH_X86, CS_MODE_64, insn_classify_x86, NULL, NULL },
+	{ EM_X86_64, CS_ARCH_X86, CS_MODE_64, insn_classify_x86, NULL, insn_effect_x86, NULL },
 	{ EM_AARCH64, CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, insn_classify_arm64,
-	  insn_classify_unknown_arm64, insn_stub_slot_arm64 },
+	  insn_classify_unknown_arm64, NULL, insn_stub_slot_arm64 },
 };
 
 struct insn_decoder {
@@ -88,6 +89,22 @@ int insn_decode(struct insn_decoder *decoder, const uint8_t *bytes, size_t len, 
 	}
 	*ret_insn = insn;
 	return 0;
+}
+
+void insn_effect(const struct insn_decoder *decoder, struct insn_effect *ret_effect)
+{
+	struct insn_effect effect = {
+		.kind = EFFECT_UNKNOWN,
+		.base = INSN_NO_REG,
+		.to = INSN_NO_REG,
+		.from = INSN_NO_REG,
+		.tested = INSN_NO_REG,
+		.condition = INSN_NO_CONDITION,
+	};
+
+	if (decoder->machine->effect)
+		decoder->machine->effect(decoder->insn, &effect);
+	*ret_effect = effect;
 }
 
 bool insn_is_emulated(const struct insn *insn, const struct plan_emulation *emulation)

@@ -6,6 +6,7 @@
 #ifndef MEMTRACED_PROBE_INSN_MACHINE_H
 #define MEMTRACED_PROBE_INSN_MACHINE_H
 
+#include "probe/insn_effect.h"
 #include "probe/insn_types.h"
 
 #include <capstone/capstone.h>
@@ -14,6 +15,9 @@
 /* Fill what is not known yet: all but addr and len. */
 void insn_classify_x86(const cs_insn *cs, struct insn *insn);
 void insn_classify_arm64(const cs_insn *cs, struct insn *insn);
+
+/* As insn_effect(), into what says that nothing happens. */
+void insn_effect_x86(const cs_insn *cs, struct insn_effect *effect);
 
 /*
  * Whether an instruction that capstone does not know (version 4 has no memory tagging) is one of

@@ -18,6 +18,8 @@
 #define MAX_CANDIDATES 1024
 /* Instructions looked at for all functions of a file; jemalloc's take a tenth. */
 #define MAX_INSNS 200000
+/* Instructions that are looked at to prove sites of results; glibc's functions take 25,000. */
+#define MAX_PROOF_STEPS 400000
 /* Functions that are the same code are one, with the names of all. */
 #define MAX_NAMES_OF_ADDRESS 256
 /* glibc has one such function. */
@@ -31,6 +33,7 @@ struct candidate {
 	bool is_ifunc;
 	const char *why_not; /* it cannot be probed */
 	struct sites sites;
+	struct result_sites results;
 };
 
 struct planner {
@@ -43,6 +46,7 @@ struct planner {
 	const struct allocator_family *family; /* NULL: not known */
 	struct symbol_names *names;	       /* NULL: not asked for yet */
 	uint32_t insns_left;
+	uint32_t steps_left; /* MAX_PROOF_STEPS */
 	uint32_t inner_frees_left;
 	VEC(struct candidate) candidates;
 	VEC(struct plan_probe) probes;
@@ -52,13 +56,17 @@ struct planner {
 
 static void planner_done(struct planner *p)
 {
-	vec_foreach(&p->probes, probe)
+	vec_foreach(&p->probes, probe) {
 		free(probe->exit_sites);
+		free(probe->results);
+	}
 	vec_done(&p->probes);
 	vec_done(&p->skipped);
 	vec_done(&p->marks);
-	vec_foreach(&p->candidates, candidate)
+	vec_foreach(&p->candidates, candidate) {
 		sites_done(&candidate->sites);
+		result_sites_done(&candidate->results);
+	}
 	vec_done(&p->candidates);
 	insn_decoder_free(p->decoder);
 	eh_table_free(p->eh);
@@ -330,6 +338,25 @@ static int set_exit_sites(struct planner *p, const struct sites *sites, struct p
 	return r;
 }
 
+static int set_results(struct planner *p, const struct result_sites *results,
+		       struct plan_probe *probe)
+{
+	size_t n = results->list.len;
+	int r = 0;
+
+	probe->why_no_results = results->why_none;
+	probe->results = calloc(n ? n : 1, sizeof(*probe->results));
+	if (!probe->results)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		probe->results[i] = results->list.data[i];
+		r = elf_file_offset_of(p->file, results->list.data[i].addr,
+				       &probe->results[i].addr);
+	}
+	probe->n_results = n;
+	return r;
+}
+
 /* Those outside any segment are no code that runs: left out. */
 static void set_inner_frees(struct planner *p, const struct candidate *candidate,
 			    struct plan_probe *probe)
@@ -367,6 +394,8 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 		r = elf_file_offset_of(p->file, sites->entry_site, &probe.entry_site);
 	if (r == 0 && (probe.exits == PLAN_EXIT_ANY || probe.exits == PLAN_EXIT_SITES))
 		r = set_exit_sites(p, sites, &probe);
+	if (r == 0)
+		r = set_results(p, &candidate->results, &probe);
 	if (probe.exits == PLAN_EXIT_RETURN)
 		probe.why_no_sites = sites->why_no_exits;
 	if (function->kind == ABI_FREE && family && family->has_inner_frees &&
@@ -376,8 +405,10 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 	}
 	if (r == 0)
 		r = vec_push(&p->probes, probe);
-	if (r < 0)
+	if (r < 0) {
 		free(probe.exit_sites);
+		free(probe.results);
+	}
 	return r;
 }
 
@@ -431,6 +462,10 @@ static int find_sites(struct planner *p, struct candidate *candidate)
 	}
 	r = sites_find(p->decoder, &code, candidate->function, candidate->vaddr, p->emulation,
 		       &candidate->sites);
+	/* One that throws is left in ways that its sites do not see. */
+	if (r == 0 && candidate->function->kind == ABI_ALLOC && !candidate->function->may_throw)
+		r = result_sites_find(p->decoder, &code, candidate->function, candidate->vaddr,
+				      p->emulation, &p->steps_left, &candidate->results);
 	if (r == 0 && candidate->function->may_throw)
 		candidate->why_not = candidate->sites.why_no_exits;
 	if (r == 0 && candidate->sites.why_no_entry)
@@ -518,6 +553,7 @@ int plan_new(struct elf_file *file, const char *path, const struct plan_emulatio
 		.path = path,
 		.custom = custom,
 		.insns_left = MAX_INSNS,
+		.steps_left = MAX_PROOF_STEPS,
 		.inner_frees_left = MAX_WITH_INNER_FREES,
 	};
 	struct plan *plan;
@@ -549,8 +585,10 @@ void plan_free(struct plan *plan)
 {
 	if (!plan)
 		return;
-	for (size_t i = 0; i < plan->n_probes; i++)
+	for (size_t i = 0; i < plan->n_probes; i++) {
 		free(plan->probes[i].exit_sites);
+		free(plan->probes[i].results);
+	}
 	free(plan->probes);
 	free(plan->skipped);
 	free(plan->marks);

@@ -10,6 +10,7 @@
 #include "bpf/abi_sample.h"
 #include "probe/inner_frees.h"
 #include "probe/insn_types.h"
+#include "probe/result_sites.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,6 +40,10 @@ struct plan_probe {
 	size_t n_exit_sites;
 	uint64_t *exit_sites;	  /* file offsets of every `ret` that the function can leave by */
 	const char *why_no_sites; /* static string or NULL */
+	/* As of result_sites_find(), each with a file offset for its address; 0: none. */
+	size_t n_results;
+	struct result_site *results;
+	const char *why_no_results; /* static string or NULL */
 	/* File offsets of the return addresses of inner frees: probe/inner_frees.h. */
 	size_t n_inner_frees;
 	uint64_t inner_frees[INNER_FREES_MAX];

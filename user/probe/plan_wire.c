@@ -13,6 +13,7 @@
 /* More than any file has (plan.c: MAX_CANDIDATES), of each kind. */
 #define MAX_ENTRIES 1024
 #define MAX_EXIT_SITES (1 << 20)
+#define MAX_RESULT_SITES (1 << 12)
 
 /* --- names ----------------------------------------------------------------------------------- */
 
@@ -121,6 +122,40 @@ static bool sample_is_sound(const void *value, const void *context)
 static const struct layout sample_layout =
 	LAYOUT_CHECKED(abi_sample_spec, sample_fields, sample_is_sound);
 
+static const struct field see_fields[] = {
+	{ .kind = FIELD_BYTES, .max = sizeof(struct abi_result_site) },
+	F_END,
+};
+
+static bool place_is_sound(const struct abi_usdt_arg *arg)
+{
+	return arg->place <= ABI_USDT_MEMORY && arg->bytes == 8 && arg->index == ABI_USDT_NO_INDEX;
+}
+
+static bool see_is_sound(const void *value, const void *context)
+{
+	const struct abi_result_site *see = value;
+
+	(void)context;
+	if (see->condition >= 16 && see->condition != ABI_RESULT_ALWAYS)
+		return false;
+	return see->kind == ABI_RESULT_LEAVES ||
+	       (see->kind < ABI_RESULT_LEAVES && place_is_sound(&see->size) &&
+		place_is_sound(&see->fp) &&
+		(see->kind == ABI_RESULT_BEGINS || place_is_sound(&see->result)));
+}
+
+static const struct layout see_layout = LAYOUT_CHECKED(abi_result_site, see_fields, see_is_sound);
+
+static const struct field result_fields[] = {
+	F(result_site, addr, FIELD_FILE_OFFSET),
+	F_STRUCT(result_site, see, &see_layout),
+	F_MAX(result_site, args, FIELD_U16, 5),
+	F(result_site, is_rare, FIELD_BOOL),
+	F_END,
+};
+static const struct layout result_layout = LAYOUT(result_site, result_fields);
+
 static const struct field probe_fields[] = {
 	F_CODED(plan_probe, function, &function_code, 1),
 	F(plan_probe, kind, FIELD_U8),
@@ -135,6 +170,8 @@ static const struct field probe_fields[] = {
 	F(plan_probe, entry_site, FIELD_FILE_OFFSET),
 	F_LIST(plan_probe, exit_sites, n_exit_sites, MAX_EXIT_SITES, &offset_layout),
 	F_CODED(plan_probe, why_no_sites, &why_code, 0),
+	F_LIST(plan_probe, results, n_results, MAX_RESULT_SITES, &result_layout),
+	F_CODED(plan_probe, why_no_results, &why_code, 0),
 	F_ARRAY(plan_probe, inner_frees, n_inner_frees, &offset_layout),
 	F_END,
 };

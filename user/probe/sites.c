@@ -22,9 +22,18 @@ const char why_arguments[] =
 
 const char why_variable[] = "an argument is in a variable that no symbol, or more than one, tells";
 
+const char why_landing_pad[] = "it catches exceptions";
+const char why_effect[] = "it has an instruction whose effect is not known";
+const char why_stack[] = "its stack pointer is not known everywhere";
+const char why_no_site[] = "on some way to a return no instruction that is emulated has the result";
+const char why_call[] = "what it was asked for is not known at each call";
+const char why_no_gain[] = "each way to a block makes a call";
+const char why_product[] = "its size is a product";
+
 static const char *const reasons[] = {
 	NULL,		why_ifunc,   why_no_code, why_forwards,	 why_indirect, why_leaves,
-	why_unreadable, why_refused, why_large,	  why_arguments, why_variable,
+	why_unreadable, why_refused, why_large,	  why_arguments, why_variable, why_landing_pad,
+	why_effect,	why_stack,   why_no_site, why_call,	 why_no_gain,  why_product,
 };
 #define N_REASONS (sizeof(reasons) / sizeof(reasons[0]))
 

@@ -76,6 +76,8 @@ int sites_find(struct insn_decoder *decoder, const struct sites_code *code,
 extern const char why_ifunc[], why_no_code[], why_forwards[], why_indirect[], why_leaves[];
 extern const char why_unreadable[], why_refused[], why_large[], why_arguments[];
 extern const char why_variable[];
+extern const char why_landing_pad[], why_effect[], why_stack[], why_no_site[], why_call[];
+extern const char why_no_gain[], why_product[];
 
 /* From 1 on; 0 for NULL. `why` is one of those above. */
 uint8_t plan_why_number(const char *why);

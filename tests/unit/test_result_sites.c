@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/result_sites.h"
+
+#include "base/cleanup.h"
+#include "code_image.h"
+#include "decoder_fixture.h"
+#include "probe/allocators.h"
+#include "probe/insn_types.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MOV_RAX_AT_RDI 0x48, 0x8b, 0x07
+#define MOV_RBX_RDI 0x48, 0x89, 0xfb
+#define MOV_RCX_RAX 0x48, 0x89, 0xc1
+#define MOV_RAX_RCX 0x48, 0x89, 0xc8
+#define TEST_RAX 0x48, 0x85, 0xc0
+#define TEST_RSI 0x48, 0x85, 0xf6
+#define ZERO_EAX 0x31, 0xc0
+#define ZERO_EDI 0x31, 0xff
+#define JNE(distance) 0x75, distance
+#define JS(distance) 0x78, distance
+#define SUB_RSP(n) 0x48, 0x83, 0xec, n
+#define ADD_RSP(n) 0x48, 0x83, 0xc4, n
+#define STORE_RDI_AT_RSP(n) 0x48, 0x89, 0x7c, 0x24, n
+#define STORE_0_AT_RSP(n) 0x48, 0xc7, 0x44, 0x24, n, 0, 0, 0, 0
+#define LEA_RSI_RSP(n) 0x48, 0x8d, 0x74, 0x24, n
+#define STORE_RSI_AT_RDX 0x48, 0x89, 0x32
+#define STORE_RCX_AT_R8 0x49, 0x89, 0x08
+#define PUSH_RAX 0x50
+#define POP_RAX 0x58
+
+static const struct plan_emulation everyday = {
+	.push = true, .nop1 = true, .jmp = true, .jcc = true, .call = true
+};
+
+/* struct pt_regs. */
+enum { BP = 32, BX = 40, R8 = 72, AX = 80, CX = 88, DI = 112, SP = 152 };
+
+#define AT(register_)                                                                              \
+	{                                                                                          \
+		.place = ABI_USDT_REGISTER, .reg = register_                                       \
+	}
+#define ON_STACK(distance)                                                                         \
+	{                                                                                          \
+		.place = ABI_USDT_MEMORY, .reg = SP, .value = distance                             \
+	}
+#define NOTHING                                                                                    \
+	{                                                                                          \
+		.place = ABI_USDT_CONSTANT                                                         \
+	}
+
+struct expected_site {
+	uint64_t at;
+	enum abi_result_kind kind;
+	uint8_t condition;
+	uint32_t sp_distance;
+	struct abi_usdt_arg size, result;
+	bool is_rare;
+};
+
+#define ALWAYS ABI_RESULT_ALWAYS
+enum { IF_ZERO = 4, UNLESS_ZERO = 5 };
+
+static const struct {
+	const char *what;
+	uint8_t code[64];
+	struct expected_site sites[4];
+} proven[] = {
+	{ "both ways of a jump return the same",
+	  { MOV_RAX_AT_RDI, TEST_RAX, JE(1), RET, RET },
+	  { { 6, ABI_RESULT_WHOLE, ALWAYS, 0, AT(DI), AT(AX), false } } },
+	{ "one way calls",
+	  { MOV_RAX_AT_RDI, TEST_RAX, JE(1), RET, CALL(9, LOCAL_HELPER), TEST_RAX, JE(0), RET },
+	  { { 6, ABI_RESULT_WHOLE, UNLESS_ZERO, 0, AT(DI), AT(AX), false },
+	    { 9, ABI_RESULT_BEGINS, ALWAYS, 0, AT(DI), { 0 }, false },
+	    { 17, ABI_RESULT_ENDS, ALWAYS, 0, { 0 }, AT(AX), false } } },
+	{ "the size is saved in a register",
+	  { PUSH_RBX, MOV_RBX_RDI, MOV_RAX_AT_RDI, ZERO_EDI, TEST_RAX, JE(0), POP_RBX, RET },
+	  { { 12, ABI_RESULT_WHOLE, ALWAYS, 8, AT(BX), AT(AX), false } } },
+	{ "the size is saved on the stack",
+	  { SUB_RSP(24), STORE_RDI_AT_RSP(8), MOV_RAX_AT_RDI, ZERO_EDI, TEST_RAX, JE(0),
+	    ADD_RSP(24), RET },
+	  { { 17, ABI_RESULT_WHOLE, ALWAYS, 24, ON_STACK(8), AT(AX), false } } },
+	{ "a value of the round before is another one",
+	  { MOV_RAX_AT_RDI, MOV_RCX_RAX, MOV_RAX_AT_RDI, TEST_RSI, JNE(0xf5), JE(0), MOV_RAX_RCX,
+	    RET },
+	  { { 14, ABI_RESULT_WHOLE, ALWAYS, 0, AT(DI), AT(CX), false } } },
+	{ "NULL may be seen by a single step",
+	  { TEST_RDI, JS(9), MOV_RAX_AT_RDI, TEST_RAX, JE(0), RET, ZERO_EAX, RET },
+	  { { 11, ABI_RESULT_WHOLE, ALWAYS, 0, AT(DI), AT(AX), false },
+	    { 14, ABI_RESULT_WHOLE, ALWAYS, 0, AT(DI), NOTHING, true } } },
+	{ "NULL is what the jump has found",
+	  { MOV_RAX_AT_RDI, TEST_RAX, JE(1), RET, ZERO_EAX, JE(0), RET },
+	  { { 6, ABI_RESULT_WHOLE, ALWAYS, 0, AT(DI), AT(AX), false } } },
+	{ "one way goes on in another function",
+	  { MOV_RAX_AT_RDI, TEST_RAX, JE(1), RET, JMP(9, STUB_MEMSET) },
+	  { { 6, ABI_RESULT_WHOLE, UNLESS_ZERO, 0, AT(DI), AT(AX), false },
+	    { 9, ABI_RESULT_LEAVES, ALWAYS, 0, { 0 }, { 0 }, false } } },
+};
+
+static void find(struct insn_decoder *decoder, struct code_image *image, const char *function,
+		 struct result_sites *ret_sites)
+{
+	const struct sites_code code = code_image_view(image);
+	uint32_t steps_left = 10000;
+
+	assert_int_equal(result_sites_find(decoder, &code, allocator_function_find(function), BASE,
+					   &everyday, &steps_left, ret_sites),
+			 0);
+	assert_true(steps_left > 0);
+}
+
+static void same_place(const struct abi_usdt_arg *found, const struct abi_usdt_arg *expected)
+{
+	assert_int_equal(found->place, expected->place);
+	assert_int_equal(found->reg, expected->reg);
+	assert_int_equal(found->value, expected->value);
+}
+
+static void same_site(const struct result_site *found, const struct expected_site *expected)
+{
+	const struct abi_usdt_arg fp = AT(BP);
+
+	assert_int_equal(found->addr - BASE, expected->at);
+	assert_int_equal(found->see.kind, expected->kind);
+	assert_int_equal(found->see.condition, expected->condition);
+	if (expected->kind == ABI_RESULT_LEAVES) {
+		assert_int_equal(found->args, 1);
+		return;
+	}
+	assert_int_equal(found->see.sp_distance, expected->sp_distance);
+	assert_int_equal(found->is_rare, expected->is_rare);
+	same_place(&found->see.fp, &fp);
+	if (expected->size.place)
+		same_place(&found->see.size, &expected->size);
+	if (expected->result.place)
+		same_place(&found->see.result, &expected->result);
+}
+
+static void sites_are_where_size_and_result_are_known(void **state)
+{
+	for (size_t i = 0; i < sizeof(proven) / sizeof(proven[0]); i++) {
+		_cleanup_(result_sites_done) struct result_sites sites = { 0 };
+		struct code_image image = { 0 };
+		size_t n = 0;
+
+		print_message("%s\n", proven[i].what);
+		memcpy(image.bytes, proven[i].code, sizeof(proven[i].code));
+		code_image_finish(&image);
+		find(*state, &image, "malloc", &sites);
+		assert_null(sites.why_none);
+		while (n < 4 && proven[i].sites[n].at)
+			n++;
+		assert_int_equal(sites.list.len, n);
+		for (size_t k = 0; k < n; k++)
+			same_site(&sites.list.data[k], &proven[i].sites[k]);
+	}
+}
+
+static const struct {
+	const char *what, *function, *why;
+	struct code_image image;
+} not_proven[] = {
+	{ "nothing is emulated behind the result",
+	  "malloc",
+	  why_no_site,
+	  { .bytes = { MOV_RAX_AT_RDI, RET } } },
+	{ "the size is lost",
+	  "malloc",
+	  why_no_site,
+	  { .bytes = { MOV_RAX_AT_RDI, ZERO_EDI, TEST_RAX, JE(0), RET } } },
+	{ "the size is saved on the stack and overwritten",
+	  "malloc",
+	  why_no_site,
+	  { .bytes = { SUB_RSP(24), STORE_RDI_AT_RSP(8), MOV_RAX_AT_RDI, ZERO_EDI,
+		       STORE_0_AT_RSP(8), TEST_RAX, JE(0), ADD_RSP(24), RET } } },
+	{ "a part of it is overwritten",
+	  "malloc",
+	  why_no_site,
+	  { .bytes = { SUB_RSP(24), STORE_RDI_AT_RSP(8), MOV_RAX_AT_RDI, ZERO_EDI,
+		       STORE_0_AT_RSP(4), TEST_RAX, JE(0), ADD_RSP(24), RET } } },
+	{ "somebody may have a pointer to it",
+	  "malloc",
+	  why_no_site,
+	  { .bytes = { SUB_RSP(24), STORE_RDI_AT_RSP(8), LEA_RSI_RSP(8), STORE_RSI_AT_RDX,
+		       STORE_RCX_AT_R8, MOV_RAX_AT_RDI, ZERO_EDI, TEST_RAX, JE(0), ADD_RSP(24),
+		       RET } } },
+	{ "a call comes behind the result",
+	  "malloc",
+	  why_no_site,
+	  { .bytes = { MOV_RAX_AT_RDI, TEST_RAX, JE(0), PUSH_RAX, CALL(9, LOCAL_HELPER), POP_RAX,
+		       RET } } },
+	{ "each way calls",
+	  "malloc",
+	  why_no_gain,
+	  { .bytes = { CALL(0, LOCAL_HELPER), TEST_RAX, JE(0), RET } } },
+	{ "a call when the size is lost",
+	  "malloc",
+	  why_call,
+	  { .bytes = { ZERO_EDI, CALL(2, LOCAL_HELPER), TEST_RAX, JE(0), RET } } },
+	{ "it goes on elsewhere without the size",
+	  "malloc",
+	  why_leaves,
+	  { .bytes = { MOV_RAX_AT_RDI, TEST_RAX, JE(1), RET, ZERO_EDI, JMP(11, STUB_MEMSET) } } },
+	{ "it goes on elsewhere with its frame",
+	  "malloc",
+	  why_leaves,
+	  { .bytes = { PUSH_RBX, MOV_RAX_AT_RDI, TEST_RAX, JE(2), POP_RBX, RET,
+		       JMP(11, STUB_MEMSET) } } },
+	{ "a way whose result is not known yet",
+	  "malloc",
+	  why_no_site,
+	  { .bytes = { MOV_RAX_AT_RDI, TEST_RAX, JE(0), MOV_RAX_AT_RDI, RET } } },
+	{ "an exception is caught",
+	  "malloc",
+	  why_landing_pad,
+	  { .bytes = { CALL(0, LOCAL_HELPER), TEST_RAX, JE(0), RET }, .pad_of = 0, .pad = 10 } },
+	{ "cpuid",
+	  "malloc",
+	  why_effect,
+	  { .bytes = { 0x0f, 0xa2, MOV_RAX_AT_RDI, TEST_RAX, JE(0), RET } } },
+	{ "an aligned stack pointer",
+	  "malloc",
+	  why_stack,
+	  { .bytes = { 0x48, 0x83, 0xe4, 0xf0, MOV_RAX_AT_RDI, TEST_RAX, JE(0), RET } } },
+	{ "a return with something on the stack",
+	  "malloc",
+	  why_stack,
+	  { .bytes = { PUSH_RBX, MOV_RAX_AT_RDI, TEST_RAX, JE(0), RET } } },
+	{ "a product",
+	  "calloc",
+	  why_product,
+	  { .bytes = { MOV_RAX_AT_RDI, TEST_RAX, JE(0), RET } } },
+	{ "code that ends",
+	  "malloc",
+	  why_unreadable,
+	  { .bytes = { MOV_RAX_AT_RDI, TEST_RAX, JE(1), RET, 0x06 } } },
+};
+
+static void what_cannot_be_proven_has_no_sites(void **state)
+{
+	for (size_t i = 0; i < sizeof(not_proven) / sizeof(not_proven[0]); i++) {
+		_cleanup_(result_sites_done) struct result_sites sites = { 0 };
+		struct code_image image = not_proven[i].image;
+
+		print_message("%s\n", not_proven[i].what);
+		code_image_finish(&image);
+		find(*state, &image, not_proven[i].function, &sites);
+		assert_int_equal(sites.list.len, 0);
+		assert_string_equal(sites.why_none, not_proven[i].why);
+	}
+}
+
+static void work_is_bounded(void **state)
+{
+	_cleanup_(result_sites_done) struct result_sites sites = { 0 };
+	struct code_image image = { .bytes = { MOV_RAX_AT_RDI, TEST_RAX, JE(0), RET } };
+	const struct sites_code code = code_image_view(&image);
+	uint32_t steps_left = 3;
+
+	code_image_finish(&image);
+	assert_int_equal(result_sites_find(*state, &code, allocator_function_find("malloc"), BASE,
+					   &everyday, &steps_left, &sites),
+			 0);
+	assert_int_equal(sites.list.len, 0);
+	assert_ptr_equal(sites.why_none, why_large);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sites_are_where_size_and_result_are_known),
+		cmocka_unit_test(what_cannot_be_proven_has_no_sites),
+		cmocka_unit_test(work_is_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, decoder_setup, decoder_teardown);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/value_flow.h"
+
+#include "probe/sites.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a callee restores: rbx, rbp, r12 to r15; and what it may change, but for rsp. */
+#define CALLEE_SAVED (1U << INSN_RBX | 1U << INSN_RBP | 0xf000U)
+#define CALLER_SAVED (0xffffU & ~CALLEE_SAVED & ~(1U << INSN_RSP))
+
+struct transfer {
+	struct value_flow *flow;
+	uint16_t node;
+	struct flow_state state;
+	bool escapes;
+};
+
+static value made_at(const struct transfer *t, unsigned place)
+{
+	return VALUE_MADE | (value)t->node << 6 | place;
+}
+
+static value met_at(uint16_t node, unsigned place)
+{
+	return VALUE_MET | (value)node << 6 | place;
+}
+
+static void forget(struct transfer *t, unsigned place)
+{
+	t->state.at[place] = made_at(t, place);
+}
+
+static bool is_address(value v)
+{
+	return (v & VALUE_KIND) == VALUE_SP;
+}
+
+static int32_t address_of(value v)
+{
+	return (int32_t)(v & ~VALUE_KIND) - VALUE_SP_BIAS;
+}
+
+static bool is_saved_register(value v)
+{
+	return v >= VALUE_ENTRY && v < VALUE_ENTRY + INSN_REGS &&
+	       (CALLEE_SAVED >> (v - VALUE_ENTRY) & 1);
+}
+
+int32_t value_flow_sp_distance(const struct flow_state *state)
+{
+	value sp = state->at[INSN_RSP];
+
+	return is_address(sp) && address_of(sp) <= 0 ? -address_of(sp) : -1;
+}
+
+/* The slot that is all of the 8 bytes at this distance from sp at the entry; 0: none is. */
+static unsigned slot_of(int32_t address)
+{
+	if (address >= 0 || address % 8 || -address / 8 > FLOW_N_SLOTS)
+		return 0;
+	return FLOW_SLOTS + (unsigned)(-address / 8) - 1;
+}
+
+static void forget_below_sp(struct transfer *t)
+{
+	value sp = t->state.at[INSN_RSP];
+
+	for (unsigned i = 0; i < FLOW_N_SLOTS; i++)
+		if (!is_address(sp) || -8 * (int32_t)(i + 1) < address_of(sp))
+			forget(t, FLOW_SLOTS + i);
+}
+
+/* Whatever a pointer may lead to has been written to: not where a register was saved. */
+static void forget_variables(struct transfer *t)
+{
+	for (unsigned i = FLOW_SLOTS; i < FLOW_PLACES; i++)
+		if (!is_saved_register(t->state.at[i]))
+			forget(t, i);
+}
+
+static void forget_bytes(struct transfer *t, int32_t address, unsigned bytes)
+{
+	for (unsigned i = 0; i < FLOW_N_SLOTS; i++) {
+		int32_t slot = -8 * (int32_t)(i + 1);
+
+		if (slot < address + (int32_t)bytes && address < slot + 8)
+			forget(t, FLOW_SLOTS + i);
+	}
+}
+
+/* Something is written to memory that is no value which is followed. */
+static void write_memory(struct transfer *t, const struct insn_effect *e)
+{
+	value base;
+
+	if (e->memory == MEMORY_NONE || e->memory == MEMORY_FIXED)
+		return;
+	base = t->state.at[e->base];
+	if (is_address(base) && e->memory == MEMORY_BASED && e->bytes &&
+	    e->value == (int16_t)e->value) {
+		forget_bytes(t, address_of(base) + (int32_t)e->value, e->bytes);
+	} else if (is_address(base)) {
+		for (unsigned i = FLOW_SLOTS; i < FLOW_PLACES; i++)
+			forget(t, i);
+	} else if (t->flow->stack_escapes) {
+		forget_variables(t);
+	}
+}
+
+/* The slot that the instruction's memory is; 0: it is none. */
+static unsigned memory_slot(const struct transfer *t, const struct insn_effect *e)
+{
+	value base;
+
+	if (e->memory != MEMORY_BASED || e->bytes != 8 || e->value != (int16_t)e->value)
+		return 0;
+	base = t->state.at[e->base];
+	return is_address(base) ? slot_of(address_of(base) + (int32_t)e->value) : 0;
+}
+
+static void note_escape(struct transfer *t, value v)
+{
+	t->escapes |= is_address(v);
+}
+
+static void store(struct transfer *t, const struct insn_effect *e)
+{
+	unsigned slot = memory_slot(t, e);
+	value v = t->state.at[e->from];
+
+	note_escape(t, v);
+	write_memory(t, e);
+	if (slot && !is_address(v) &&
+	    value_flow_slot_distance(slot) <= value_flow_sp_distance(&t->state))
+		t->state.at[slot] = v;
+}
+
+static void load(struct transfer *t, const struct insn_effect *e)
+{
+	unsigned slot = memory_slot(t, e);
+
+	if (slot)
+		t->state.at[e->to] = t->state.at[slot];
+	else
+		forget(t, e->to);
+}
+
+static void add(struct transfer *t, const struct insn_effect *e)
+{
+	value from = t->state.at[e->from];
+	int64_t sum = e->value;
+
+	if (is_address(from) && sum == (int16_t)sum) {
+		sum += address_of(from);
+		if (sum == (int16_t)sum)
+			t->state.at[e->to] = VALUE_SP | (value)(sum + VALUE_SP_BIAS);
+		else
+			forget(t, e->to);
+	} else if (sum != 0 || is_address(from)) {
+		forget(t, e->to);
+	} else {
+		t->state.at[e->to] = from;
+	}
+	if (e->to == INSN_RSP)
+		forget_below_sp(t);
+}
+
+static void move_sp(struct transfer *t, int32_t by)
+{
+	const struct insn_effect step = { .to = INSN_RSP, .from = INSN_RSP, .value = by };
+
+	add(t, &step);
+}
+
+static void push(struct transfer *t, const struct insn_effect *e)
+{
+	value v = e->from == INSN_NO_REG ? VALUE_UNKNOWN : t->state.at[e->from];
+	unsigned slot;
+
+	note_escape(t, v);
+	move_sp(t, -8);
+	if (!is_address(t->state.at[INSN_RSP]))
+		return;
+	slot = slot_of(address_of(t->state.at[INSN_RSP]));
+	if (!slot)
+		return;
+	if (v == VALUE_UNKNOWN || is_address(v))
+		forget(t, slot);
+	else
+		t->state.at[slot] = v;
+}
+
+static void pop(struct transfer *t, const struct insn_effect *e)
+{
+	value sp = t->state.at[INSN_RSP];
+	unsigned slot = is_address(sp) ? slot_of(address_of(sp)) : 0;
+
+	if (slot)
+		t->state.at[e->to] = t->state.at[slot];
+	else
+		forget(t, e->to);
+	if (e->to != INSN_RSP)
+		move_sp(t, 8);
+}
+
+static void call(struct transfer *t)
+{
+	for (unsigned i = 0; i < INSN_REGS; i++)
+		if (CALLER_SAVED >> i & 1) {
+			note_escape(t, t->state.at[i]);
+			forget(t, i);
+		}
+	forget_below_sp(t);
+	/* Of these the callee's arguments may be some, which are its own. */
+	forget_variables(t);
+}
+
+static void apply(struct transfer *t, const struct insn_effect *e)
+{
+	value tested = e->tested == INSN_NO_REG ? VALUE_UNKNOWN : t->state.at[e->tested];
+
+	for (unsigned i = 0; i < INSN_REGS; i++)
+		if (e->reads >> i & 1)
+			note_escape(t, t->state.at[i]);
+	switch (e->kind) {
+	case EFFECT_COPY:
+		t->state.at[e->to] = t->state.at[e->from];
+		break;
+	case EFFECT_LOAD:
+		load(t, e);
+		break;
+	case EFFECT_STORE:
+		store(t, e);
+		break;
+	case EFFECT_ZERO:
+		t->state.at[e->to] = VALUE_NULL;
+		break;
+	case EFFECT_ADD:
+		add(t, e);
+		break;
+	case EFFECT_PUSH:
+		push(t, e);
+		break;
+	case EFFECT_POP:
+		pop(t, e);
+		break;
+	case EFFECT_CALL:
+		call(t);
+		break;
+	case EFFECT_SYSTEM_CALL:
+		forget_variables(t);
+		break;
+	case EFFECT_LEAVE:
+		t->state.at[INSN_RSP] = t->state.at[INSN_RBP];
+		pop(t, e);
+		break;
+	case EFFECT_WRITES:
+		write_memory(t, e);
+		break;
+	case EFFECT_UNKNOWN: /* nobody asks what is known behind it */
+		break;
+	}
+	for (unsigned i = 0; i < INSN_REGS; i++)
+		if (e->writes >> i & 1)
+			forget(t, i);
+	if (tested != VALUE_UNKNOWN)
+		t->state.at[FLOW_FLAG] = tested;
+	else if (e->sets_flags || e->kind == EFFECT_CALL)
+		forget(t, FLOW_FLAG);
+	if (e->kind == EFFECT_COPY && e->to == INSN_RSP)
+		forget_below_sp(t);
+}
+
+/* What the node makes of what it finds. Older values that it made itself are no longer the same. */
+static void transfer(struct value_flow *flow, uint16_t node, bool *escapes)
+{
+	struct transfer t = { .flow = flow, .node = node, .state = flow->in[node] };
+
+	for (unsigned i = 0; i < FLOW_PLACES; i++) {
+		value v = t.state.at[i];
+
+		if ((v & VALUE_KIND) == VALUE_MADE && VALUE_NODE(v) == node)
+			forget(&t, i);
+	}
+	apply(&t, &flow->graph->nodes[node].effect);
+	flow->out[node] = t.state;
+	*escapes |= t.escapes;
+}
+
+/* True: what is known at the node has changed. */
+static bool meet(struct flow_state *at, uint16_t node, const struct flow_state *from)
+{
+	bool changed = false;
+
+	for (unsigned i = 0; i < FLOW_PLACES; i++) {
+		value now = at->at[i], new = from->at[i], met = met_at(node, i);
+
+		/* What met here before, and has moved elsewhere since, is what met another time. */
+		if ((new &VALUE_KIND) == VALUE_MET && VALUE_NODE(new) == node)
+			new = met;
+		if (now == new || now == met)
+			continue;
+		at->at[i] = now == VALUE_UNKNOWN ? new : met;
+		changed = true;
+	}
+	return changed;
+}
+
+struct queue {
+	uint16_t *nodes;
+	bool *waits;
+	size_t n;
+};
+
+static void queue_add(struct queue *q, uint16_t node)
+{
+	if (q->waits[node])
+		return;
+	q->waits[node] = true;
+	q->nodes[q->n++] = node;
+}
+
+static void go_on(struct value_flow *flow, struct queue *q, uint16_t node, uint16_t to)
+{
+	if (to != GRAPH_NONE && meet(&flow->in[to], to, &flow->out[node]))
+		queue_add(q, to);
+}
+
+static void begin(struct value_flow *flow, struct queue *q)
+{
+	struct flow_state *entry = &flow->in[0];
+
+	memset(flow->in, 0, flow->graph->n * sizeof(*flow->in));
+	memset(flow->out, 0, flow->graph->n * sizeof(*flow->out));
+	for (unsigned i = 0; i < FLOW_PLACES; i++)
+		entry->at[i] = i < INSN_REGS ? VALUE_ENTRY + i : met_at(0, i);
+	entry->at[INSN_RSP] = VALUE_SP | VALUE_SP_BIAS;
+	queue_add(q, 0);
+}
+
+/* Until nothing changes, or somebody may point into the stack who was not known before. */
+static void run(struct value_flow *flow, struct queue *q, uint32_t *steps_left)
+{
+	bool escapes = false;
+
+	begin(flow, q);
+	while (q->n && !flow->why_not) {
+		uint16_t node = q->nodes[--q->n];
+		const struct code_node *n = &flow->graph->nodes[node];
+
+		q->waits[node] = false;
+		if (*steps_left == 0)
+			flow->why_not = why_large;
+		else
+			--*steps_left;
+		transfer(flow, node, &escapes);
+		if (escapes && !flow->stack_escapes) {
+			flow->stack_escapes = true;
+			for (size_t i = 0; i < q->n; i++)
+				q->waits[q->nodes[i]] = false;
+			q->n = 0;
+			begin(flow, q);
+			continue;
+		}
+		go_on(flow, q, node, n->next);
+		go_on(flow, q, node, n->target);
+	}
+}
+
+int value_flow_new(const struct code_graph *graph, uint32_t *steps_left,
+		   struct value_flow *ret_flow)
+{
+	struct queue q = { .nodes = calloc(graph->n, sizeof(*q.nodes)),
+			   .waits = calloc(graph->n, sizeof(*q.waits)) };
+	struct value_flow *flow = ret_flow;
+	int r = 0;
+
+	*flow = (struct value_flow){ .graph = graph,
+				     .in = calloc(graph->n, sizeof(*flow->in)),
+				     .out = calloc(graph->n, sizeof(*flow->out)) };
+	if (q.nodes && q.waits && flow->in && flow->out)
+		run(flow, &q, steps_left);
+	else
+		r = -ENOMEM;
+	free(q.nodes);
+	free(q.waits);
+	return r;
+}
+
+void value_flow_done(struct value_flow *flow)
+{
+	free(flow->in);
+	free(flow->out);
+	*flow = (struct value_flow){ 0 };
+}

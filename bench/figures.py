@@ -134,6 +134,8 @@ class Figures:
         complete, why = self.whole(row)
         yield self.in_turns("pair loop, 4 frames, complete stack: exact / floor", "turns.exact.4",
                             self.limit(1.8, 1.3), ok=complete, why=why)
+        yield self.in_turns("pair loop, 4 frames, malloc by one trap / floor of two",
+                            "turns.one.4", 0.75)
 
     def in_turns(self, title, key, limit, **complete):
         """By turns.py, with the interval of the median; what lies on both sides may be chance."""

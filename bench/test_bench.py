@@ -250,11 +250,12 @@ class Reached(unittest.TestCase):
     def test_turns_are_compared_within_a_turn(self):
         # The second turn was slow for all: a difference does not see it.
         found = {"floor": [1000, 2000] * 3, "nostack": [1100, 2200] * 3,
-                 "exact": [1300, 2400] * 3, "stackid": [1000.0] * 6}
+                 "exact": [1300, 2400] * 3, "one": [750, 1500] * 3, "stackid": [1000.0] * 6}
         made = {line.key: line.spread.median
                 for line in turns.lines_of(20, found, Sample(0, 0, 0, complete=1))}
         self.assertEqual((made["turns.adds.20"], made["turns.share.20"]), (200, 0.2))
         self.assertAlmostEqual(made["turns.nostack.20"], 1.1)
+        self.assertAlmostEqual(made["turns.one.20"], 0.75)
 
     def test_the_largest_share_of_rows_is_named(self):
         found = self.figures(single=[("rows.libc.share", 1.06), ("rows.node.share", 0.12)])

@@ -21,7 +21,9 @@ from measure import Failed, Sample
 BATCH = 5_000
 WARM = 4
 LIMIT_S = 30
-WAYS = (("floor", ("--floor",)), ("nostack", ("--max-stack=0",)), ("exact", ()))
+# Name, options, by which probes malloc is counted: those of entry and return, or sites inside it.
+WAYS = (("floor", ("--floor",), "never"), ("nostack", ("--max-stack=0",), "never"),
+        ("exact", (), "never"), ("one", (), "always"))
 
 
 class Runner:
@@ -58,12 +60,12 @@ def own_library(place, name):
 def begin(place, depth):
     """The columns, and bpf_get_stackid beside; the CPU is the same for all that take turns."""
     on_cpu = ["taskset", "-c", str(place.target_cpu)]
-    for name, options in WAYS:
+    for name, options, sites in WAYS:
         report = place.file(f"turns-{name}.json")
         yield Runner(place, name, [
-            place.memtraced, "-q", *options, "-o", f"json:{report}", "--", "env",
-            f"LD_LIBRARY_PATH={own_library(place, name)}", *on_cpu, place.program("pairs"),
-            str(depth), "1", str(BATCH), "turns"])
+            "env", f"MEMTRACED_TEST_RESULT_SITES={sites}", place.memtraced, "-q", *options,
+            "-o", f"json:{report}", "--", "env", f"LD_LIBRARY_PATH={own_library(place, name)}",
+            *on_cpu, place.program("pairs"), str(depth), "1", str(BATCH), "turns"])
     yield Runner(place, "stackid",
                  [*on_cpu, place.program("yardstick"), "turns", str(BATCH), str(depth)])
 
@@ -103,7 +105,11 @@ def lines_of(depth, found, sample):
             ("nostack", "no stacks / floor",
              [none / floor for none, floor in zip(found["nostack"], found["floor"])], ""),
             ("exact", "with stacks / floor",
-             [stack / floor for stack, floor in zip(found["exact"], found["floor"])], "")]
+             [stack / floor for stack, floor in zip(found["exact"], found["floor"])], ""),
+            ("one", "with stacks, malloc by one trap / floor by two",
+             [one / floor for one, floor in zip(found["one"], found["floor"])], ""),
+            ("traps", "with stacks, malloc by one trap / by two",
+             [one / two for one, two in zip(found["one"], found["exact"])], "")]
     lines = []
     for key, title, values, unit in made:
         low, high = stats.median_interval(values)

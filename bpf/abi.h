@@ -447,6 +447,17 @@ enum abi_preemption {
 	ABI_PREEMPTION_YES,
 };
 
+/*
+ * Of abi_result.h. While `fn` is not 0, that function's calls are counted by their entry and
+ * return, and what the sites see is compared. Calls are compared that begin when `is_armed`.
+ */
+struct abi_result_check {
+	__u32 fn;
+	__u32 is_armed;
+	__u64 same, different;
+	__u64 pending; /* calls that have passed their site and have not returned */
+};
+
 #define ABI_TICK_NS 10000000ULL
 /*
  * The clock of lifetimes is abi_control.tick, or with knob_lifetimes CLOCK_MONOTONIC in units of so

@@ -11,6 +11,7 @@
 #include "nesting.bpf.h"
 #include "registers.bpf.h"
 #include "result.bpf.h"
+#include "result_site.bpf.h"
 #include "return_address.bpf.h"
 #include "sample.bpf.h"
 #include "wanted.bpf.h"
@@ -175,23 +176,34 @@ static __always_inline __u8 realloc0_frees(__u64 cookie)
 }
 
 /* A call of this thread begins that is in no other, unless call_begins_within() has said so. */
-static __always_inline void call_begins(const struct pt_regs *ctx, struct thread *t, __u64 cookie)
+static __always_inline void call_begins_at(struct thread *t, __u64 cookie, __u64 sp, __u64 fp,
+					   __u64 link)
 {
 	struct alloc_call *call = &t->call;
-	__u64 sp = PT_REGS_SP(ctx);
 
-	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
 	if (t->busy)
 		call_drop(t);
 	call->old_from = BLOCK_UNKNOWN;
 	t->busy = 1;
 	call->sp = sp;
+	call->fp = fp;
 	call->fn = ABI_COOKIE_FN(cookie);
 	call->guessed = 0;
 	call->signal_below = 0;
 	call->by_sites = (cookie & ABI_COOKIE_BY_SITES) != 0;
 	if (call->by_sites)
-		call->link = return_address(sp, LINK_REGISTER(ctx));
+		call->link = return_address(sp, link);
+	call_compares(call, ABI_COOKIE_FN(cookie));
+}
+
+static __always_inline void call_begins(const struct pt_regs *ctx, struct thread *t, __u64 cookie)
+{
+	__u64 sp = PT_REGS_SP(ctx), fp = PT_REGS_FP(ctx), link = LINK_REGISTER(ctx);
+
+	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
+	barrier_var(fp);
+	barrier_var(link);
+	call_begins_at(t, cookie, sp, fp, link);
 }
 
 /* What a call was asked for. */
@@ -383,6 +395,8 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 	call_returns(proc, t);
 	if (t->call.is_scope)
 		return;
+	if (t->call.is_compared)
+		call_compared(&t->call, PT_REGS_RC(ctx));
 	t->call.failed = 0;
 	t->call.released = 0;
 	STORED(t->call.kind) = kind;
@@ -521,6 +535,122 @@ int on_return(struct pt_regs *ctx)
 {
 	keep_kernel_stack(ctx);
 	return knob_floor ? 0 : function_exit(ctx, attach_cookie(ctx));
+}
+
+/* A call that a site sees first: as alloc_entry(). */
+static __always_inline void site_call_begins(struct thread *t, __u64 cookie, __u64 sp, __u64 fp)
+{
+	struct alloc_call *call = &t->call;
+	/* As in find_what_goes_on(). */
+	bool goes_on = t->busy && sp == call->sp && !call->ptr && !call->throws &&
+		       !call->is_scope && call->fn != ABI_COOKIE_FN(cookie);
+
+	call_begins_at(t, cookie, sp, fp, 0);
+	call->goes_on = goes_on ? GOES_ON_SIZE : 0;
+	call->ptr = 0;
+	call->is_scope = 0;
+	call->throws = 0;
+	call->realloc0_frees = 0;
+	call->is_product = false;
+	call->form = ABI_FORM_OWN;
+	t->free_ptr = 0;
+}
+
+/*
+ * The call at whose site the thread is begins there, unless it has been seen to begin before; 0: it
+ * is not counted, or nobody has seen that.
+ */
+static __always_inline int site_entry(struct pt_regs *ctx, const struct abi_result_site *site,
+				      __u32 slot, struct thread *t, __u64 cookie)
+{
+	__u64 sp = PT_REGS_SP(ctx) + site->sp_distance, fp = 0, size = 0;
+	__u16 fn = ABI_COOKIE_FN(cookie);
+	struct alloc_call *call = &t->call;
+	struct fault fault = {};
+	int nested;
+
+	if (!usdt_argument(ctx, &site->fp, &fp))
+		return 0;
+	if (thread_leaves(t, slot, sp, fn)) {
+		call->fp = fp;
+		if (site_begins(site) && usdt_argument(ctx, &site->size, &size) &&
+		    !(STORED(call->goes_on) & GOES_ON_SIZE))
+			call->size = size;
+		return 1;
+	}
+	if (!site_begins(site) || !usdt_argument(ctx, &site->size, &size))
+		return 0;
+	count_event();
+	nested = thread_nested_at(t, slot, fn, sp, fp, 0);
+	if (nested && !call_begins_within(slot, nested)) {
+		if (nested & CALL_GUESSED)
+			call_guessed(slot, nested, sp);
+		return 0;
+	}
+	site_call_begins(t, cookie, sp, fp);
+	if (!(STORED(call->goes_on) & GOES_ON_SIZE))
+		call->size = size;
+	if (call->within || !is_suspicious(call))
+		return 1;
+	fault.size = call->size;
+	heap_error(ctx, slot, ABI_SUSPICIOUS_SIZE << 16 | fn, &fault, STACK_AT_SITE);
+	return 1;
+}
+
+/* The same as alloc_exit(), where the result is known. */
+static __always_inline void site_exit(struct pt_regs *ctx, const struct abi_result_site *site,
+				      struct abi_proc *proc, __u32 slot, struct thread *t)
+{
+	struct fault fault = {};
+	__u64 addr = 0;
+
+	call_returns(proc, t);
+	t->call.failed = 0;
+	if (!usdt_argument(ctx, &site->result, &addr)) {
+		proc_lost(proc, ABI_LOST_OUT_PARAM);
+		return;
+	}
+	STORED(t->call.result) = alloc_result(proc, t, addr);
+	if (addr && account_alloc(ctx, proc, slot, t, addr, STACK_AT_SITE) && knob_free_stacks)
+		birth_note(ABI_BLOCK_KEY(slot, addr));
+	if (!t->call.failed || is_suspicious(&t->call))
+		return;
+	fault.size = t->call.size;
+	heap_error(ctx, slot, ABI_FAILED_ALLOCATION << 16 | t->call.fn, &fault, STACK_AT_SITE);
+}
+
+/* Probes inside allocator functions: result_site.bpf.h. */
+SEC("uprobe")
+int on_result(struct pt_regs *ctx)
+{
+	const struct abi_result_site *site;
+	struct abi_proc *proc;
+	struct thread *t;
+	__u64 cookie;
+	__u32 slot, at;
+
+	keep_kernel_stack(ctx);
+	if (knob_floor)
+		return 0;
+	cookie = attach_cookie(ctx);
+	at = ABI_COOKIE_ARGS(cookie);
+	site = bpf_map_lookup_elem(&result_sites, &at);
+	if (!site || !site_counts(ctx, site))
+		return 0;
+	proc = counted_proc(ABI_COOKIE_OWNER(cookie), &slot);
+	if (!proc && knob_scope != ABI_SCOPE_PROCESSES)
+		proc = newcomer(&slot);
+	if (!proc || proc_has_samples(proc))
+		return 0;
+	proc_enter_cut(proc);
+	t = thread_get(slot);
+	if (!t)
+		return 0;
+	if (is_checked(ABI_COOKIE_FN(cookie)))
+		site_compares(ctx, site, t, ABI_COOKIE_FN(cookie));
+	else if (site_entry(ctx, site, slot, t, cookie) && site_ends(site))
+		site_exit(ctx, site, proc, slot, t);
+	return 0;
 }
 
 /* C++'s functions that hand on to C's: form.bpf.h. */

@@ -374,15 +374,11 @@ VERIFIED_ONCE_NUMBERS int call_settled(__u32 slot, int r, __u32 fn)
  * Is the call that begins nested (not 0, as call_begins_within() wants it)? If not, the thread is
  * in a call only when that has jumped to this one, which takes over, but in a scope is inside.
  */
-static __always_inline int thread_nested(const struct pt_regs *ctx, struct thread *t, __u32 slot,
-					 __u16 fn)
+static __always_inline int thread_nested_at(struct thread *t, __u32 slot, __u16 fn, __u64 sp,
+					    __u64 fp, __u64 link)
 {
-	__u64 sp = PT_REGS_SP(ctx), fp = PT_REGS_FP(ctx), link = LINK_REGISTER(ctx);
 	int i, r;
 
-	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
-	barrier_var(fp);
-	barrier_var(link);
 	if (!t->busy && !t->parked)
 		return CALL_APART;
 	r = nested_in_current(sp, fp, link);
@@ -395,6 +391,17 @@ static __always_inline int thread_nested(const struct pt_regs *ctx, struct threa
 		r = CALL_SEARCH;
 	}
 	return call_settled(slot, r, fn);
+}
+
+static __always_inline int thread_nested(const struct pt_regs *ctx, struct thread *t, __u32 slot,
+					 __u16 fn)
+{
+	__u64 sp = PT_REGS_SP(ctx), fp = PT_REGS_FP(ctx), link = LINK_REGISTER(ctx);
+
+	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
+	barrier_var(fp);
+	barrier_var(link);
+	return thread_nested_at(t, slot, fn, sp, fp, link);
 }
 
 /* The call that has been entered with this sp returns: the thread is in it then. */

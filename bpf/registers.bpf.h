@@ -75,6 +75,42 @@ struct user_registers {
 #define LINK_IS_IN_FRAME(link, frame) false
 #define KERNEL_FRAMES_REPEATED 0
 
+/* Does a conditional jump of that number jump? Odd ones are the opposite of those before. */
+static __always_inline bool condition_holds(const struct pt_regs *ctx, __u8 condition)
+{
+	__u64 flags = ctx->flags;
+	bool carry = flags & 1, parity = flags & 4, zero = flags & 0x40, sign = flags & 0x80,
+	     overflow = flags & 0x800, holds;
+
+	switch (condition >> 1) {
+	case 0:
+		holds = overflow;
+		break;
+	case 1:
+		holds = carry;
+		break;
+	case 2:
+		holds = zero;
+		break;
+	case 3:
+		holds = carry || zero;
+		break;
+	case 4:
+		holds = sign;
+		break;
+	case 5:
+		holds = parity;
+		break;
+	case 6:
+		holds = sign != overflow;
+		break;
+	default:
+		holds = zero || sign != overflow;
+		break;
+	}
+	return holds != (condition & 1);
+}
+
 static __always_inline bool link_read(__u64 link, __u64 sp, __u64 *ret)
 {
 	(void)link; /* the call has pushed it */
@@ -205,6 +241,13 @@ static __always_inline void loads_in_order(void)
 /* Kernel stacks of tracepoints begin with the caller's address, and then with a frame that has it
  * once more (perf_arch_fetch_caller_regs). */
 #define KERNEL_FRAMES_REPEATED 1
+
+/* No sites are found in such code: user/probe/result_sites.h. */
+static __always_inline bool condition_holds(const struct pt_regs *ctx, __u8 condition)
+{
+	(void)ctx, (void)condition;
+	return false;
+}
 
 /* It is in x30 when a function begins, and when it returns. */
 static __always_inline bool link_read(__u64 link, __u64 sp, __u64 *ret)

@@ -14,6 +14,7 @@
 #include "room.bpf.h"
 #include "stack_copy.bpf.h"
 #include "stack_scratch.bpf.h"
+#include "thread.bpf.h"
 #if WALKS_BY_CFI
 #include "unwind.bpf.h"
 #endif
@@ -25,6 +26,7 @@ enum stack_at {
 	STACK_AT_SYSCALL, /* ip is behind the instruction; user space drops that frame */
 	STACK_AT_ANY,	  /* interrupted */
 	STACK_AT_PROBE,	  /* the same by a uprobe, inside a function */
+	STACK_AT_SITE,	  /* inside an allocator call, which knows its sp and fp at its entry */
 };
 
 static __always_inline struct stack_scratch *scratch_take(__u32 level)
@@ -318,11 +320,20 @@ static __always_inline __u64 stack_walk(void *ctx, struct stack_scratch *s,
 static __always_inline __u64 stack_capture(struct pt_regs *ctx, struct abi_proc *proc, __u32 slot,
 					   enum stack_at at)
 {
-	const struct user_registers regs = PROBE_REGISTERS(ctx);
+	struct user_registers regs = PROBE_REGISTERS(ctx);
 	struct stack_scratch *s;
 
 	if (!knob_max_stack)
 		return 0;
+	if (at == STACK_AT_SITE) {
+		const struct thread *t = thread_find();
+
+		if (!t)
+			return 0;
+		regs.sp = t->call.sp;
+		regs.fp = t->call.fp;
+		at = STACK_AT_EXIT;
+	}
 	s = stack_begin();
 	if (!s)
 		return 0;

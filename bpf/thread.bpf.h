@@ -12,10 +12,12 @@
 struct alloc_call {
 	__u64 sp;   /* at its entry */
 	__u64 link; /* by_sites: its return address */
+	__u64 fp;   /* at its entry; of a call that sites see (result_site.bpf.h) */
 	__u64 size; /* requested */
 	union {
 		__u64 extra;  /* xallocx: asked for beside, if it can be had */
 		__u64 result; /* at the return: the block that there is now; 0: none */
+		__u64 seen;   /* is_seen: what a site has seen that it will return */
 	};
 	__u64 ptr;	      /* realloc: old block; posix_memalign: where the result goes */
 	struct abi_block old; /* realloc: what the old block was */
@@ -29,13 +31,16 @@ struct alloc_call {
 	__u8 is_scope : 1;	 /* the call is a pool's free or the like: ABI_SCOPE */
 	__u8 throws : 1;	 /* the call can have ended by an exception: ABI_THROWS */
 	__u8 is_product : 1;	 /* `size` is that of two numbers, each with a sign of its own */
-	__u8 by_sites : 1; /* its exits are probed, so that its return address is left alone */
-	__u8 failed;	   /* at the return: there was no memory */
-	__u8 form;	   /* enum abi_form */
-	__u8 within;	   /* 1 + the place of the parked call that it is inside: inner.bpf.h */
-	__u8 inner;	   /* parked: there is a list of blocks that were made inside it */
-	__u8 released;	   /* at the return: `old` has left the books */
-	__u8 guessed;	   /* calls that are taken for a part of it: its return is the proof */
+	__u8 by_sites : 1;    /* its exits are probed, so that its return address is left alone */
+	__u8 is_compared : 1; /* with what sites see of it: result_site.bpf.h */
+	__u8 is_seen : 1;     /* a site has seen it */
+	__u8 is_odd : 1;      /* and found something else than its entry */
+	__u8 failed;	      /* at the return: there was no memory */
+	__u8 form;	      /* enum abi_form */
+	__u8 within;	      /* 1 + the place of the parked call that it is inside: inner.bpf.h */
+	__u8 inner;	      /* parked: there is a list of blocks that were made inside it */
+	__u8 released;	      /* at the return: `old` has left the books */
+	__u8 guessed;	      /* calls that are taken for a part of it: its return is the proof */
 };
 
 /* How far below a call's sp, by 16 bytes; of several handlers the nearest counts. */
@@ -79,7 +84,6 @@ struct thread_place {
 	__u32 tid; /* 0: free */
 	__u32 pad;
 	struct thread thread;
-	__u64 pad2; /* whole cache lines */
 };
 _Static_assert(sizeof(struct thread_place) % 64 == 0, "threads share no cache line");
 

@@ -68,6 +68,7 @@ static void set_multi(struct memtraced_bpf *skel)
 {
 	set_type(skel->progs.on_entry, LINK_TYPE_UPROBE_MULTI);
 	set_type(skel->progs.on_return, LINK_TYPE_UPROBE_MULTI);
+	set_type(skel->progs.on_result, LINK_TYPE_UPROBE_MULTI);
 	set_type(skel->progs.on_checkpoint, LINK_TYPE_UPROBE_MULTI);
 	set_type(skel->progs.on_mark, LINK_TYPE_UPROBE_MULTI);
 	set_type(skel->progs.on_sample, LINK_TYPE_UPROBE_MULTI);
@@ -88,6 +89,7 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 	/* beside sessions only for exit sites, which not every program has: programs_entry_fd */
 	bpf_program__set_autoload(skel->progs.on_entry, !session);
 	bpf_program__set_autoload(skel->progs.on_return, returns);
+	bpf_program__set_autoload(skel->progs.on_result, false); /* programs_result_fd */
 	bpf_program__set_autoload(skel->progs.on_checkpoint, opts->checkpoints);
 	bpf_program__set_autoload(skel->progs.on_mark, programs_know_forms(opts));
 	bpf_program__set_autoload(skel->progs.on_sample, opts->sampled);

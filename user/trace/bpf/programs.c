@@ -2,6 +2,7 @@
 #include "trace/bpf/programs.h"
 
 #include "bpf/abi_heap_error.h"
+#include "bpf/abi_result.h"
 #include "bpf/abi_sample.h"
 #include "bpf/abi_stack_copy.h"
 #include "memtraced.skel.h"
@@ -171,6 +172,7 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.marks, programs_know_forms(opts) ? MARKED_THREADS : 1 },
 		{ skel->maps.further_heap_errors, allocations ? opts->max_procs : 1 },
 		{ skel->maps.sample_specs, opts->sampled ? ABI_SAMPLE_SPECS : 1 },
+		{ skel->maps.result_sites, allocations ? ABI_RESULT_SITES : 1 },
 		{ skel->maps.unwind_rows, !opts->unwind	  ? 1 :
 					  opts->full_rows ? ABI_UNWIND_CHUNK_ROWS :
 							    UNWIND_FIRST_ROWS },
@@ -285,6 +287,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	p->next_slot = &skel->data_slots->next_slot;
 	p->room_of_all = &skel->data_room->room_of_all;
 	p->traits = skel->data_traits->function_traits;
+	p->result_check = &skel->data_results->result_check;
 	programs_want_samples(p, opts->sampled && !opts->both);
 	return map_arrays(p);
 }
@@ -360,21 +363,24 @@ static int open_again(const struct programs *p, struct memtraced_bpf **ret_skel)
 	return share_maps(p->skel, again);
 }
 
-static int load_entry(struct programs *p)
+/* One program more, in an object of its own, which is the caller's in any case. */
+static int load_late(struct programs *p, const char *name, struct memtraced_bpf **ret_skel)
 {
 	_cleanup_(program_loader_free_p) struct program_loader *loader = NULL;
+	struct bpf_program *program;
 	int r = new_loader(p, &loader);
 
 	if (r == 0)
-		r = open_again(p, &p->late);
+		r = open_again(p, ret_skel);
 	if (r)
 		return r;
-	bpf_program__set_autoload(p->late->progs.on_entry, true);
-	(void)bpf_program__set_expected_attach_type(p->late->progs.on_entry, p->entry_type);
-	r = load_object(loader, p->late);
-	if (r == 0)
-		p->entry_fd = bpf_program__fd(p->late->progs.on_entry);
-	return r;
+	program = bpf_object__find_program_by_name((*ret_skel)->obj, name);
+	if (!program)
+		return -ENOENT;
+	bpf_program__set_autoload(program, true);
+	(void)bpf_program__set_expected_attach_type(program, p->entry_type);
+	r = load_object(loader, *ret_skel);
+	return r ? r : bpf_program__fd(program);
 }
 
 static int load_perf(struct programs *p, const struct programs_opts *opts)
@@ -418,7 +424,7 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 
 	if (!p)
 		return -ENOMEM;
-	p->link_home = p->types_fd = -1;
+	p->link_home = p->types_fd = p->result_fd = -1;
 	if (opts->unwind && !can_unwind())
 		return -EOPNOTSUPP;
 	if (opts->unwind && feature_left_out(FEATURE_UNWIND_CFI))
@@ -452,15 +458,25 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	return 0;
 }
 
+static int late_fd(struct programs *p, const char *name, struct memtraced_bpf **skel, int *fd)
+{
+	int r = *fd;
+
+	if (r < 0 && !*skel)
+		r = load_late(p, name, skel);
+	if (r >= 0)
+		*fd = r;
+	return r == -1 ? -ENOENT : r;
+}
+
 int programs_entry_fd(struct programs *programs)
 {
-	int r = 0;
+	return late_fd(programs, "on_entry", &programs->late, &programs->entry_fd);
+}
 
-	if (programs->entry_fd < 0 && !programs->late)
-		r = load_entry(programs);
-	if (r)
-		return r;
-	return programs->entry_fd < 0 ? -ENOENT : programs->entry_fd;
+int programs_result_fd(struct programs *programs)
+{
+	return late_fd(programs, "on_result", &programs->late_result, &programs->result_fd);
 }
 
 int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
@@ -488,6 +504,7 @@ void programs_free(struct programs *programs)
 		munmap(programs->sites, programs->sites_len);
 	first_uprobe_free(programs->first_uprobe);
 	memtraced_bpf__destroy(programs->late);
+	memtraced_bpf__destroy(programs->late_result);
 	memtraced_bpf__destroy(programs->perf);
 	memtraced_bpf__destroy(programs->skel);
 	if (programs->link_home >= 0)
@@ -569,5 +586,5 @@ static uint64_t object_missed(const struct memtraced_bpf *skel)
 uint64_t programs_missed(const struct programs *programs)
 {
 	return object_missed(programs->skel) + object_missed(programs->late) +
-	       object_missed(programs->perf);
+	       object_missed(programs->late_result) + object_missed(programs->perf);
 }

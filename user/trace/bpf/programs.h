@@ -20,11 +20,13 @@
 struct first_uprobe;
 struct programs {
 	struct memtraced_bpf *skel;
-	struct memtraced_bpf *late;  /* for programs_entry_fd; NULL: not needed so far */
-	struct memtraced_bpf *perf;  /* what stands for preempted programs; NULL: none are */
-	struct abi_control *control; /* shared with the programs */
-	struct abi_proc *procs;	     /* by slot; shared with the programs */
-	struct abi_room *rooms;	     /* by slot; shared with the programs, as is: */
+	struct memtraced_bpf *late;	   /* for programs_entry_fd; NULL: not needed so far */
+	struct memtraced_bpf *late_result; /* the same for programs_result_fd */
+	struct memtraced_bpf *perf;	   /* what stands for preempted programs; NULL: none are */
+	struct abi_result_check *result_check; /* likewise */
+	struct abi_control *control;	       /* shared with the programs */
+	struct abi_proc *procs;		       /* by slot; shared with the programs */
+	struct abi_room *rooms;		       /* by slot; shared with the programs, as is: */
 	struct abi_room *room_of_all;
 	struct abi_site_entry *sites; /* ABI_SITE_ENTRIES of them */
 	uint32_t *next_slot;	      /* shared with the programs */
@@ -44,6 +46,7 @@ struct programs {
 	int types_fd;	/* kernel_types.h; negative: not kept */
 	int session_fd; /* -1: not loaded */
 	int entry_fd;	/* see programs_entry_fd */
+	int result_fd;	/* see programs_result_fd */
 	struct kernel_call kernel_calls[2]; /* bpf_preempt_disable() and _enable(), or 0 */
 	struct probe_stubs stubs;
 	int entry_type;	   /* LINK_TYPE_UPROBE_MULTI, 0: for perf events */
@@ -80,6 +83,8 @@ void programs_watch_code(struct programs *programs, bool watch);
  * takes, and of no use to programs without operator new. Negative errno when it cannot be loaded.
  */
 int programs_entry_fd(struct programs *programs);
+/* The same for sites inside functions (probe/result_sites.h), which few sessions come to use. */
+int programs_result_fd(struct programs *programs);
 
 /*
  * A perf-event uprobe with the site's cookie, which on kernels before 5.15 a program of the probe's

@@ -5,6 +5,8 @@
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
 #include "probe/custom_allocators.h"
+#include "trace/bpf/grace.h"
+#include "trace/kernel/old_kernel.h"
 #include "trace/live/books/live_books.h"
 #include "trace/live/code/live_code.h"
 #include "trace/live/lifecycle/live_lifecycle.h"
@@ -19,6 +21,8 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Process images in one run. A slot takes 128 bytes of kernel memory. */
@@ -109,6 +113,31 @@ static int load(struct live *live)
 	return r ? r : live_trace_calls(live);
 }
 
+/*
+ * Sites inside functions tell of calls by the stack pointer and frame pointer of their entry, by
+ * which the stack is walked; what else is asked at an entry or a return they do not see.
+ */
+static enum objects_results which_results(const struct live_opts *opts)
+{
+	static const char *const names[] = {
+		[OBJECTS_RESULTS_NEVER] = "never",
+		[OBJECTS_RESULTS_CHECKED] = "checked",
+		[OBJECTS_RESULTS_FORCED] = "always",
+		[OBJECTS_RESULTS_WRONG] = "wrong",
+	};
+	const char *told = getenv("MEMTRACED_TEST_RESULT_SITES");
+
+	if (!opts->allocations || (!opts->unwind && !opts->floor) || opts->heap_errors ||
+	    opts->check_stacks || old_kernel() || opts->path == ATTACH_PATH_EXIT ||
+	    !grace_is_offered())
+		return OBJECTS_RESULTS_NEVER;
+	for (size_t i = 0; told && i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(told, names[i]) == 0)
+			return (enum objects_results)i;
+	/* Nothing is compared where nothing is counted. */
+	return opts->floor ? OBJECTS_RESULTS_FORCED : OBJECTS_RESULTS_CHECKED;
+}
+
 int live_new(const struct live_opts *opts, struct live **ret_live)
 {
 	_cleanup_(live_free_p) struct live *live = calloc(1, sizeof(*live));
@@ -130,6 +159,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 
 	if (!live)
 		return -ENOMEM;
+	objects_opts.results = which_results(opts);
 	if (opts->features) {
 		objects_opts.emulation = &opts->features->emulation;
 		objects_opts.returns_unsafe =

@@ -97,36 +97,49 @@ static int add_samples(struct object *object, struct site_lists *lists, uint32_t
 	return r;
 }
 
-static int keep_link(const struct objects *objects, struct object *object, uint32_t owner,
-		     pid_t pid, int fd)
+/* For whom a link is, and for what. */
+struct link_for {
+	uint32_t owner;
+	pid_t pid;
+	enum link_part part;
+	size_t function;
+};
+
+static int keep_link(const struct objects *objects, struct object *object,
+		     const struct link_for *to, int fd)
 {
+	const struct object_link link = { .owner = to->owner,
+					  .pid = to->pid,
+					  .fd = fd,
+					  .part = to->part,
+					  .function = (uint16_t)to->function };
 	int r;
 
 	if (fd < 0)
 		return fd;
 	link_home_keep(objects->opts.programs->link_home, fd);
-	r = vec_push(&object->links, (struct object_link){ owner, pid, fd });
+	r = vec_push(&object->links, link);
 	if (r)
 		close(fd);
 	return r;
 }
 
 static int attach_list(const struct objects *objects, struct object *object, int prog_fd, int type,
-		       const struct uprobe_site *sites, size_t n, bool at_return, uint32_t owner,
-		       pid_t pid)
+		       const struct uprobe_site *sites, size_t n, bool at_return,
+		       const struct link_for *to)
 {
 	int r = 0;
 
 	if (n == 0)
 		return 0;
 	if (type)
-		return keep_link(objects, object, owner, pid,
+		return keep_link(objects, object, to,
 				 link_uprobe_multi(prog_fd, type, object->open_path, sites, n,
-						   at_return, pid));
+						   at_return, to->pid));
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = keep_link(objects, object, owner, pid,
+		r = keep_link(objects, object, to,
 			      programs_link_perf(objects->opts.programs, prog_fd, object->open_path,
-						 &sites[i], at_return, pid));
+						 &sites[i], at_return, to->pid));
 	return r;
 }
 
@@ -191,6 +204,7 @@ void objects_detach(struct objects *objects)
 static int attach_sizes(const struct objects *objects, struct object *object, uint32_t owner,
 			pid_t pid)
 {
+	const struct link_for to = { .owner = owner, .pid = pid };
 	int r = 0;
 
 	vec_foreach(&objects->sizes, size) {
@@ -210,7 +224,7 @@ static int attach_sizes(const struct objects *objects, struct object *object, ui
 		if (r == 0)
 			r = attach_list(objects, object, size->fd,
 					objects->opts.programs->entry_type, lists.entry.data,
-					lists.entry.len, false, owner, pid);
+					lists.entry.len, false, &to);
 	}
 	return r;
 }
@@ -220,6 +234,7 @@ static int attach_checkpoints(const struct objects *objects, struct object *obje
 			      pid_t pid)
 {
 	_cleanup_(site_lists_done) struct site_lists lists = {};
+	const struct link_for to = { .owner = owner, .pid = pid };
 	const struct programs *p = objects->opts.programs;
 	int r = 0;
 
@@ -234,7 +249,7 @@ static int attach_checkpoints(const struct objects *objects, struct object *obje
 	}
 	return r ? r :
 		   attach_list(objects, object, p->checkpoint_fd, p->entry_type, lists.entry.data,
-			       lists.entry.len, false, owner, pid);
+			       lists.entry.len, false, &to);
 }
 
 /* C++'s forms of allocation that forward: bpf/form.bpf.h. */
@@ -242,6 +257,7 @@ static int attach_marks(const struct objects *objects, struct object *object, ui
 			pid_t pid)
 {
 	_cleanup_(site_lists_done) struct site_lists lists = {};
+	const struct link_for to = { .owner = owner, .pid = pid };
 	const struct programs *p = objects->opts.programs;
 	int r = 0;
 
@@ -256,7 +272,7 @@ static int attach_marks(const struct objects *objects, struct object *object, ui
 	}
 	return r ? r :
 		   attach_list(objects, object, p->mark_fd, p->entry_type, lists.entry.data,
-			       lists.entry.len, false, owner, pid);
+			       lists.entry.len, false, &to);
 }
 
 /* What the dynamic linker calls when libraries have come or gone: of a process, not of all. */
@@ -265,42 +281,139 @@ static int attach_loader(const struct objects *objects, struct object *object, u
 {
 	const struct programs *p = objects->opts.programs;
 	const struct uprobe_site site = { .offset = object->loader_stop };
+	const struct link_for to = { .owner = owner, .pid = pid };
 
 	return attach_list(objects, object, p->loader_fd, p->entry_type, &site,
-			   owner && object->loader_stop ? 1 : 0, false, owner, pid);
+			   owner && object->loader_stop ? 1 : 0, false, &to);
+}
+
+/* What counts calls: returns before entries, for the reason given at add_probe. */
+static int attach_calls(struct objects *objects, struct object *object,
+			const struct site_lists *lists, const struct link_for *to)
+{
+	struct programs *p = objects->opts.programs;
+	int r = 0, entry_fd = -1;
+
+	if (lists->entry.len) {
+		entry_fd = programs_entry_fd(p);
+		r = entry_fd < 0 ? entry_fd : 0;
+	}
+	if (r == 0)
+		r = attach_list(objects, object, p->return_fd, p->entry_type, lists->ret.data,
+				lists->ret.len, true, to);
+	if (r == 0)
+		r = attach_list(objects, object, entry_fd, p->entry_type, lists->entry.data,
+				lists->entry.len, false, to);
+	if (r == 0)
+		r = attach_list(objects, object, p->session_fd, LINK_TYPE_UPROBE_SESSION,
+				lists->session.data, lists->session.len, false, to);
+	return r;
+}
+
+int object_attach_results(struct objects *objects, struct object *object, size_t function,
+			  uint32_t owner, pid_t pid)
+{
+	const struct plan_probe *probe = &object->plan->probes[function];
+	const struct link_for to = { owner, pid, LINK_PART_RESULTS, function };
+	_cleanup_(site_lists_done) struct site_lists lists = {};
+	int fd = programs_result_fd(objects->opts.programs), r = fd < 0 ? fd : 0;
+
+	for (size_t i = 0; i < probe->n_results && r == 0; i++) {
+		const struct result_site *result = &probe->results[i];
+		struct uprobe_site site = {
+			.offset = result->addr,
+			.cookie = ABI_COOKIE(object->first_fn + function, probe->kind,
+					     object->first_site[function] + i, owner),
+		};
+
+		/* What may be interrupted there must be known to be inside. */
+		if (result->see.kind == ABI_RESULT_BEGINS)
+			site.cookie |= ABI_COOKIE_BY_SITES;
+		r = vec_push(&lists.entry, site);
+	}
+	return r ? r :
+		   attach_list(objects, object, fd, objects->opts.programs->entry_type,
+			       lists.entry.data, lists.entry.len, false, &to);
+}
+
+/*
+ * One that may be counted by sites has links of its own. Its sites come first: they leave calls
+ * alone that entry and return count.
+ */
+static int attach_function(struct objects *objects, struct object *object, size_t function,
+			   uint32_t owner, pid_t pid)
+{
+	const struct link_for to = { owner, pid, LINK_PART_RETURNS, function };
+	_cleanup_(site_lists_done) struct site_lists lists = {};
+	int r = 0;
+
+	if (object_probes_results(object, function))
+		r = object_attach_results(objects, object, function, owner, pid);
+	if (r || object_counts_results(object, function))
+		return r;
+	r = add_probe(objects, object, &lists, function, owner);
+	return r ? r : attach_calls(objects, object, &lists, &to);
+}
+
+static int attach_functions(struct objects *objects, struct object *object, uint32_t owner,
+			    pid_t pid)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < object->plan->n_probes && r == 0; i++)
+		if (object_may_count_results(object, i))
+			r = attach_function(objects, object, i, owner, pid);
+	return r;
+}
+
+int object_close_part(const struct objects *objects, struct object *object, enum link_part part,
+		      size_t function)
+{
+	link_fds fds = {};
+	size_t kept = 0;
+	int r = vec_reserve(&fds, object->links.len);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < object->links.len; i++) {
+		const struct object_link link = object->links.data[i];
+
+		if (link.part == part && link.function == function)
+			fds.data[fds.len++] = link.fd;
+		else
+			object->links.data[kept++] = link;
+	}
+	object->links.len = kept;
+	link_home_close_now(objects->opts.programs->link_home, fds.data, fds.len);
+	vec_done(&fds);
+	return 0;
 }
 
 static int attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
 {
 	_cleanup_(site_lists_done) struct site_lists lists = {};
+	const struct link_for to = { .owner = owner, .pid = pid };
 	struct programs *p = objects->opts.programs;
-	bool calls = objects->opts.allocations && objects->depth == RECORD_DEPTH_EXACT;
-	int r = 0, entry_fd = -1;
+	bool calls =
+		objects->opts.allocations && objects->depth == RECORD_DEPTH_EXACT && object->plan;
+	int r = calls ? object_results_new(objects, object) : 0;
 
-	for (size_t i = 0; calls && object->plan && i < object->plan->n_probes && r == 0; i++)
-		r = add_probe(objects, object, &lists, i, owner);
+	for (size_t i = 0; calls && i < object->plan->n_probes && r == 0; i++)
+		if (!object_may_count_results(object, i))
+			r = add_probe(objects, object, &lists, i, owner);
 	if (r == 0 && objects->depth == RECORD_DEPTH_SAMPLED)
 		r = add_samples(object, &lists, owner);
-	if (r == 0 && lists.entry.len) {
-		entry_fd = programs_entry_fd(p);
-		r = entry_fd < 0 ? entry_fd : 0;
-	}
 	if (r)
 		return r;
-	/* Returns before entries, for the reason given at add_probe; marks before both. */
+	/* Marks before calls; frees, which are among all, before what can only allocate. */
 	r = attach_marks(objects, object, owner, pid);
 	if (r == 0)
-		r = attach_list(objects, object, p->return_fd, p->entry_type, lists.ret.data,
-				lists.ret.len, true, owner, pid);
-	if (r == 0)
-		r = attach_list(objects, object, entry_fd, p->entry_type, lists.entry.data,
-				lists.entry.len, false, owner, pid);
-	if (r == 0)
-		r = attach_list(objects, object, p->session_fd, LINK_TYPE_UPROBE_SESSION,
-				lists.session.data, lists.session.len, false, owner, pid);
+		r = attach_calls(objects, object, &lists, &to);
+	if (r == 0 && calls)
+		r = attach_functions(objects, object, owner, pid);
 	if (r == 0)
 		r = attach_list(objects, object, p->sample_fd, p->entry_type, lists.sample.data,
-				lists.sample.len, false, owner, pid);
+				lists.sample.len, false, &to);
 	if (r == 0)
 		r = attach_sizes(objects, object, owner, pid);
 	if (r == 0)

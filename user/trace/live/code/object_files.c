@@ -52,6 +52,8 @@ static void object_free(struct object *object)
 	elf_needs_done(&object->needs);
 	plan_free(object->plan);
 	plan_free(object->samples);
+	free(object->results);
+	free(object->first_site);
 	if (object->fd >= 0)
 		close(object->fd);
 	free(object->path);

@@ -11,14 +11,33 @@
 #include "elf/elf_needs.h"
 #include "probe/object_facts.h"
 #include "probe/plan.h"
+#include "trace/bpf/bpf_link.h"
 #include "trace/live/code/objects.h"
 #include "trace/live/code/open_ahead.h"
 #include "trace/live/code/unopened_files.h"
+
+/* What of an object a link is for. */
+enum link_part {
+	LINK_PART_ALL,
+	LINK_PART_RETURNS, /* entry and return of one function that has sites of results, */
+	LINK_PART_RESULTS, /* and those */
+};
 
 struct object_link {
 	uint32_t owner;
 	pid_t pid; /* the process whose calls it sees; 0: of all */
 	int fd;
+	uint16_t part;	   /* enum link_part */
+	uint16_t function; /* of its plan, where it is not of all */
+};
+
+/* By what calls of a function that has sites of results are counted: object_results.c. */
+enum result_state {
+	RESULTS_UNTRIED, /* entry and return, */
+	RESULTS_CHECKED, /* with which what the sites see is compared; */
+	RESULTS_JOINED,	 /* the sites, with entry and return where calls have not ended yet; */
+	RESULTS_COUNT,	 /* the sites alone; */
+	RESULTS_REFUSED, /* entry and return: the sites saw something else */
 };
 
 struct unprobed {
@@ -48,11 +67,13 @@ struct object {
 	bool no_unwinding; /* it has no rows, or there was no room */
 	bool refused;	   /* the kernel does not let it be probed for all processes */
 	enum program_kind kind;
-	bool marked;	     /* its plan's marks are probed */
-	bool uses_own_names; /* as of struct object_facts */
-	bool is_used;	     /* by a process, as of objects_close_unused() */
-	uint64_t unused_ns;  /* since when it is not; 0: it is */
-	bool is_ahead;	     /* nobody was seen to map it yet (objects_know) */
+	bool marked;	  /* its plan's marks are probed */
+	uint8_t *results; /* enum result_state of each function of its plan; NULL: none has any */
+	uint16_t *first_site; /* of each, in the programs' table; valid unless untried */
+	bool uses_own_names;  /* as of struct object_facts */
+	bool is_used;	      /* by a process, as of objects_close_unused() */
+	uint64_t unused_ns;   /* since when it is not; 0: it is */
+	bool is_ahead;	      /* nobody was seen to map it yet (objects_know) */
 	VEC(struct object_link) links;
 	VEC(struct unprobed) unprobed;
 };
@@ -75,7 +96,30 @@ struct objects {
 	enum record_depth depth;
 	uint64_t unread;			  /* files of which the worker said nothing */
 	VEC(struct abi_sample_spec) sample_specs; /* as the programs have them */
+	/* object_results.c: the function that is compared; NULL: none. */
+	struct object *checked;
+	size_t checked_function;
+	uint32_t n_result_sites; /* that the programs have */
 };
+
+enum result_state object_result_state(const struct object *object, size_t function);
+/* Tells the programs of the function's sites. 0 or negative errno. */
+int object_publish_results(struct objects *objects, struct object *object, size_t function);
+/* Are the function's calls counted by sites alone, or by them, too? */
+bool object_counts_results(const struct object *object, size_t function);
+/* Are its sites probed? */
+bool object_probes_results(const struct object *object, size_t function);
+/* Can they ever be? */
+bool object_may_count_results(const struct object *object, size_t function);
+/* Before an object is attached for the first time. 0 or -ENOMEM. */
+int object_results_new(const struct objects *objects, struct object *object);
+
+/* The links of one function's sites of results for a process, or for all. */
+int object_attach_results(struct objects *objects, struct object *object, size_t function,
+			  uint32_t owner, pid_t pid);
+/* Closes all of that part and function; on return nothing is attached by them. 0 or -ENOMEM. */
+int object_close_part(const struct objects *objects, struct object *object, enum link_part part,
+		      size_t function);
 
 /*
  * All questions that a file new to us is worth: the worker has the next in hand when it has

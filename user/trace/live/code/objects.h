@@ -26,6 +26,14 @@ struct object;
 struct unopened_file;
 struct worker;
 
+/* Are functions that have sites of results (probe/result_sites.h) counted by these? */
+enum objects_results {
+	OBJECTS_RESULTS_NEVER,
+	OBJECTS_RESULTS_CHECKED, /* when they saw the same as entry and return */
+	OBJECTS_RESULTS_FORCED,	 /* from the start: for tests, */
+	OBJECTS_RESULTS_WRONG,	 /* as is this: they see something else */
+};
+
 struct objects_opts {
 	struct programs *programs; /* borrowed */
 	struct worker *worker;	   /* borrowed: files are read by it (probe/object_reader.h) */
@@ -38,6 +46,7 @@ struct objects_opts {
 	bool both;	     /* with `sampled`: calls and samples are planned; objects_set_depth */
 	bool books;	     /* processes keep books: what these do not have is looked for */
 	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
+	enum objects_results results;
 	bool loader; /* the dynamic linker's stop is probed for owners, at all depths: on_loader */
 	bool checkpoints; /* probe/object_facts.h */
 	char *const *checkpoint_names;
@@ -106,6 +115,12 @@ struct object *objects_find(const struct objects *objects, uint32_t dev, uint64_
 void objects_close_unused(struct objects *objects, uint64_t now_ns, uint64_t unused_ns,
 			  void (*fn)(uint32_t dev, uint64_t ino, void *userdata), void *userdata);
 void object_use(struct object *object);
+
+/*
+ * Compares what sites of results see with entry and return, and lets them count; a little with each
+ * call of this. 0 or negative errno.
+ */
+int objects_try_results(struct objects *objects);
 
 /* Number of objects, and the i-th: in order of discovery. */
 size_t objects_count(const struct objects *objects);

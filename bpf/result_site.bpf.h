@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What probes inside an allocator function see of its calls, and its comparison with what entry and
+ * return see: abi_result.h.
+ */
+#ifndef MEMTRACED_RESULT_SITE_BPF_H
+#define MEMTRACED_RESULT_SITE_BPF_H
+
+#include "abi_result.h"
+#include "registers.bpf.h"
+#include "thread.bpf.h"
+#include "usdt.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32); /* ABI_COOKIE_ARGS */
+	__type(value, struct abi_result_site);
+} result_sites SEC(".maps") __weak;
+
+__weak struct abi_result_check result_check SEC(".data.results");
+
+static __always_inline bool site_begins(const struct abi_result_site *site)
+{
+	return site->kind == ABI_RESULT_BEGINS || site->kind == ABI_RESULT_WHOLE;
+}
+
+static __always_inline bool site_ends(const struct abi_result_site *site)
+{
+	return site->kind == ABI_RESULT_ENDS || site->kind == ABI_RESULT_WHOLE;
+}
+
+static __always_inline bool site_counts(const struct pt_regs *ctx,
+					const struct abi_result_site *site)
+{
+	__u8 condition = site->condition;
+
+	return condition == ABI_RESULT_ALWAYS || condition_holds(ctx, condition);
+}
+
+static __always_inline bool is_checked(__u16 fn)
+{
+	return *(volatile __u32 *)&result_check.fn == fn;
+}
+
+/* At the entry, which is seen beside the sites. */
+static __always_inline void call_compares(struct alloc_call *call, __u16 fn)
+{
+	call->is_compared = is_checked(fn) && *(volatile __u32 *)&result_check.is_armed;
+	call->is_seen = 0;
+	call->is_odd = 0;
+}
+
+/* At a site of a function whose calls are counted by entry and return. */
+static __always_inline void site_compares(struct pt_regs *ctx, const struct abi_result_site *site,
+					  struct thread *t, __u16 fn)
+{
+	__u64 fp = 0, size = 0, result = 0;
+	struct alloc_call *call = &t->call;
+
+	if (!t->busy || call->fn != fn || !call->is_compared ||
+	    call->sp != PT_REGS_SP(ctx) + site->sp_distance)
+		return;
+	if (site->kind == ABI_RESULT_LEAVES) {
+		call->is_compared = 0; /* the return is all that is seen of the rest */
+		return;
+	}
+	if (!usdt_argument(ctx, &site->fp, &fp) || fp != call->fp)
+		call->is_odd = 1;
+	if (site->size.place != ABI_USDT_NONE &&
+	    (!usdt_argument(ctx, &site->size, &size) || size != call->size))
+		call->is_odd = 1;
+	if (!site_ends(site))
+		return;
+	if (call->is_seen || !usdt_argument(ctx, &site->result, &result))
+		call->is_odd = 1;
+	if (!call->is_seen)
+		__sync_fetch_and_add(&result_check.pending, 1);
+	call->is_seen = 1;
+	call->seen = result;
+}
+
+/* At the return of a call that was compared. */
+static __always_inline void call_compared(struct alloc_call *call, __u64 returned)
+{
+	if (call->is_seen)
+		__sync_fetch_and_add(&result_check.pending, -1);
+	if (call->is_odd || !call->is_seen || call->seen != returned)
+		__sync_fetch_and_add(&result_check.different, 1);
+	else
+		__sync_fetch_and_add(&result_check.same, 1);
+	call->is_compared = 0;
+}
+
+#endif

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One trap for an allocation: probes inside malloc see what its entry and its return see."""
+
+import contextlib
+import os
+
+from lib import (EXACT_KEYS, Skip, attach_option, exact, heap_sites, need_root, run_memtraced,
+                 same_calls, same_images, scaled, target, test, total, trace, with_function)
+
+BESIDE_OTHERS = True
+VARIABLE = "MEMTRACED_TEST_RESULT_SITES"
+PATHS = ["multi", "perf", "session"]  # --attach=exit has none
+
+
+@contextlib.contextmanager
+def sites(how):
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = how
+    try:
+        yield
+    finally:
+        del os.environ[VARIABLE]
+        if before is not None:
+            os.environ[VARIABLE] = before
+
+
+def need_sites():
+    if "\nmalloc: yes\n" not in run_memtraced("--features", "--verbose").stdout:
+        raise Skip("no sites are proven in this C library")
+
+
+@test(need_root, need_sites, each=PATHS)
+def calls_are_exact_by_sites_from_the_start(path):
+    ops = scaled(15000, 1000000, 2000)
+    with sites("always"):
+        run = trace([target("threads"), "4", str(ops)], attach_option(path), library=None,
+                    timeout=900)
+    exact(run.report)
+    (own,), = run.own.values()
+    assert own["allocs"] == ops
+    same_calls(run.only_process(), own, "threads")
+
+
+@test(need_root, need_sites)
+def a_malloc_that_another_one_calls_is_not_counted_twice():
+    with sites("always"):
+        run = trace([target("threads"), "4", str(scaled(8000, 1000000, 2000))], timeout=900)
+    same_images(run)
+
+
+@test(need_root, need_sites, each=PATHS)
+def failed_calls_are_seen_at_the_ways_that_return_null(path):
+    with sites("always"):
+        run = trace([target("failures"), "60"], attach_option(path), library=None)
+    exact(run.report)
+    process, ((own,),) = run.only_process(), run.own.values()
+    same_calls(process, own, "failures")
+    for key in EXACT_KEYS:
+        assert process["alloc"][key] == own[key], (key, process["alloc"], own)
+
+
+@test(need_root, need_sites)
+def what_malloc_maps_is_known_to_be_its_own():
+    with sites("always"):
+        run = trace([target("maps"), "20"], library=None)
+    exact(run.report)
+    mapped = [site for site in run.only_process()["sites"] if site["class"] == "mmap"]
+    known = [site for name in ("map_region", "remap", "ledger_map")
+             for site in with_function(mapped, name)]
+    assert total(heap_sites(run.only_process()), "live_bytes") >= 9000000
+    assert total(mapped, "live_bytes") - total(known, "live_bytes") < 900000, mapped
+
+
+@test(need_root, need_sites)
+def stacks_are_those_of_entry_and_return():
+    def found(how):
+        with sites(how):
+            run = trace([target("leak"), "200", "0"], library=None)
+        exact(run.report)
+        return sorted((tuple(frame["function"] for frame in site["frames"]), site["allocs"])
+                      for site in heap_sites(run.only_process()))
+
+    assert found("always") == found("never")
+
+
+def many_calls(how):
+    with sites(how):
+        run = trace([target("threads"), "2", str(scaled(250000, 1000000))], "-v", library=None,
+                    timeout=900)
+    exact(run.report)
+    (own,), = run.own.values()
+    same_calls(run.only_process(), own, "threads")
+    return [line for line in run.stderr.splitlines() if "malloc in" in line]
+
+
+@test(need_root, need_sites, timeout=120)
+def sites_that_see_the_same_take_over():
+    line, = many_calls("checked")
+    assert "one trap for an allocation" in line, line
+
+
+@test(need_root, need_sites, timeout=120)
+def sites_that_see_something_else_are_given_up():
+    line, = many_calls("wrong")
+    assert "entry and return are counted" in line, line

@@ -107,10 +107,9 @@ static void try_symbols(int fd)
 		return;
 	for (uint64_t i = 0; i < PLACES; i++) {
 		const struct object_place place = { 0x490 + 7 * i, i % 2 };
-		struct symbol_frame frames[OBJECT_MAX_FRAMES];
-		size_t n;
+		struct symbol_found found;
 
-		(void)object_symbols_find(object, &place, names, frames, &n);
+		(void)object_symbols_find(object, &place, names, &found);
 	}
 }
 

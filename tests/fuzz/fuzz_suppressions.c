@@ -34,7 +34,7 @@ static void check_generated(enum suppression_kind kind, const struct suppression
 	_cleanup_(suppressions_free_p) struct suppressions *s = NULL;
 	int r;
 
-	suppression_generate(&sb, kind, REACH_POSSIBLE, frames, n, 0);
+	suppression_generate(&sb, kind, REACH_POSSIBLE, frames, n);
 	s = read_text(strbuf_str(&sb), sb.len, &r);
 	if (r || suppressions_n(s) != 1)
 		abort();

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import glob
 import os
+import platform
 import re
 import select
 import shutil
@@ -122,6 +123,12 @@ def need_program(*names):
             if not shutil.which(name):
                 raise Skip(f"{name} is not installed")
     return check
+
+
+def need_forms():
+    """Forms of new and delete are told by unwinding: rules are of x86-64 alone."""
+    if platform.machine() != "x86_64":
+        raise Skip("stacks are unwound on x86-64 alone")
 
 
 def need_long():

@@ -2,13 +2,12 @@
 """Wrong uses of the heap, against what the target does and against what memcheck says of it."""
 
 import os
-import platform
 import re
 import signal
 
-from lib import (ATTACH_PATHS, Skip, attach_option, attached, load_report, need_kernel,
-                 need_program, need_root, run, run_memtraced, scaled, scratch, send_line, started,
-                 target, test)
+from lib import (ATTACH_PATHS, Skip, attach_option, attached, load_report, need_forms,
+                 need_kernel, need_program, need_root, run, run_memtraced, scaled, scratch,
+                 send_line, started, target, test)
 from test_allocators import library_path
 
 BESIDE_OTHERS = True
@@ -36,12 +35,6 @@ def errors_of(case, *options, rounds=1, status=0, program="heap_errors"):
     found = [process["heap_errors"] for process in report["processes"] if process["heap_errors"]]
     assert len(found) <= 1, found
     return found[0] if found else []
-
-
-def need_forms():
-    """They are told by unwinding: rules are of x86-64 alone."""
-    if platform.machine() != "x86_64":
-        raise Skip("stacks are unwound on x86-64 alone")
 
 
 def only_error(*args, **how):

@@ -43,6 +43,7 @@ static volatile union every_struct {
 	struct record_symbol *record_symbol;
 	struct record_symbol_frame *record_symbol_frame;
 	struct record_symbol_linkage *record_symbol_linkage;
+	struct record_symbol_valgrind *record_symbol_valgrind;
 	struct record_histogram *record_histogram;
 	struct record_hist_counts *record_hist_counts;
 	struct record_bucket *record_bucket;
@@ -84,6 +85,7 @@ static volatile union every_struct {
 	struct elf_facts *elf_facts;
 	struct object_counts *object_counts;
 	struct symbol_head *symbol_head;
+	struct symbol_callee *symbol_callee;
 	struct symbol_frame *symbol_frame;
 	struct symbol_found *symbol_found;
 	struct jitdump_state *jitdump_state;

@@ -19,12 +19,12 @@
 static struct view_place place_of_malloc = { .addr = 0x4abc, .object = "/lib/libc.so.6" },
 			 place_of_caller = { .is_call = true, .addr = 0x1190, .object = HOSTILE };
 static struct leak_frame frames[] = {
-	{ &place_of_malloc, "malloc", NULL, 0, 0 },
-	{ &place_of_caller, HOSTILE, "/src/" HOSTILE "/" HOSTILE, 6, 1 },
+	{ &place_of_malloc, "malloc", NULL, 0, 0, false },
+	{ &place_of_caller, HOSTILE, "/src/" HOSTILE "/" HOSTILE, 6, 1, false },
 };
 static struct suppression_frame names[] = {
-	{ "malloc", "malloc", "/lib/libc.so.6", NULL, 0 },
-	{ HOSTILE, HOSTILE, HOSTILE, NULL, 0 },
+	{ .linkage = "malloc", .function = "malloc", .object = "/lib/libc.so.6" },
+	{ .linkage = HOSTILE, .function = HOSTILE, .object = HOSTILE },
 };
 static uint64_t keys[] = { 1, 2 };
 static struct leak_stack stack = {

@@ -32,7 +32,7 @@ static void keep(struct symbol_cache *cache, uint64_t offset)
 	const struct symbol_frame frame = {
 		.function = function, .linkage = linkage, .file = file, .line = 7, .offset = offset
 	};
-	const struct symbol symbol = { 1, &frame }, *kept = NULL;
+	const struct symbol symbol = { .n_frames = 1, .frames = &frame }, *kept = NULL;
 
 	assert_int_equal(symbol_cache_copy(cache, &key, &symbol, &kept), 0);
 	function[0] = linkage[0] = file[0] = '?';

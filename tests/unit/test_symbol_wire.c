@@ -14,13 +14,16 @@
 #define N_ELEMENTS(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct symbol_frame frames[] = {
-	{ "inner(int)", "_Z5inneri", 0, "/src/a.cc", 7, true },
-	{ "outer", "outer", 0x20, "/src/a.c", 12, false },
+	{ "inner(int)", "_Z5inneri", 0, "/src/a.cc", 7, true, "inner", SYMBOL_UNNAMED },
+	{ "outer", "outer", 0x20, "/src/a.c", 12, false, "outer@@V_1", SYMBOL_SEEN },
 };
 
 static void put_place(struct strbuf *answer, const struct symbol_frame *list, size_t n)
 {
-	struct symbol_found found = { .n_frames = n };
+	struct symbol_found found = {
+		.n_frames = n,
+		.callee = { "operator new[](unsigned long)", "_Znam" },
+	};
 
 	memcpy(found.frames, list, n * sizeof(*list));
 	codec_write(answer, &symbol_found_layout, &found, NULL);
@@ -108,8 +111,14 @@ static void what_is_sent_arrives(void **state)
 	assert_string_equal(got.frames[0].file, "/src/a.cc");
 	assert_int_equal(got.frames[0].line, 7);
 	assert_true(got.frames[0].is_inline);
+	assert_string_equal(got.frames[0].valgrind, "inner");
+	assert_int_equal(got.frames[0].seen, SYMBOL_UNNAMED);
 	assert_string_equal(got.frames[1].linkage, "outer");
 	assert_int_equal(got.frames[1].offset, 0x20);
+	assert_string_equal(got.frames[1].valgrind, "outer@@V_1");
+	assert_int_equal(got.frames[1].seen, SYMBOL_SEEN);
+	assert_string_equal(got.callee.function, "operator new[](unsigned long)");
+	assert_string_equal(got.callee.linkage, "_Znam");
 	codec_read(&decoder, &symbol_found_layout, &got);
 	assert_int_equal(got.n_frames, 1);
 	assert_null(got.frames[0].function);

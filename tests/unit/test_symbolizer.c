@@ -357,9 +357,9 @@ static void what_is_made_known_is_not_looked_up(void **state)
 	char function[] = "recorded(int)", linkage[] = "_Z8recordedi", file[] = "/src/a.cc";
 	struct symbol_frame frames[] = {
 		{ .function = "inlined", .line = 3, .is_inline = true },
-		{ function, linkage, 5, file, 42, false },
+		{ function, linkage, 5, file, 42, false, NULL, SYMBOL_SEEN },
 	};
-	const struct symbol known = { 2, frames };
+	const struct symbol known = { .n_frames = 2, .frames = frames };
 	struct symbol_object *object = fixture_open(f, f->path, NULL);
 	uint64_t at = fixture_find(f->path, "main").file_offset;
 	const struct symbol *symbol;

@@ -392,56 +392,55 @@ int supp_parse(struct supp_entries *entries, const char *name, char *text, size_
  * line of the file cannot hold (a newline would begin a line of its own, the file's reader trims
  * blanks at the end) becomes `?`, which matches it.
  */
-static void add_pattern(struct strbuf *sb, const char *keyword, const char *name, size_t len,
-			const char *around)
+static void add_pattern(struct strbuf *sb, const char *keyword, const char *name, size_t len)
 {
-	strbuf_addf(sb, "   %s:%s", keyword, around);
+	strbuf_addf(sb, "   %s:", keyword);
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)name[i];
-		bool at_end = i + 1 == len && !*around;
+		bool at_end = i + 1 == len;
 
 		strbuf_addch(sb, c < ' ' || c == 0x7f || (c == ' ' && at_end) ? '?' : name[i]);
 	}
-	strbuf_addf(sb, "%s\n", len || *around ? around : "*");
-}
-
-/*
- * Symbols with a wildcard for what changes from build to build. Of inlined functions Valgrind knows
- * the bare name, where we have scope and arguments: the last part, with wildcards, matches both.
- */
-static void add_function(struct strbuf *sb, const struct suppression_frame *f)
-{
-	_cleanup_free_ char *stable = NULL;
-
-	if (f->linkage) {
-		const char *name;
-
-		if (supp_stable_name(f->linkage, "*", &stable))
-			sb->error = -ENOMEM;
-		name = stable ? stable : f->linkage;
-		add_pattern(sb, "fun", name, strlen(name), "");
-	} else {
-		size_t len;
-		const char *base = supp_base_name(f->function, &len);
-
-		add_pattern(sb, "fun", base, len, strcmp(base, f->function) != 0 ? "*" : "");
-	}
+	strbuf_adds(sb, len ? "\n" : "*\n");
 }
 
 static void write_frame(struct strbuf *sb, const struct suppression_frame *f)
 {
-	if (f->linkage || f->function)
-		add_function(sb, f);
-	else
+	_cleanup_strbuf_ struct strbuf name = { 0 };
+
+	if (supp_is_below_main(f)) {
+		/* so Valgrind calls all of them, and so it compares them */
+		strbuf_adds(sb, "   fun:(below main)\n");
+	} else if (f->linkage || f->function) {
+		supp_names_write(f, &name);
+		if (strbuf_error(&name))
+			sb->error = strbuf_error(&name);
+		add_pattern(sb, "fun", strbuf_str(&name), name.len);
+	} else {
 		add_pattern(sb, "obj", f->object ? f->object : "",
-			    f->object ? strlen(f->object) : 0, "");
+			    f->object ? strlen(f->object) : 0);
+	}
 }
 
 static bool is_main(const struct suppression_frame *f)
 {
 	const char *name = f->linkage ? f->linkage : f->function;
 
-	return name && !strcmp(name, "main");
+	return !f->is_inline && name && !strcmp(name, "main");
+}
+
+/* Up to the outermost main or, without one, to the innermost of the functions that call it. */
+static size_t count_up_to_main(const struct suppression_frame *frames, size_t n)
+{
+	size_t end = n;
+
+	for (size_t i = n; i-- > 0;) {
+		if (is_main(&frames[i]) || supp_is_below_main(&frames[i]))
+			end = i + 1;
+		if (is_main(&frames[i]))
+			break;
+	}
+	return end < MAX_FRAMES ? end : MAX_FRAMES;
 }
 
 /* `first`: the frame of the function that was called. */
@@ -482,30 +481,27 @@ static void mask_unsafe(struct strbuf *sb, size_t begin)
 }
 
 void suppression_generate(struct strbuf *sb, enum suppression_kind kind, enum reach_class class,
-			  const struct suppression_frame *frames, size_t n, size_t n_max)
+			  const struct suppression_frame *frames, size_t n)
 {
 	static const struct suppression_frame none;
-	size_t left = n_max ? n_max : SUPP_GENERATE_FRAMES, at = alloc_frames_inner(frames, n),
-	       skip, begin = sb->len;
+	size_t at = alloc_frames_inner(frames, n), end = count_up_to_main(frames, n), skip,
+	       begin = sb->len;
 
 	strbuf_adds(sb, "{\n   <insert_a_suppression_name_here>\n");
 	add_kind(sb, kind, class, n > at ? &frames[at] : &none);
 	if (alloc_frames_memalign(frames + at, n - at, &skip)) {
 		strbuf_adds(sb, "   fun:memalign\n");
 		at += skip;
-		left--;
 	}
 	if (!n) /* an entry must have a frame */
 		strbuf_adds(sb, "   obj:*\n");
-	for (; at < n && left; at++, left--) {
-		/* so Valgrind calls all of them, and so it compares them */
-		if (supp_is_below_main(&frames[at])) {
-			strbuf_adds(sb, "   fun:(below main)\n");
-			break;
-		}
-		write_frame(sb, &frames[at]);
-		if (is_main(&frames[at]))
-			break;
+	for (; at < end; at++) {
+		bool is_unseen = frames[at].seen == SYMBOL_UNSEEN;
+
+		if (!is_unseen)
+			write_frame(sb, &frames[at]);
+		else if (at == 0 || frames[at - 1].seen != SYMBOL_UNSEEN)
+			strbuf_adds(sb, "   ...\n");
 	}
 	strbuf_adds(sb, "}\n");
 	mask_unsafe(sb, begin);

@@ -53,14 +53,11 @@ struct supp_entries {
 int supp_parse(struct supp_entries *entries, const char *name, char *text, size_t len,
 	       struct strbuf *error);
 
-#define SUPP_GENERATE_FRAMES 24U /* what Valgrind writes at most */
-
 /*
- * Appends an entry for what was found, such that Valgrind reads it as well, and the same leak of
- * the next build is still meant: frames up to main, or n_max of them (0: SUPP_GENERATE_FRAMES).
- * The class is of leaks.
+ * Appends an entry for what was found as Valgrind writes it, such that it reads it as well, and the
+ * same leak of the next build is still meant: frames up to main. The class is of leaks.
  */
 void suppression_generate(struct strbuf *sb, enum suppression_kind kind, enum reach_class class,
-			  const struct suppression_frame *frames, size_t n, size_t n_max);
+			  const struct suppression_frame *frames, size_t n);
 
 #endif

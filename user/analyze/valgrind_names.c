@@ -200,7 +200,7 @@ int supp_names_init(struct supp_names *names, const struct suppression_frame *fr
 		r = supp_stable_name(frame->linkage, "", &names->stable_linkage);
 	if (!r && frame->function)
 		r = supp_stable_name(frame->function, "", &names->stable_function);
-	if (!r && frame->function && !frame->linkage) {
+	if (!r && frame->function && (frame->is_inline || !frame->linkage)) {
 		size_t len;
 		const char *base = supp_base_name(frame->function, &len);
 
@@ -235,7 +235,21 @@ bool supp_calls_main(const char *name)
 
 bool supp_is_below_main(const struct suppression_frame *frame)
 {
-	return frame->linkage && supp_calls_main(frame->linkage);
+	/* VG_(get_fnname_kind) does not know names with a version. */
+	return frame->linkage && !frame->is_inline && supp_calls_main(frame->linkage) &&
+	       !(frame->valgrind && strchr(frame->valgrind, '@'));
+}
+
+/* Valgrind 3.26 and later have a name, those before it one of these where they have none. */
+static bool is_unnamed_inline(const char *pattern)
+{
+	return !strcmp(pattern, "UnknownInlinedFun") || !strcmp(pattern, "AbsOriFnNameNotFound");
+}
+
+bool supp_begins_thread(const struct suppression_frame *frame)
+{
+	return frame->linkage &&
+	       (!strcmp(frame->linkage, "clone3") || !strcmp(frame->linkage, "__clone3"));
 }
 
 static bool any_matches(const char *pattern, const char *a, const char *b, const char *c)
@@ -246,14 +260,51 @@ static bool any_matches(const char *pattern, const char *a, const char *b, const
 
 /*
  * "make<long int>": debug information writes the arguments of templates in its own way ("long" in
- * a demangled name), so that they are not compared.
+ * a demangled name), so that they are not compared where its name is not known.
  */
 static bool is_inlined_template(const struct supp_names *names, const char *pattern)
 {
 	size_t len;
 
-	return names->base && strchr(pattern, '<') && supp_base_name(pattern, &len) == pattern &&
-	       strlen(names->base) == len && !strncmp(names->base, pattern, len);
+	return names->base && !names->frame->valgrind && strchr(pattern, '<') &&
+	       supp_base_name(pattern, &len) == pattern && strlen(names->base) == len &&
+	       !strncmp(names->base, pattern, len);
+}
+
+static bool starts_with(const char *name, const char *prefix)
+{
+	return name && !strncmp(name, prefix, strlen(prefix));
+}
+
+/* The forms that jump to each other in libstdc++, and to free. */
+static bool matches_another_form(const struct suppression_frame *f, const char *pattern)
+{
+	static const char *const deletes[] = {
+		"free",
+		"_ZdlPv",
+		"_ZdaPv",
+		"_ZdlPvm",
+		"_ZdaPvm",
+		"_ZdlPvRKSt9nothrow_t",
+		"_ZdaPvRKSt9nothrow_t",
+		"_ZdlPvSt11align_val_t",
+		"_ZdaPvSt11align_val_t",
+		"_ZdlPvmSt11align_val_t",
+		"_ZdaPvmSt11align_val_t",
+		"_ZdlPvSt11align_val_tRKSt9nothrow_t",
+		"_ZdaPvSt11align_val_tRKSt9nothrow_t",
+	};
+	char array[64];
+
+	if (starts_with(f->linkage, "_Znw") && strlen(f->linkage) < sizeof(array)) {
+		memcpy(array, f->linkage, strlen(f->linkage) + 1);
+		array[3] = 'a';
+		return supp_glob(pattern, array);
+	}
+	for (size_t i = 0; i < sizeof(deletes) / sizeof(*deletes); i++)
+		if (!starts_with(f->linkage, "_Zn") && supp_glob(pattern, deletes[i]))
+			return true;
+	return false;
 }
 
 bool supp_names_match_function(const struct supp_names *names, const char *pattern,
@@ -263,12 +314,18 @@ bool supp_names_match_function(const struct supp_names *names, const char *patte
 
 	if (!f->linkage && !f->function)
 		return supp_glob(pattern, "???");
+	if ((f->valgrind && supp_glob(pattern, f->valgrind)) ||
+	    (f->is_inline && is_unnamed_inline(pattern)) ||
+	    (f->is_any_form && matches_another_form(f, pattern)) ||
+	    (supp_begins_thread(f) && supp_glob(pattern, "clone")))
+		return true;
 	if (any_matches(pattern, f->linkage, f->function, names->base) ||
 	    any_matches(pattern, names->stable_linkage, names->stable_function, NULL))
 		return true;
 	if (is_inlined_template(names, pattern))
 		return true;
-	if (supp_is_below_main(f) && supp_glob(pattern, "(below main)"))
+	if (f->linkage && !f->is_inline && supp_calls_main(f->linkage) &&
+	    supp_glob(pattern, "(below main)"))
 		return true;
 	return stable &&
 	       (any_matches(stable, names->stable_linkage, names->stable_function, names->base) ||
@@ -278,8 +335,8 @@ bool supp_names_match_function(const struct supp_names *names, const char *patte
 static bool is_operator_new(const struct suppression_frame *f)
 {
 	if (f->linkage)
-		return !strncmp(f->linkage, "_Znw", 4) || !strncmp(f->linkage, "_Zna", 4);
-	return f->function && !strncmp(f->function, "operator new", 12);
+		return starts_with(f->linkage, "_Znw") || starts_with(f->linkage, "_Zna");
+	return starts_with(f->function, "operator new");
 }
 
 static bool is_named(const struct suppression_frame *f, const char *name)
@@ -304,8 +361,8 @@ bool alloc_frames_is_allocator(const struct suppression_frame *f)
 static bool is_operator_delete(const struct suppression_frame *f)
 {
 	if (f->linkage)
-		return !strncmp(f->linkage, "_ZdlPv", 6) || !strncmp(f->linkage, "_ZdaPv", 6);
-	return f->function && !strncmp(f->function, "operator delete", 15);
+		return starts_with(f->linkage, "_ZdlPv") || starts_with(f->linkage, "_ZdaPv");
+	return starts_with(f->function, "operator delete");
 }
 
 static bool is_operator_over(const struct suppression_frame *inner,
@@ -329,8 +386,40 @@ bool alloc_frames_memalign(const struct suppression_frame *frames, size_t n, siz
 {
 	if (!n)
 		return false;
-	*ret_skip = is_named(frames, "aligned_alloc");
+	*ret_skip = is_named(frames, "aligned_alloc") || is_named(frames, "valloc");
 	return *ret_skip || is_named(frames, "posix_memalign");
+}
+
+bool alloc_frames_has_forms(const struct suppression_frame *frame)
+{
+	return is_operator_new(frame) || is_operator_delete(frame) || is_named(frame, "free");
+}
+
+void supp_names_write(const struct suppression_frame *f, struct strbuf *out)
+{
+	const char *name = f->valgrind ? f->valgrind : f->linkage;
+	_cleanup_free_ char *stable = NULL;
+
+	if (f->is_any_form && is_operator_new(f) && f->linkage) {
+		strbuf_addf(out, "%.3s?%s", f->linkage, f->linkage + 4);
+	} else if (f->seen == SYMBOL_UNNAMED || f->is_any_form) {
+		strbuf_adds(out, "*");
+	} else if (supp_begins_thread(f)) {
+		strbuf_adds(out, "clone");
+	} else if (name) {
+		if (supp_stable_name(name, "*", &stable))
+			out->error = -ENOMEM;
+		strbuf_adds(out, stable ? stable : name);
+		strbuf_adds(out, *version_of(name) ? "@*" : "");
+	} else {
+		size_t len;
+		const char *base = supp_base_name(f->function, &len);
+		const char *around = strcmp(base, f->function) != 0 ? "*" : "";
+
+		strbuf_adds(out, around);
+		strbuf_add(out, base, len);
+		strbuf_adds(out, around);
+	}
 }
 
 const char *alloc_frames_valgrind_name(const struct suppression_frame *frame, size_t *ret_len)

@@ -6,17 +6,28 @@
 #define MEMTRACED_ANALYZE_VALGRIND_NAMES_H
 
 #include "analyze/reach_types.h"
+#include "base/strbuf.h"
+#include "symbol/symbol.h"
 
 /*
  * Of stacks, innermost first, beginning with the allocator's function. An inlined function is a
  * frame of its own, before the one that holds it, with that one's object; NULL: not known.
  */
 struct suppression_frame {
-	const char *linkage;  /* as in the symbol table; of inlined functions NULL */
+	const char *linkage;  /* as in the symbol table, or mangled in the debug information */
 	const char *function; /* demangled */
 	const char *object;   /* its path */
 	const char *file;     /* of the source; its last component is matched, too */
 	uint32_t line;	      /* 0: not known */
+	/* As Valgrind calls it, as of struct symbol_frame (symbol/symbol.h). */
+	const char *valgrind;
+	enum symbol_seen seen;
+	bool is_inline;
+	/*
+	 * It is new, delete or free, but another form of it may have been called and have jumped to
+	 * this one.
+	 */
+	bool is_any_form;
 };
 
 /* Memcheck's kinds of errors that can be found here. */
@@ -54,6 +65,19 @@ bool supp_calls_main(const char *name);
  */
 bool supp_is_below_main(const struct suppression_frame *frame);
 
+/*
+ * Does the frame begin a thread by a system call that Valgrind 3.19 does not have? There it is
+ * "clone".
+ */
+bool supp_begins_thread(const struct suppression_frame *frame);
+
+/*
+ * Appends the function's name as Valgrind writes it into suppressions, with a wildcard for what
+ * changes from build to build, and where it is not known which name that is. A debug information's
+ * name without a mangled one has scope and arguments, of which Valgrind has the last part alone.
+ */
+void supp_names_write(const struct suppression_frame *frame, struct strbuf *out);
+
 /* What a frame is called, by all names that patterns may use. */
 struct supp_names {
 	const struct suppression_frame *frame;
@@ -86,9 +110,12 @@ size_t alloc_frames_inner(const struct suppression_frame *frames, size_t n);
 
 /*
  * Valgrind 3.19 has a frame "memalign" within posix_memalign (*ret_skip is 0) and instead of
- * aligned_alloc (1). False: the stack begins with neither.
+ * aligned_alloc and valloc (1). False: the stack begins with none of these.
  */
 bool alloc_frames_memalign(const struct suppression_frame *frames, size_t n, size_t *ret_skip);
+
+/* Is it new, delete or free, which other forms may have jumped to? */
+bool alloc_frames_has_forms(const struct suppression_frame *frame);
 
 /*
  * What Valgrind calls the function in suppressions of its argument: where the name begins, and its

@@ -254,9 +254,9 @@ static int read_slots(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *
 	return r;
 }
 
-static int read_sections(struct elf_file *file)
+static int read_sections(struct elf_file *file, bool with_symbols)
 {
-	bool seen_symtab = false, seen_dynsym = false;
+	bool seen_symtab = !with_symbols, seen_dynsym = !with_symbols;
 	Elf_Scn *section = NULL;
 	int n_rela = 0, r = 0;
 	GElf_Shdr shdr;
@@ -293,7 +293,7 @@ static int slot_by_vaddr(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-int elf_file_new(int fd, struct elf_file **ret_file)
+static int open_file(int fd, bool with_symbols, struct elf_file **ret_file)
 {
 	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
 	struct stat st;
@@ -318,7 +318,7 @@ int elf_file_new(int fd, struct elf_file **ret_file)
 	if (r == 0)
 		r = read_program_headers(file);
 	if (r == 0)
-		r = read_sections(file);
+		r = read_sections(file, with_symbols);
 	if (r < 0)
 		return r;
 	if (file->symbols.len)
@@ -328,6 +328,16 @@ int elf_file_new(int fd, struct elf_file **ret_file)
 		qsort(file->slots.data, file->slots.len, sizeof(struct slot), slot_by_vaddr);
 	*ret_file = TAKE_PTR(file);
 	return 0;
+}
+
+int elf_file_new(int fd, struct elf_file **ret_file)
+{
+	return open_file(fd, true, ret_file);
+}
+
+int elf_file_new_without_symbols(int fd, struct elf_file **ret_file)
+{
+	return open_file(fd, false, ret_file);
 }
 
 void elf_file_free(struct elf_file *file)

@@ -33,6 +33,9 @@ struct elf_symbol {
  */
 int elf_file_new(int fd, struct elf_file **ret_file);
 
+/* The same, but its functions are not read: it has none. */
+int elf_file_new_without_symbols(int fd, struct elf_file **ret_file);
+
 /* Is it an ELF file for 32 bits? False also when it cannot be read. */
 bool elf_file_is_32bit(int fd);
 void elf_file_free(struct elf_file *file); /* NULL is legal */

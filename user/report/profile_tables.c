@@ -13,7 +13,7 @@
 struct location_key {
 	uint64_t addr, mapping;
 	const struct symbol *symbol;
-	const char *alloc, *mark;
+	const char *alloc, *called, *mark;
 };
 
 void profile_tables_done(struct profile_tables *tables)
@@ -128,6 +128,7 @@ static int add_location(struct profile_tables *tables, const struct sample_frame
 	if (place) {
 		key.symbol = place->symbol;
 		key.alloc = place->alloc;
+		key.called = frames[n - 1].frame.is_called ? frames[n - 1].frame.function : NULL;
 		key.addr = place->has_addr ? place->addr - place->is_call : 0;
 	}
 	if (place && place->mapping)

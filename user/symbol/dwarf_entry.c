@@ -33,15 +33,18 @@ const char *dwarf_entry_bounded(const char *text)
  * The entry that has the attribute: this one, or one that it refers to. libdw's own
  * dwarf_attr_integrate would open split DWARF when led to a skeleton unit.
  */
-static bool find_attribute(const Dwarf_Die *from, unsigned name, Dwarf_Attribute *ret_attr)
+static bool find_attribute(const Dwarf_Die *from, unsigned name, Dwarf_Attribute *ret_attr,
+			   Dwarf_Die *ret_die)
 {
 	Dwarf_Attribute ref;
 	Dwarf_Die die = *from;
 	int i;
 
 	for (i = 0; i < MAX_REFERENCES; i++) {
-		if (dwarf_attr(&die, name, ret_attr))
+		if (dwarf_attr(&die, name, ret_attr)) {
+			*ret_die = die;
 			return true;
+		}
 		if (!dwarf_attr(&die, DW_AT_abstract_origin, &ref) &&
 		    !dwarf_attr(&die, DW_AT_specification, &ref))
 			return false;
@@ -54,9 +57,23 @@ static bool find_attribute(const Dwarf_Die *from, unsigned name, Dwarf_Attribute
 static const char *find_string(const Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attr;
+	Dwarf_Die owner;
 
-	return find_attribute(die, name, &attr) ? dwarf_entry_bounded(dwarf_formstring(&attr)) :
-						  NULL;
+	return find_attribute(die, name, &attr, &owner) ?
+		       dwarf_entry_bounded(dwarf_formstring(&attr)) :
+		       NULL;
+}
+
+const char *dwarf_entry_base_name(const Dwarf_Die *die, bool *ret_is_elsewhere)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die owner;
+
+	*ret_is_elsewhere = false;
+	if (!find_attribute(die, DW_AT_name, &attr, &owner))
+		return NULL;
+	*ret_is_elsewhere = owner.cu != die->cu;
+	return dwarf_entry_bounded(dwarf_formstring(&attr));
 }
 
 const char *dwarf_entry_linkage_name(const Dwarf_Die *die)

@@ -22,6 +22,12 @@ bool dwarf_entry_sibling_is_ahead(Dwarf_Die *die);
 /* A string, or NULL where it is so long that copying it for each frame would take long. */
 const char *dwarf_entry_bounded(const char *text);
 
+/*
+ * The name as in the source, without its scope, of the entry or of one that it refers to, or NULL.
+ * *ret_is_elsewhere: that is an entry of another unit.
+ */
+const char *dwarf_entry_base_name(const Dwarf_Die *die, bool *ret_is_elsewhere);
+
 /* The mangled name of the entry or of one that it refers to, or NULL. */
 const char *dwarf_entry_linkage_name(const Dwarf_Die *die);
 

@@ -202,8 +202,20 @@ struct unit_walk {
 	uint64_t n_functions;
 };
 
-/* Each entry is checked before libdw is asked to step over it. 0, -EBADMSG or -ENOMEM. */
-static int index_children(struct unit_walk *walk, Dwarf_Die *parent, unsigned depth)
+/* Does it hold functions, as a type does not in C and C++? */
+static bool is_scope(Dwarf_Die *die)
+{
+	int tag = dwarf_tag(die);
+
+	return tag == DW_TAG_namespace || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block ||
+	       tag == DW_TAG_inlined_subroutine;
+}
+
+/*
+ * Each entry is checked before libdw is asked to step over it. Values are entries' offsets, with
+ * bit 0 for those inside of types. 0, -EBADMSG or -ENOMEM.
+ */
+static int index_children(struct unit_walk *walk, Dwarf_Die *parent, unsigned depth, bool in_type)
 {
 	Dwarf_Die die;
 	int r;
@@ -215,12 +227,12 @@ static int index_children(struct unit_walk *walk, Dwarf_Die *parent, unsigned de
 			return -EBADMSG;
 		if (dwarf_tag(&die) == DW_TAG_subprogram) {
 			r = add_ranges(walk->index, walk->functions, &die, walk->n_functions++,
-				       dwarf_dieoffset(&die));
+				       dwarf_dieoffset(&die) << 1 | in_type);
 			if (r < 0)
 				return r;
 		}
 		if (dwarf_haschildren(&die) > 0) {
-			r = index_children(walk, &die, depth + 1);
+			r = index_children(walk, &die, depth + 1, in_type || !is_scope(&die));
 			if (r < 0)
 				return r;
 		}
@@ -241,7 +253,7 @@ static int index_unit(struct dwarf_index *index, struct unit *unit, Dwarf_Die *c
 	if (r < 0)
 		return r;
 	walk.functions = functions;
-	r = index_children(&walk, cu, 0);
+	r = index_children(&walk, cu, 0, false);
 	if (r == -EBADMSG) {
 		range_map_free(functions);
 		functions = NULL;
@@ -358,6 +370,8 @@ static int fill_frames(struct dwarf_index *index, Dwarf_Die *cu, struct inline_w
 		Dwarf_Die *die = &walk->chain[walk->len - 1 - i];
 
 		r = set_name(index, die, &frames[i]);
+		if (i + 1 < walk->len)
+			frames[i].base = dwarf_entry_base_name(die, &frames[i].is_elsewhere);
 		if (i == 0)
 			set_line(cu, walk->vaddr, &frames[i]);
 		else
@@ -391,10 +405,12 @@ int dwarf_index_find(struct dwarf_index *index, uint64_t vaddr,
 	walk->vaddr = vaddr;
 	walk->visits_left = DWARF_ENTRY_MAX_VISITS;
 	if (range_map_find(unit->functions, vaddr, &function) &&
-	    dwarf_offdie(index->dwarf, function, &walk->chain[0])) {
+	    dwarf_offdie(index->dwarf, function >> 1, &walk->chain[0])) {
 		walk->len = 1;
 		find_inlined(walk, &walk->chain[0], 0);
 		r = fill_frames(index, &cu, walk, frames);
+		frames[walk->len - 1].is_hidden =
+			function & 1 || dwarf_hasattr(&cu, DW_AT_addr_base);
 		*ret_n_frames = r == 0 ? walk->len : 0;
 		return r;
 	}

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,11 @@ struct dwarf_frame {
 	const char *file;    /* with its folder; or NULL */
 	uint32_t line;	     /* 0: unknown */
 	uint64_t entry;	     /* of a function that is not inlined; 0: unknown */
+	/* Of one that is inlined: the name without its scope, and where its description is. */
+	const char *base;
+	bool is_elsewhere; /* in another unit */
+	/* Of the one that is not: what is inlined into it is in a type, or in clang's DWARF 5. */
+	bool is_hidden;
 };
 
 /*

@@ -200,6 +200,11 @@ bool elf_image_is_unchanged(const struct elf_image *image)
 	       now.modified_ns == then->modified_ns;
 }
 
+int elf_image_fd(const struct elf_image *image)
+{
+	return image->fd;
+}
+
 Elf *elf_image_elf(const struct elf_image *image)
 {
 	return image->elf;

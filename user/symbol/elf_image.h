@@ -31,6 +31,8 @@ DEFINE_CLEANUP(struct elf_image, elf_image_free)
  */
 bool elf_image_is_unchanged(const struct elf_image *image);
 
+/* The file; -1: it is from memory. */
+int elf_image_fd(const struct elf_image *image);
 Elf *elf_image_elf(const struct elf_image *image);
 /* Of when it was opened; without size and times for an image from memory. */
 const struct elf_stamp *elf_image_stamp(const struct elf_image *image);

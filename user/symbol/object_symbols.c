@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "symbol/elf_image.h"
 #include "symbol/names.h"
+#include "symbol/object_callees.h"
 #include "symbol/symbol_table.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@ struct object_symbols {
 	struct elf_image *images[OBJECT_FILES]; /* NULL: there is none, or another file by now */
 	struct symbol_table *table;
 	struct dwarf_index *dwarf; /* NULL: there is none */
+	struct object_callees *callees;
 };
 
 /*
@@ -44,6 +46,8 @@ static int read_index(struct object_symbols *object)
 	const struct elf_image *image = object->images[OBJECT_IMAGE];
 	int r = symbol_table_new(image, object->images[OBJECT_DEBUG], &object->table);
 
+	if (r == 0)
+		r = object_callees_new(image, object->table, &object->callees);
 	if (r < 0)
 		return r;
 	r = dwarf_index_new(image, debug_image(object), object->images[OBJECT_ALT], &object->dwarf);
@@ -83,6 +87,7 @@ void object_symbols_free(struct object_symbols *object)
 {
 	if (!object)
 		return;
+	object_callees_free(object->callees);
 	symbol_table_free(object->table);
 	dwarf_index_free(object->dwarf);
 	for (size_t i = 0; i < OBJECT_FILES; i++)
@@ -119,26 +124,36 @@ static int name_from_dwarf(struct names *names, const struct dwarf_frame *from,
 	return names_demangle(names, name, strlen(name), &frame->linkage, &frame->function);
 }
 
+struct code_address {
+	uint64_t vaddr;	 /* that is looked up */
+	uint64_t before; /* 1: a return address is that much further on */
+};
+
 /*
  * The physical function goes by its symbol, as without debug information, but for mere labels where
  * DWARF knows a function.
  */
-static int name_physical(struct names *names, const struct table_symbol *symbol,
-			 const struct dwarf_frame *from, uint64_t vaddr, struct symbol_frame *frame)
+static int name_physical(struct names *names, const struct symbol_table *table,
+			 const struct dwarf_frame *from, const struct code_address *at,
+			 struct symbol_frame *frame)
 {
+	const struct table_symbol *symbol = symbol_table_find(table, at->vaddr);
 	uint64_t start = 0;
 	int r;
 
 	if (symbol && !(symbol->is_label && (from->name || from->linkage))) {
 		r = names_demangle(names, symbol->name, symbol->name_len, &frame->linkage,
 				   &frame->function);
+		if (r == 0)
+			r = add_string(names, symbol_table_valgrind_name(table, symbol),
+				       &frame->valgrind);
 		start = symbol->start;
 	} else {
 		r = name_from_dwarf(names, from, frame);
 		start = from->entry;
 	}
 	if (frame->function)
-		frame->offset = start > 0 ? vaddr - start : 0;
+		frame->offset = start > 0 ? at->vaddr + at->before - start : 0;
 	return r;
 }
 
@@ -150,28 +165,27 @@ static int name_inlined(struct names *names, const struct dwarf_frame *from, siz
 
 	for (size_t i = 0; r == 0 && i + 1 < n; i++) {
 		frames[i].is_inline = true;
+		frames[i].seen = from[n - 1].is_hidden ? SYMBOL_UNSEEN :
+				 from[i].is_elsewhere  ? SYMBOL_UNNAMED :
+							 SYMBOL_SEEN;
 		r = name_from_dwarf(names, &from[i], &frames[i]);
+		if (r == 0)
+			r = add_string(names, from[i].base, &frames[i].valgrind);
 	}
 	return r;
 }
 
-int object_symbols_find(struct object_symbols *object, const struct object_place *place,
-			struct names *names, struct symbol_frame frames[OBJECT_MAX_FRAMES],
-			size_t *ret_n_frames)
+static int find_frames(struct object_symbols *object, const struct code_address *at,
+		       struct names *names, struct symbol_found *found)
 {
 	struct dwarf_frame from[OBJECT_MAX_FRAMES] = {};
-	uint64_t before = place->is_call && place->file_offset > 0 ? 1 : 0, vaddr;
-	const struct elf_load *loads;
-	size_t n_loads, n = 0;
+	struct symbol_frame *frames = found->frames;
+	uint64_t file_offset = frames[0].offset;
+	size_t n = 0;
 	int r = 0;
 
-	frames[0] = (struct symbol_frame){ .offset = place->file_offset };
-	*ret_n_frames = 1;
-	loads = elf_image_loads(object->images[OBJECT_IMAGE], &n_loads);
-	if (!elf_loads_vaddr(loads, n_loads, place->file_offset - before, &vaddr))
-		return 0;
 	if (object->dwarf)
-		r = dwarf_index_find(object->dwarf, vaddr, from, &n);
+		r = dwarf_index_find(object->dwarf, at->vaddr, from, &n);
 	n = n ? n : 1;
 	memset(frames, 0, n * sizeof(*frames));
 	for (size_t i = 0; r == 0 && i < n; i++) {
@@ -180,11 +194,40 @@ int object_symbols_find(struct object_symbols *object, const struct object_place
 	}
 	if (r == 0)
 		r = name_inlined(names, from, n, frames);
-	frames[n - 1].offset = place->file_offset;
+	frames[n - 1].offset = file_offset;
 	if (r == 0)
-		r = name_physical(names, symbol_table_find(object->table, vaddr), &from[n - 1],
-				  vaddr + before, &frames[n - 1]);
-	*ret_n_frames = n;
+		r = name_physical(names, object->table, &from[n - 1], at, &frames[n - 1]);
+	found->n_frames = n;
+	return r;
+}
+
+static int find_callee(struct object_symbols *object, uint64_t return_vaddr, struct names *names,
+		       struct symbol_callee *callee)
+{
+	const char *name = object_callees_find(object->callees, return_vaddr);
+
+	return name ? names_demangle(names, name, strlen(name), &callee->linkage,
+				     &callee->function) :
+		      0;
+}
+
+int object_symbols_find(struct object_symbols *object, const struct object_place *place,
+			struct names *names, struct symbol_found *ret_found)
+{
+	struct code_address at = { .before = place->is_call && place->file_offset > 0 };
+	const struct elf_load *loads;
+	size_t n_loads;
+	int r;
+
+	ret_found->n_frames = 1;
+	ret_found->frames[0] = (struct symbol_frame){ .offset = place->file_offset };
+	ret_found->callee = (struct symbol_callee){ 0 };
+	loads = elf_image_loads(object->images[OBJECT_IMAGE], &n_loads);
+	if (!elf_loads_vaddr(loads, n_loads, place->file_offset - at.before, &at.vaddr))
+		return 0;
+	r = find_frames(object, &at, names, ret_found);
+	if (r == 0 && at.before)
+		r = find_callee(object, at.vaddr + 1, names, &ret_found->callee);
 	return r;
 }
 

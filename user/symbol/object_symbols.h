@@ -39,13 +39,18 @@ int object_symbols_new(const struct object_files *files, struct object_symbols *
 void object_symbols_free(struct object_symbols *object); /* NULL is legal */
 DEFINE_CLEANUP(struct object_symbols, object_symbols_free)
 
+/* What is at a place, as in struct symbol. */
+struct symbol_found {
+	size_t n_frames; /* 1 at least */
+	struct symbol_frame frames[OBJECT_MAX_FRAMES];
+	struct symbol_callee callee;
+};
+
 /*
- * The frames of a place, as in struct symbol; strings are the pool's. 0 (also where nothing is
- * known: one frame says so) or -ENOMEM.
+ * Strings are the pool's. 0 (also where nothing is known: one frame says so) or -ENOMEM.
  */
 int object_symbols_find(struct object_symbols *object, const struct object_place *place,
-			struct names *names, struct symbol_frame frames[OBJECT_MAX_FRAMES],
-			size_t *ret_n_frames);
+			struct names *names, struct symbol_found *ret_found);
 
 /*
  * The objects whose files are read at the moment, by number; those used last. Part of the worker,

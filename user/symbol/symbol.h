@@ -9,6 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How Valgrind before 3.26 shows an inlined function. */
+enum symbol_seen {
+	SYMBOL_SEEN,
+	SYMBOL_UNNAMED, /* it is described in another unit */
+	/* What it is inlined into is described in a type (Rust's methods), or clang's DWARF 5. */
+	SYMBOL_UNSEEN,
+};
+
 struct symbol_frame {
 	const char *function; /* demangled, or NULL */
 	const char *linkage;  /* as in the symbol table, or NULL */
@@ -17,6 +25,18 @@ struct symbol_frame {
 	const char *file;     /* source path or NULL */
 	uint32_t line;	      /* 0: unknown */
 	bool is_inline;
+	/*
+	 * As Valgrind calls it in suppressions: its choice among symbols of one address, with its
+	 * version; of inlined functions the name in the debug information. NULL: linkage.
+	 */
+	const char *valgrind;
+	enum symbol_seen seen;
+};
+
+/* An allocator function by which the program calls (probe/callee.h); NULL: none, or unknown. */
+struct symbol_callee {
+	const char *function; /* demangled */
+	const char *linkage;
 };
 
 /*
@@ -27,6 +47,7 @@ struct symbol_frame {
 struct symbol {
 	size_t n_frames;
 	const struct symbol_frame *frames;
+	struct symbol_callee callee; /* of the call that returns here */
 };
 
 #endif

@@ -125,7 +125,16 @@ static int copy_strings(struct names *names, struct symbol_frame *frame)
 
 	if (r == 0)
 		r = copy_string(names, &frame->linkage);
+	if (r == 0)
+		r = copy_string(names, &frame->valgrind);
 	return r < 0 ? r : copy_string(names, &frame->file);
+}
+
+static int copy_callee(struct names *names, struct symbol_callee *callee)
+{
+	int r = copy_string(names, &callee->function);
+
+	return r < 0 ? r : copy_string(names, &callee->linkage);
 }
 
 static struct place *place_new(const struct place_key *key, const struct symbol *symbol)
@@ -137,7 +146,8 @@ static struct place *place_new(const struct place_key *key, const struct symbol 
 		return NULL;
 	place->key = *key;
 	memcpy(place->frames, symbol->frames, frame_bytes);
-	place->symbol = (struct symbol){ symbol->n_frames, place->frames };
+	place->symbol = *symbol;
+	place->symbol.frames = place->frames;
 	return place;
 }
 
@@ -174,6 +184,8 @@ int symbol_cache_copy(struct symbol_cache *cache, const struct place_key *key,
 
 	for (size_t i = 0; r == 0 && i < symbol->n_frames; i++)
 		r = copy_strings(cache->young->names, &place->frames[i]);
+	if (r == 0)
+		r = copy_callee(cache->young->names, &place->symbol.callee);
 	if (r == 0)
 		r = insert(cache->young, place, ret_symbol);
 	if (r < 0)

@@ -78,8 +78,7 @@ static int find_places(struct server *server, struct object_symbols *object, str
 	while (r == 0 && n < look_up->n_places && places->len < SYMBOL_FULL_ANSWER) {
 		struct symbol_found found;
 
-		r = object_symbols_find(object, &look_up->places[n], names, found.frames,
-					&found.n_frames);
+		r = object_symbols_find(object, &look_up->places[n], names, &found);
 		if (r == 0)
 			codec_write(places, &symbol_found_layout, &found, NULL);
 		n++;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <lzma.h>
+#include <stddef.h>
 #include <string.h>
 
 /*
@@ -313,6 +314,38 @@ const struct table_symbol *symbol_table_find(const struct symbol_table *table, u
 	if (range_map_find(table->functions, vaddr, &i) || range_map_find(table->labels, vaddr, &i))
 		return &table->entries.data[i].symbol;
 	return NULL;
+}
+
+/*
+ * The shorter one without versions, the one with a version, the first of the alphabet: as
+ * preferName() of Valgrind's coregrind/m_debuginfo/storage.c.
+ */
+static bool valgrind_prefers(const struct table_symbol *a, const struct table_symbol *b)
+{
+	bool a_has_version = a->name[a->name_len], b_has_version = b->name[b->name_len];
+
+	if (a->name_len != b->name_len)
+		return a->name_len < b->name_len;
+	if (a_has_version != b_has_version)
+		return a_has_version;
+	return strcmp(a->name, b->name) < 0;
+}
+
+const char *symbol_table_valgrind_name(const struct symbol_table *table,
+				       const struct table_symbol *symbol)
+{
+	const struct entry *list = table->entries.data, *end = list + table->entries.len;
+	const struct entry *at =
+		(const struct entry *)((const char *)symbol - offsetof(struct entry, symbol));
+	const struct table_symbol *best = symbol;
+	size_t n = 0;
+
+	for (; at > list && at[-1].symbol.start == symbol->start && n < MOST_COMPARED; n++)
+		at--;
+	for (n = 0; at < end && at->symbol.start == symbol->start && n < MOST_COMPARED; n++, at++)
+		if (at->type != STT_NOTYPE && valgrind_prefers(&at->symbol, best))
+			best = &at->symbol;
+	return best == symbol && !best->name[best->name_len] ? NULL : best->name;
 }
 
 uint64_t symbol_table_bytes(const struct symbol_table *table)

@@ -34,6 +34,13 @@ DEFINE_CLEANUP(struct symbol_table, symbol_table_free)
  */
 const struct table_symbol *symbol_table_find(const struct symbol_table *table, uint64_t vaddr);
 
+/*
+ * The name in the table, with its version, that Valgrind chooses for the symbol among those of its
+ * address; NULL: the symbol's own.
+ */
+const char *symbol_table_valgrind_name(const struct symbol_table *table,
+				       const struct table_symbol *symbol);
+
 /* What it takes, with the sections that were read for it. */
 uint64_t symbol_table_bytes(const struct symbol_table *table);
 

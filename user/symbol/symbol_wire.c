@@ -153,12 +153,22 @@ static const struct field frame_fields[] = {
 	F_MAX(symbol_frame, file, FIELD_OPTIONAL_STRING, SYMBOL_MAX_NAME),
 	F_MAX(symbol_frame, function, FIELD_OPTIONAL_STRING, SYMBOL_MAX_NAME),
 	F_SAME_STRING(symbol_frame, linkage, function, SYMBOL_MAX_NAME),
+	F_MAX(symbol_frame, valgrind, FIELD_OPTIONAL_STRING, SYMBOL_MAX_NAME),
+	F_MAX(symbol_frame, seen, FIELD_U32, SYMBOL_UNSEEN),
 	F_END,
 };
 static const struct layout frame_layout = LAYOUT(symbol_frame, frame_fields);
 
+static const struct field callee_fields[] = {
+	F_MAX(symbol_callee, function, FIELD_OPTIONAL_STRING, SYMBOL_MAX_NAME),
+	F_SAME_STRING(symbol_callee, linkage, function, SYMBOL_MAX_NAME),
+	F_END,
+};
+static const struct layout callee_layout = LAYOUT(symbol_callee, callee_fields);
+
 static const struct field place_fields[] = {
 	F_ARRAY(symbol_found, frames, n_frames, &frame_layout),
+	F_STRUCT(symbol_found, callee, &callee_layout),
 	F_END,
 };
 

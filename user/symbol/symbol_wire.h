@@ -52,11 +52,6 @@ extern const struct layout symbol_head_layout;
 /* `n_asked`: how many places can follow at most. Errors stay in the decoder. */
 struct symbol_head symbol_get_head(struct decoder *decoder, size_t n_asked);
 
-/* What is at a place. */
-struct symbol_found {
-	size_t n_frames; /* 1 at least */
-	struct symbol_frame frames[OBJECT_MAX_FRAMES];
-};
 extern const struct layout symbol_found_layout;
 
 #endif

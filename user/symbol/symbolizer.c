@@ -248,15 +248,6 @@ int symbolizer_kallsyms(struct symbolizer *symbolizer, const char *path, const c
 	return r < 0 ? r : find_or_insert(symbolizer, &object, ret_object);
 }
 
-static int place_add(struct symbolizer *symbolizer, const struct place_key *key,
-		     const struct symbol_frame *frames, size_t n_frames,
-		     const struct symbol **ret_symbol)
-{
-	const struct symbol symbol = { n_frames, frames };
-
-	return symbol_cache_add(symbolizer->cache, key, &symbol, ret_symbol);
-}
-
 /* --- ELF files ------------------------------------------------------------------------------- */
 
 static struct place_key place_key(const struct symbol_object *object,
@@ -292,12 +283,11 @@ static void drop_places(struct symbol_look_up *look_up, size_t n)
 
 /* What was kept first stays. */
 static int keep_place(struct symbolizer *symbolizer, const struct symbol_object *object,
-		      const struct object_place *place, const struct symbol_frame *frames,
-		      size_t n_frames)
+		      const struct object_place *place, const struct symbol *found)
 {
 	struct place_key key = place_key(object, place);
 	const struct symbol *symbol;
-	int r = place_add(symbolizer, &key, frames, n_frames, &symbol);
+	int r = symbol_cache_add(symbolizer->cache, &key, found, &symbol);
 
 	return r == -EEXIST ? 0 : r;
 }
@@ -309,22 +299,37 @@ static int keep_unknown(struct symbolizer *symbolizer, const struct symbol_objec
 
 	for (size_t i = 0; r == 0 && i < look_up->n_places; i++) {
 		const struct symbol_frame frame = { .offset = look_up->places[i].file_offset };
+		const struct symbol unknown = { .n_frames = 1, .frames = &frame };
 
-		r = keep_place(symbolizer, object, &look_up->places[i], &frame, 1);
+		r = keep_place(symbolizer, object, &look_up->places[i], &unknown);
 	}
 	drop_places(look_up, look_up->n_places);
 	return r;
 }
 
 /* They are the message's. */
-static int copy_strings(struct names *names, struct symbol_frame *frame)
+static int copy_strings(struct names *names, const char **const *strings, size_t n)
 {
-	const char **strings[] = { &frame->file, &frame->function, &frame->linkage };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(strings) / sizeof(strings[0]); i++)
+	for (size_t i = 0; r == 0 && i < n; i++)
 		if (*strings[i])
 			r = names_add(names, *strings[i], strlen(*strings[i]), strings[i]);
+	return r;
+}
+
+static int copy_found(struct names *names, struct symbol_found *found)
+{
+	const char **const callee[] = { &found->callee.function, &found->callee.linkage };
+	int r = copy_strings(names, callee, sizeof(callee) / sizeof(callee[0]));
+
+	for (size_t i = 0; r == 0 && i < found->n_frames; i++) {
+		struct symbol_frame *frame = &found->frames[i];
+		const char **const strings[] = { &frame->file, &frame->function, &frame->linkage,
+						 &frame->valgrind };
+
+		r = copy_strings(names, strings, sizeof(strings) / sizeof(strings[0]));
+	}
 	return r;
 }
 
@@ -342,11 +347,12 @@ static int take_answer(struct symbolizer *symbolizer, const struct symbol_object
 		struct symbol_found found;
 
 		codec_read(&decoder, &symbol_found_layout, &found);
-		for (size_t k = 0; r == 0 && k < found.n_frames; k++)
-			r = copy_strings(names, &found.frames[k]);
-		if (r == 0 && found.n_frames > 0)
-			r = keep_place(symbolizer, object, &look_up->places[i], found.frames,
-				       found.n_frames);
+		r = copy_found(names, &found);
+		if (r == 0 && found.n_frames > 0) {
+			const struct symbol symbol = { found.n_frames, found.frames, found.callee };
+
+			r = keep_place(symbolizer, object, &look_up->places[i], &symbol);
+		}
 	}
 	if (r == 0)
 		r = decoder_end(&decoder);
@@ -464,11 +470,12 @@ static int resolve_text(struct symbolizer *symbolizer, const struct symbol_objec
 {
 	uint64_t before = place->is_call && place->file_offset > 0 ? 1 : 0;
 	struct symbol_frame frame = { .offset = place->file_offset };
+	const struct symbol symbol = { .n_frames = 1, .frames = &frame };
 	struct place_key key = place_key(object, place);
 	int r;
 
 	r = resolve_kernel(symbolizer, object, place->file_offset - before, &frame);
-	return r < 0 ? r : place_add(symbolizer, &key, &frame, 1, ret_symbol);
+	return r < 0 ? r : symbol_cache_add(symbolizer->cache, &key, &symbol, ret_symbol);
 }
 
 int symbolizer_resolve(struct symbolizer *symbolizer, struct symbol_object *object,
@@ -506,7 +513,7 @@ int symbolizer_know(struct symbolizer *symbolizer, struct symbol_object *object,
 	struct place_key key = { .object = object, .file_offset = file_offset };
 	/* A symbol has a frame even where nothing is known. */
 	const struct symbol_frame unknown = { .offset = file_offset };
-	const struct symbol nothing = { 1, &unknown };
+	const struct symbol nothing = { .n_frames = 1, .frames = &unknown };
 	const struct symbol *copy;
 	int r;
 

@@ -22,15 +22,19 @@ static void add_frame(struct leak_stack *stack, const struct view_frame *from)
 	bool is_mangled = from->place->alloc && strncmp(from->place->alloc, "_Z", 2) == 0;
 
 	stack->names[stack->n_frames] = (struct suppression_frame){
-		.linkage = is_mangled ? from->place->alloc : from->linkage,
+		.linkage = is_mangled && !from->linkage ? from->place->alloc : from->linkage,
 		.function = from->function,
 		.object = from->place->object,
 		.file = from->file,
 		.line = from->line,
+		.valgrind = from->is_called ? NULL : from->valgrind,
+		.is_inline = from->is_inline,
+		.seen = from->seen,
 	};
 	stack->frames[stack->n_frames++] = (struct leak_frame){
 		.place = from->place,
 		.index = from->index,
+		.is_called = from->is_called,
 		.function = from->function,
 		.file = from->file,
 		.line = from->line,
@@ -50,6 +54,19 @@ static void leave_out(struct leak_stack *stack, size_t inner)
 	memmove(stack->names, stack->names + inner, stack->n_frames * sizeof(*stack->names));
 	stack->n_keys -= first;
 	memmove(stack->keys, stack->keys + first, stack->n_keys * sizeof(*stack->keys));
+}
+
+/* Is it known which form of new, delete or free was called? */
+static void set_form(struct leak_stack *stack)
+{
+	const struct view_stack *all = &stack->stack;
+	size_t caller;
+
+	if (stack->n_frames == 0 || !alloc_frames_has_forms(&stack->names[0]))
+		return;
+	caller = stack->frames[0].index + 1;
+	stack->names[0].is_any_form =
+		caller >= all->n_places || !all->places[caller]->symbol->callee.linkage;
 }
 
 static void cut(struct leak_stack *stack, size_t num_callers)
@@ -83,6 +100,7 @@ static int fill(struct leak_stack *stack, size_t num_callers)
 	while (view_frames_next(&frames, &frame))
 		add_frame(stack, &frame);
 	leave_out(stack, alloc_frames_inner(stack->names, stack->n_frames));
+	set_form(stack);
 	cut(stack, num_callers);
 	return 0;
 }

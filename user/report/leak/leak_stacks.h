@@ -21,6 +21,7 @@ struct leak_frame {
 	const char *function, *file; /* NULL: unknown */
 	uint32_t line;		     /* 0: unknown */
 	size_t index;		     /* of the place in the stack */
+	bool is_called;		     /* the function has jumped to the one that is at the place */
 };
 
 struct leak_stack {

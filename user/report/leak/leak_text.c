@@ -42,6 +42,12 @@ uint64_t leak_frame_address(const struct leak_frame *f)
 	return f->place->addr - (f->place->is_call && f->place->addr > 0);
 }
 
+const char *leak_object_shown(const struct leak_frame *f)
+{
+	/* The C library's free is not where operator delete is. */
+	return f->is_called && f->place->alloc ? NULL : f->place->object;
+}
+
 static bool is_main(const struct leak_frame *f)
 {
 	return f->function && strcmp(f->function, "main") == 0;
@@ -74,8 +80,8 @@ static void frame(struct strbuf *out, const struct leak_stack *stack, size_t i,
 		  const struct leak_options *options)
 {
 	const struct leak_frame *f = &stack->frames[i];
-	const struct view_place *place = f->place;
 	const char *function = leak_function_shown(stack, i, options);
+	const char *object = leak_object_shown(f);
 
 	strbuf_addf(out, "   %s 0x%" PRIX64 ": ", i == 0 ? "at" : "by", leak_frame_address(f));
 	escape_text(out, function ? function : "???");
@@ -85,9 +91,9 @@ static void frame(struct strbuf *out, const struct leak_stack *stack, size_t i,
 		if (f->line)
 			strbuf_addf(out, ":%" PRIu32, f->line);
 		strbuf_addch(out, ')');
-	} else if (place->object) {
+	} else if (object) {
 		strbuf_adds(out, " (in ");
-		escape_text(out, place->object);
+		escape_text(out, object);
 		strbuf_addch(out, ')');
 	}
 	strbuf_addch(out, '\n');
@@ -239,8 +245,8 @@ void leak_record_text(struct strbuf *out, pid_t pid, const struct loss_records *
 		leak_stack_lines(out, pid, stack, options);
 	leak_say(out, pid, "");
 	if (stack && options->generate != LEAK_GENERATE_NO)
-		suppression_generate(out, SUPPRESSION_LEAK, r->class, stack->names, stack->n_frames,
-				     0);
+		suppression_generate(out, SUPPRESSION_LEAK, r->class, stack->names,
+				     stack->n_frames);
 }
 
 static void records(struct writer *w)
@@ -653,7 +659,7 @@ void leak_error_text(struct strbuf *out, pid_t pid, const struct leak_error *err
 			 "note: not all of the process was seen: this may not be an error");
 	leak_say(out, pid, "");
 	if (options->generate != LEAK_GENERATE_NO && leak_error_kind(error->values->kind, &kind))
-		suppression_generate(out, kind, REACH_DEFINITE, stack->names, stack->n_frames, 0);
+		suppression_generate(out, kind, REACH_DEFINITE, stack->names, stack->n_frames);
 }
 
 static void fault_line(struct strbuf *out, pid_t pid, const char *indent,

@@ -26,6 +26,8 @@ size_t leak_frames_shown(const struct leak_stack *stack, const struct leak_optio
 const char *leak_function_shown(const struct leak_stack *stack, size_t i,
 				const struct leak_options *options);
 uint64_t leak_frame_address(const struct leak_frame *frame);
+/* The object that the function is in; NULL: not known. */
+const char *leak_object_shown(const struct leak_frame *frame);
 const char *leak_file_shown(const char *file, const struct leak_options *options);
 
 /* HEAP SUMMARY, loss records, LEAK SUMMARY, notes. */

@@ -147,10 +147,11 @@ static void frame(struct strbuf *out, const struct leak_stack *stack, size_t i,
 {
 	const struct leak_frame *f = &stack->frames[i];
 	const char *function = leak_function_shown(stack, i, options);
+	const char *object = leak_object_shown(f);
 
 	strbuf_addf(out, "    <frame>\n      <ip>0x%" PRIX64 "</ip>\n", leak_frame_address(f));
-	if (f->place->object)
-		element(out, 6, "obj", f->place->object);
+	if (object)
+		element(out, 6, "obj", object);
 	if (function)
 		element(out, 6, "fn", function);
 	if (f->file)
@@ -190,7 +191,7 @@ static void suppression_line(struct strbuf *out, size_t number_of_line, char *li
 		strbuf_adds(out, is_object ? "    <sframe> <obj>" : "    <sframe> <fun>");
 		text_xml(out, line + 4);
 		strbuf_adds(out, is_object ? "</obj> </sframe>\n" : "</fun> </sframe>\n");
-	} else if (*line && *line != '}') {
+	} else if (*line && *line != '}' && strcmp(line, "...") != 0) { /* no frame there */
 		element(out, 4, "skaux", line);
 	}
 }
@@ -215,7 +216,7 @@ static void suppression(struct strbuf *out, enum suppression_kind kind, enum rea
 	_cleanup_free_ char *copy = NULL;
 	char *at, *line;
 
-	suppression_generate(&raw, kind, class, stack->names, stack->n_frames, 0);
+	suppression_generate(&raw, kind, class, stack->names, stack->n_frames);
 	escape_bytes(&clean, strbuf_str(&raw), raw.len, "\n");
 	copy = strbuf_error(&raw) || strbuf_error(&clean) ? NULL : strdup(strbuf_str(&clean));
 	if (!copy) {

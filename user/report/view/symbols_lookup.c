@@ -182,7 +182,7 @@ int symbols_remember(struct symbols *symbols, const struct entry *found, struct 
 		*entry = *found;
 		entry->resolved.symbol = &entry->symbol;
 		if (entry->code)
-			entry->symbol = (struct symbol){ 1, &entry->frame };
+			entry->symbol = (struct symbol){ .n_frames = 1, .frames = &entry->frame };
 		r = hashmap_insert(&symbols->entries, entry);
 		if (r < 0) {
 			free(entry);

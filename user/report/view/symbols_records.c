@@ -24,6 +24,13 @@ static const struct model_object *find_object(struct symbols *symbols,
 	return NULL;
 }
 
+static enum symbol_seen seen_of(const struct record_symbol *record, size_t frame)
+{
+	uint32_t seen = frame < record->n_valgrind ? record->valgrind[frame].seen : SYMBOL_SEEN;
+
+	return seen <= SYMBOL_UNSEEN ? (enum symbol_seen)seen : SYMBOL_SEEN;
+}
+
 /* Tells the symbolizer what a record says, and gets its own copy of that. */
 static int know(struct symbols *symbols, struct symbol_object *object,
 		const struct record_symbol *record, const struct symbol **ret_symbol)
@@ -42,7 +49,10 @@ static int know(struct symbols *symbols, struct symbol_object *object,
 			.line = record->frames[i].line,
 			.is_inline = record->frames[i].is_inline,
 			.linkage = i < record->n_linkages ? record->linkages[i].name : NULL,
+			.valgrind = i < record->n_valgrind ? record->valgrind[i].name : NULL,
+			.seen = seen_of(record, i),
 		};
+	symbol.callee = (struct symbol_callee){ record->callee, record->callee_linkage };
 	if (symbol.n_frames == 0)
 		symbol.n_frames = 1;
 	r = symbolizer_know(symbols->symbolizer, object, record->file_offset, &symbol);
@@ -119,6 +129,19 @@ static const char *linkage_of(const struct symbol_frame *frame)
 	return frame->linkage;
 }
 
+/* Those that only suppressions have. */
+static void hand_over_valgrind(const struct symbol *symbol, struct record_symbol_valgrind *names,
+			       struct record_symbol *record)
+{
+	for (size_t i = 0; i < symbol->n_frames; i++) {
+		names[i].name = symbol->frames[i].valgrind;
+		names[i].seen = symbol->frames[i].seen;
+		if (names[i].name || names[i].seen)
+			record->n_valgrind = symbol->n_frames;
+	}
+	record->valgrind = names;
+}
+
 static int hand_over(const struct entry *entry, record_fn fn, void *userdata)
 {
 	const struct symbol *symbol = entry->resolved.symbol;
@@ -126,6 +149,8 @@ static int hand_over(const struct entry *entry, record_fn fn, void *userdata)
 		calloc(symbol->n_frames, sizeof(*frames));
 	_cleanup_free_ struct record_symbol_linkage *linkages =
 		calloc(symbol->n_frames, sizeof(*linkages));
+	_cleanup_free_ struct record_symbol_valgrind *valgrind =
+		calloc(symbol->n_frames, sizeof(*valgrind));
 	struct record record = {
 		.type = RECORD_SYMBOL,
 		.symbol = { .object = entry->resolved.object,
@@ -137,11 +162,14 @@ static int hand_over(const struct entry *entry, record_fn fn, void *userdata)
 			    .vaddr = entry->resolved.vaddr,
 			    .n_frames = symbol->n_frames,
 			    .frames = frames,
-			    .linkages = linkages },
+			    .linkages = linkages,
+			    .callee = symbol->callee.function,
+			    .callee_linkage = symbol->callee.linkage },
 	};
 
-	if (!frames || !linkages)
+	if (!frames || !linkages || !valgrind)
 		return -ENOMEM;
+	hand_over_valgrind(symbol, valgrind, &record.symbol);
 	for (size_t i = 0; i < symbol->n_frames; i++)
 		frames[i] = (struct record_symbol_frame){
 			.function = symbol->frames[i].function,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/view/view_stack.h"
 
+#include "probe/allocators.h"
 #include "report/text/text.h"
 #include "symbol/function_name.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* The probed function goes by the name that it was called by, an alias maybe, at its start. */
 static void allocator_frame(const struct view_place *place, struct view_frame *frame)
@@ -21,6 +23,60 @@ static void allocator_frame(const struct view_place *place, struct view_frame *f
 	};
 }
 
+static bool is_operator(const char *linkage)
+{
+	return linkage && (!strncmp(linkage, "_Znw", 4) || !strncmp(linkage, "_Zna", 4) ||
+			   !strncmp(linkage, "_Zdl", 4) || !strncmp(linkage, "_Zda", 4));
+}
+
+static const char *linkage_of(const struct view_place *place)
+{
+	return place->alloc ? place->alloc :
+			      place->symbol->frames[place->symbol->n_frames - 1].linkage;
+}
+
+static bool do_the_same(const char *linkage, const char *other)
+{
+	const struct allocator_function *a = linkage ? allocator_function_find(linkage) : NULL;
+	const struct allocator_function *b = allocator_function_find(other);
+
+	return a && b && allocator_returns_block(a) == allocator_returns_block(b);
+}
+
+const struct symbol_callee *view_stack_callee(const struct view_stack *stack, size_t index)
+{
+	const struct symbol_callee *callee;
+	const struct view_place *caller;
+	const char *own;
+
+	if (index + 1 >= stack->n_places || !stack->places[0]->alloc)
+		return NULL;
+	for (size_t i = 1; i <= index; i++)
+		if (!is_operator(linkage_of(stack->places[i])))
+			return NULL;
+	caller = stack->places[index + 1];
+	callee = &caller->symbol->callee;
+	own = linkage_of(stack->places[index]);
+	if (!caller->is_call || !is_operator(callee->linkage) || !callee->function ||
+	    !do_the_same(own, callee->linkage) || !strcmp(callee->linkage, own))
+		return NULL;
+	return callee;
+}
+
+/* Where the one that was called is in a source is not known. */
+static void name_by_call(const struct view_stack *stack, struct view_frame *frame)
+{
+	const struct symbol_callee *callee = view_stack_callee(stack, frame->index);
+
+	if (!callee)
+		return;
+	frame->is_called = true;
+	frame->function = callee->function;
+	frame->linkage = callee->linkage;
+	frame->file = NULL;
+	frame->line = 0;
+}
+
 bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame)
 {
 	const struct view_place *place;
@@ -32,6 +88,7 @@ bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame)
 	if (place->alloc) {
 		allocator_frame(place, ret_frame);
 		ret_frame->index = frames->place++;
+		name_by_call(frames->stack, ret_frame);
 		return true;
 	}
 
@@ -46,7 +103,11 @@ bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame)
 		.file = from->file,
 		.line = from->line,
 		.is_inline = from->is_inline,
+		.valgrind = from->valgrind,
+		.seen = from->seen,
 	};
+	if (!from->is_inline)
+		name_by_call(frames->stack, ret_frame);
 	if (++frames->frame >= place->symbol->n_frames) {
 		frames->frame = 0;
 		frames->place++;

@@ -49,12 +49,21 @@ struct view_frame {
 	const char *file; /* NULL: unknown */
 	uint32_t line;	  /* 0: unknown */
 	bool is_inline;
+	bool is_called; /* function is what the program called, which has jumped to this one */
+	const char *valgrind; /* as of struct symbol_frame */
+	enum symbol_seen seen;
 };
 
 struct view_frames {
 	const struct view_stack *stack;
 	size_t place, frame;
 };
+
+/*
+ * The operator new or delete that the program called where place `index` of the stack is: of those
+ * that jump on, the stack has only the last. NULL: it is that place's own function, or unknown.
+ */
+const struct symbol_callee *view_stack_callee(const struct view_stack *stack, size_t index);
 
 /* Frames of a stack, innermost first: `struct view_frames it = { .stack = stack };`, then next. */
 bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame);

@@ -23,6 +23,12 @@ static const struct field linkage_fields[] = {
 	F_END,
 };
 static const struct layout linkage_layout = LAYOUT(record_symbol_linkage, linkage_fields);
+static const struct field valgrind_fields[] = {
+	F(record_symbol_valgrind, name, FIELD_OPTIONAL_STRING),
+	F(record_symbol_valgrind, seen, FIELD_U32),
+	F_END,
+};
+static const struct layout valgrind_layout = LAYOUT(record_symbol_valgrind, valgrind_fields);
 static const struct field bucket_fields[] = {
 	F(record_bucket, lo, FIELD_U64),
 	F(record_bucket, hi, FIELD_U64),
@@ -263,6 +269,9 @@ static const struct field symbol_fields[] = {
 	F(record_symbol, vaddr, FIELD_U64),
 	F_LIST(record_symbol, frames, n_frames, 0, &frame_layout),
 	F_LIST(record_symbol, linkages, n_linkages, 0, &linkage_layout),
+	F(record_symbol, callee, FIELD_OPTIONAL_STRING),
+	F(record_symbol, callee_linkage, FIELD_OPTIONAL_STRING),
+	F_LIST(record_symbol, valgrind, n_valgrind, 0, &valgrind_layout),
 	F_END,
 };
 static const struct field histogram_fields[] = {

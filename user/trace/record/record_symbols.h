@@ -22,6 +22,12 @@ struct record_symbol_linkage {
 	const char *name;
 };
 
+/* A frame's name for suppressions; NULL: the one in the symbol table (symbol/symbol.h). */
+struct record_symbol_valgrind {
+	const char *name;
+	uint32_t seen; /* enum symbol_seen */
+};
+
 struct record_symbol {
 	const char *object; /* mapping path, with dev and ino the mapping's own */
 	uint64_t dev, ino;
@@ -33,6 +39,10 @@ struct record_symbol {
 	const struct record_symbol_frame *frames;
 	size_t n_linkages; /* none, or one a frame */
 	const struct record_symbol_linkage *linkages;
+	/* The allocator function that is called there, demangled and not; NULL: unknown. */
+	const char *callee, *callee_linkage;
+	size_t n_valgrind; /* none, or one a frame */
+	const struct record_symbol_valgrind *valgrind;
 };
 
 struct record_symbols_unread {

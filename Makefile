@@ -168,7 +168,7 @@ FUZZ_NAMES := $(FUZZ_SRCS:tests/fuzz/%.c=%)
 # Tests that the build of the fuzz programs has once more, for its sanitizers.
 SANITIZED_TESTS := tests/replay/test_hostile_recording
 
-C_FILES = $(shell find user sample bpf tests bench demo -name '*.[ch]' -o -name '*.cc')
+C_FILES = $(shell find user sample bpf include tests bench demo -name '*.[ch]' -o -name '*.cc')
 SHELL_SCRIPTS := scripts/check-arm64 scripts/check-models scripts/deps scripts/deps-bench scripts/deps-kernels scripts/deps-machine scripts/make-deb \
 	scripts/check-package scripts/check-skeletons scripts/demo scripts/check-spdx scripts/check-format scripts/find-tool \
 	scripts/check-distros scripts/deps-distro tests/distros/steps tests/package/steps systemd/memtraced-generator .ci/run $(wildcard docs/memtraced.bash)
@@ -328,6 +328,7 @@ install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that
 	for page in $(MAN_PAGES); do \
 		install -D -m 644 docs/man/$$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page || exit 1; \
 	done
+	install -D -m 644 include/memtraced.h $(DESTDIR)$(PREFIX)/include/memtraced.h
 	install -d $(DESTDIR)$(GUIDEDIR)
 	install -m 644 docs/guide/*.md $(DESTDIR)$(GUIDEDIR)/
 	install -D -m 644 docs/memtraced.bash \
@@ -346,7 +347,8 @@ install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that
 uninstall: ## what install wrote, but for the configuration and what the service has kept
 	rm -f $(DESTDIR)$(LIBDIR)/$(notdir $(SAMPLE_LIB))
 	[ ! -d $(DESTDIR)$(LIBDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(LIBDIR)
-	rm -f $(DESTDIR)$(PREFIX)/bin/memtraced $(DESTDIR)$(PREFIX)/bin/valgrind-memtraced $(addprefix $(DESTDIR)$(MANDIR)/man?/,$(MAN_PAGES)) \
+	rm -f $(DESTDIR)$(PREFIX)/bin/memtraced $(DESTDIR)$(PREFIX)/bin/valgrind-memtraced \
+		$(DESTDIR)$(PREFIX)/include/memtraced.h $(addprefix $(DESTDIR)$(MANDIR)/man?/,$(MAN_PAGES)) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced \
 		$(DESTDIR)$(UNITDIR)/memtraced.service $(DESTDIR)$(UNITDIR)/memtraced.socket \
 		$(DESTDIR)$(GENERATORDIR)/memtraced-generator \

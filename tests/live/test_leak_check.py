@@ -22,7 +22,7 @@ F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ is of Python 3.10
 PIPE_BYTES = 4096
 # In make check; in make check-long all of tests/targets/leaks.
 QUICK = ("list_lost", "shapes", "cycle_tail", "header_words", "threads_gone", "tls", "mapped",
-         "exits_deep", "bases", "new_array", "arena_words", "freed_words",
+         "exits_deep", "bases", "new_array", "arena_words", "freed_words", "pool_told",
          "stack_words", "handler_words", "sbrk_words", "sbrk_left")
 
 # What memcheck has the libraries free before it counts (--run-libc-freeres, --run-cxx-freeres). We

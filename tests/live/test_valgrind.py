@@ -141,6 +141,19 @@ def what_a_process_executes_is_traced_if_that_is_asked_for():
 
 
 @test(need_root)
+def a_pool_tells_of_its_blocks_and_asks_for_a_check():
+    with link() as folder:
+        done = by_link(folder, "--leak-check=full", "--show-leak-kinds=all", leaker("pool_told"))
+        asked, ended = done.stderr.split("HEAP SUMMARY:")
+        for text, kept, lost in ((asked, (201, 2), (123, 3)), (ended, (100, 1), (224, 4))):
+            sums = read_sums("in use at exit: 0 bytes in 0 blocks" + text)
+            assert sums["still reachable"] == kept and sums["definitely lost"] == lost, text
+        assert all("pool_get" in record[5] for record in records(ended)), ended
+        done = run_memtraced("--leak-check=full", "--", leaker("pool_told"))
+        assert "the process asks for it" in done.stderr, done.stderr
+
+
+@test(need_root)
 def a_signal_that_ends_the_program_ends_us():
     with link() as folder:
         done = by_link(folder, "--error-exitcode=3", leaker("killed"))

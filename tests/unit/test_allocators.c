@@ -159,9 +159,12 @@ static void an_allocator_s_own_names_tell_its_family(void **state)
 		const char *function, *family;
 		bool realloc0_frees;
 	} cases[] = {
-		{ "je_realloc", "jemalloc", true },	  { "_rjem_realloc", "jemalloc", true },
-		{ "tc_realloc", "tcmalloc", true },	  { "mi_realloc", "mimalloc", false },
+		{ "je_realloc", "jemalloc", true },
+		{ "_rjem_realloc", "jemalloc", true },
+		{ "tc_realloc", "tcmalloc", true },
+		{ "mi_realloc", "mimalloc", false },
 		{ "mi_heap_realloc", "mimalloc", false },
+		{ "memtraced_malloclike_block", "memtraced.h", false },
 	};
 	static const char *const nobody_s[] = { "realloc", "mallocx", "__rust_realloc", "_Znwm" };
 

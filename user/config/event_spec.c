@@ -76,7 +76,8 @@ static const char *spec_behind(const char *name, const char *prefix)
 static bool has_allocator_s_prefix(const char *name)
 {
 	static const char *const prefixes[] = {
-		"je_", "_rjem_", "tc_", "mi_", "__rust_", "__rg_", "__rdl_",
+		"je_",	   "_rjem_", "tc_",    "mi_",
+		"__rust_", "__rg_",  "__rdl_", "memtraced_malloclike_",
 	};
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)

@@ -85,6 +85,9 @@ struct option_output {
 #define LEAK_ALL_HEURISTICS 15U
 
 /* LEAK_CHECK_ERRORS is Valgrind's --leak-check=no: wrong uses of the heap, and no leaks. */
+/* Of include/memtraced.h: a program's own call for a check. */
+#define OPTIONS_CHECK_FUNCTION "memtraced_do_leak_check"
+
 enum leak_check_mode {
 	LEAK_CHECK_NO,
 	LEAK_CHECK_SUMMARY,
@@ -132,7 +135,7 @@ struct leak_options {
 	char **suppressions; /* files; NULL-terminated; NULL: none */
 	enum leak_default_suppressions default_suppressions;
 	enum leak_generate generate;
-	char **at; /* names of functions; NULL-terminated; NULL: none */
+	char **at; /* names of functions; NULL-terminated, the last is OPTIONS_CHECK_FUNCTION */
 	bool delta;
 	uint64_t max_stop_ns;
 	bool error_list;	/* all errors once more at the end */

@@ -424,11 +424,22 @@ static int check_attach(const struct option_parser *p)
 	return REFUSE_FIRST(p, conflicts);
 }
 
+/* What programs call that include memtraced.h. */
+static int add_check_function(const struct option_parser *p)
+{
+	static const char name[] = "leak-check-at";
+
+	return options_check_leaks(p->options) ?
+		       key_set(p->options, option_find_long(&option_keys, name, strlen(name)),
+			       OPTIONS_CHECK_FUNCTION, p->error) :
+		       0;
+}
+
 static int check_trace(const struct option_parser *p)
 {
 	static int (*const checks[])(const struct option_parser *p) = {
 		check_target, check_jobs, check_leaks,	check_sample,
-		check_exact,  add_depths, check_attach,
+		check_exact,  add_depths, check_attach, add_check_function,
 	};
 	int r = 0;
 

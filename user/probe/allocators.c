@@ -108,6 +108,8 @@ static const struct allocator_function functions[] = {
 	ALLOC("malloc", ABI_SIZE_ARG(1)),
 	ALLOC("mallocx", ABI_SIZE_ARG(1)),
 	ALLOC("memalign", ABI_SIZE_ARG(2)),
+	FREE("memtraced_freelike_block"),
+	ALLOC("memtraced_malloclike_block", ABI_SIZE_ARG(2)),
 	REALLOC("mi__expand", ABI_SIZE_ARG(2)),
 	ALLOC("mi_aligned_alloc", ABI_SIZE_ARG(2)),
 	REALLOC("mi_aligned_offset_recalloc", ABI_SIZE_PRODUCT(2, 3)),
@@ -277,6 +279,8 @@ static const struct allocator_family families[] = {
 	  .has_inner_frees = true,
 	  .own_free = "__libc_free",
 	  .marker = "_int_malloc" },
+	/* include/memtraced.h: of a program's own pool */
+	{ .name = "memtraced.h", .prefixes = { "memtraced_" } },
 	/* the dynamic one: in a static program none of its names says that it is musl's */
 	{ .name = "musl", .own_free = "free", .marker = "__dls3" },
 };

@@ -421,7 +421,8 @@ static void occasion(struct writer *w)
 		say(w, "note: it is about to execute another program");
 		return;
 	case LEAK_AT_FUNCTION:
-		say(w, "note: a function of --leak-check-at was called; the process runs on");
+		say(w, "note: the process asks for it, or has called a function of "
+		       "--leak-check-at; it runs on");
 		return;
 	case LEAK_ASKED:
 		say(w, "note: asked for; the process runs on");
@@ -471,7 +472,9 @@ void leak_text(struct strbuf *out, const struct leak_result *result,
 		.has_delta = loss_records_have_delta(result->records),
 	};
 
-	if (is_full(options)) {
+	/* of a check that a program asks for, memcheck prints the leaks alone */
+	if (is_full(options) &&
+	    (options->shape == LEAK_SHAPE_OWN || result->occasion != LEAK_AT_FUNCTION)) {
 		empty(&w);
 		occasion(&w);
 		heap_summary(&w, image);

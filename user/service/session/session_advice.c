@@ -110,9 +110,10 @@ void session_say_missing(const struct session *s)
 	if (!tracing_needs_probes(s->options))
 		return;
 	for (size_t i = 0; (name = live_missing_checkpoint(s->live, &i));)
-		log_warning("--leak-check-at %s: nothing that was mapped has a function of that "
-			    "name in its symbol table",
-			    name);
+		if (strcmp(name, OPTIONS_CHECK_FUNCTION) != 0)
+			log_warning("--leak-check-at %s: nothing that was mapped has a function "
+				    "of that name in its symbol table",
+				    name);
 	if (live_missing_allocators(s->live, &missing) == 0)
 		for (line = strbuf_str(&missing); (end = strchr(line, '\n')); line = end + 1)
 			log_warning("%.*s", (int)(end - line), line);

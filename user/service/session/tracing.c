@@ -346,8 +346,7 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		.book_library = books->library,
 		.why_no_books = books->why_not,
 		.floor = options->floor,
-		/* memcheck makes no check before an exec */
-		.checkpoints = options_check_leaks(options) && !options->valgrind.on,
+		.checkpoints = options_check_leaks(options),
 		.checkpoint_names = options->leak.at,
 		.unwind = unwinds(options),
 		.full_rows = interrupts_named(options),

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 struct fixture {
-	struct strings *strings;
+	struct strings strings;
 	struct event_counts events;
 };
 
@@ -18,9 +18,10 @@ static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
-	if (!f || strings_new(&f->strings) < 0)
+	if (!f)
 		return -1;
-	event_counts_init(&f->events, f->strings);
+	strings_init(&f->strings);
+	event_counts_init(&f->events, &f->strings);
 	*state = f;
 	return 0;
 }
@@ -30,7 +31,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	event_counts_done(&f->events);
-	strings_free(f->strings);
+	strings_done(&f->strings);
 	free(f);
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 struct fixture {
-	struct strings *strings;
+	struct strings strings;
 	struct histograms histograms;
 };
 
@@ -19,9 +19,10 @@ static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
-	if (!f || strings_new(&f->strings) < 0)
+	if (!f)
 		return -1;
-	f->histograms.strings = f->strings;
+	strings_init(&f->strings);
+	f->histograms.strings = &f->strings;
 	*state = f;
 	return 0;
 }
@@ -31,7 +32,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	histograms_done(&f->histograms);
-	strings_free(f->strings);
+	strings_done(&f->strings);
 	free(f);
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 struct fixture {
-	struct strings *strings;
+	struct strings strings;
 	struct syscalls syscalls;
 };
 
@@ -18,9 +18,10 @@ static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
-	if (!f || strings_new(&f->strings) < 0)
+	if (!f)
 		return -1;
-	syscalls_init(&f->syscalls, f->strings);
+	strings_init(&f->strings);
+	syscalls_init(&f->syscalls, &f->strings);
 	*state = f;
 	return 0;
 }
@@ -30,7 +31,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	syscalls_done(&f->syscalls);
-	strings_free(f->strings);
+	strings_done(&f->strings);
 	free(f);
 	return 0;
 }

@@ -1,39 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/mappings.h"
 
-#include "base/vec.h"
-
 #include <errno.h>
 #include <string.h>
-
-struct mappings {
-	VEC(struct mapping) live; /* ascending by start, disjoint */
-	VEC(struct mapping) past; /* ascending by (start, from_ns) */
-	uint64_t longest_past;	  /* bytes: how far below an address its mapping can start */
-};
 
 size_t mappings_count(const struct mappings *mappings)
 {
 	return mappings->live.len + mappings->past.len;
 }
 
-int mappings_new(struct mappings **ret_mappings)
+void mappings_done(struct mappings *mappings)
 {
-	struct mappings *mappings = calloc(1, sizeof(*mappings));
-
-	if (!mappings)
-		return -ENOMEM;
-	*ret_mappings = mappings;
-	return 0;
-}
-
-void mappings_free(struct mappings *mappings)
-{
-	if (!mappings)
-		return;
 	vec_done(&mappings->live);
 	vec_done(&mappings->past);
-	free(mappings);
 }
 
 /* Index of the first live mapping that ends above addr. */

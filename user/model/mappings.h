@@ -7,7 +7,7 @@
 #ifndef MEMTRACED_MODEL_MAPPINGS_H
 #define MEMTRACED_MODEL_MAPPINGS_H
 
-#include "base/cleanup.h"
+#include "base/vec.h"
 #include "model/object_table.h"
 
 #include <stdint.h>
@@ -20,12 +20,14 @@ struct mapping {
 	const struct model_object *object; /* NULL: a hole, nothing is mapped there */
 };
 
-struct mappings;
+/* Zero-initialised is empty. */
+struct mappings {
+	VEC(struct mapping) live; /* ascending by start, disjoint */
+	VEC(struct mapping) past; /* ascending by (start, from_ns) */
+	uint64_t longest_past;	  /* bytes: how far below an address its mapping can start */
+};
 
-int mappings_new(struct mappings **ret_mappings);
-/* NULL is legal. */
-void mappings_free(struct mappings *mappings);
-DEFINE_CLEANUP(struct mappings, mappings_free)
+void mappings_done(struct mappings *mappings);
 
 /*
  * From time_ns on `object` is mapped there, in place of what was (MAP_FIXED). The same mapping

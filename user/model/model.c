@@ -16,11 +16,11 @@
 #include <string.h>
 
 struct model {
-	struct strings *strings;
+	struct strings strings;
 	struct object_table objects;
-	struct stacks *stacks;
+	struct stacks stacks;
 	struct processes *processes;
-	struct mappings *kernel; /* code of RECORD_NO_SLOT */
+	struct mappings kernel; /* code of RECORD_NO_SLOT */
 	struct histograms histograms;
 	struct event_counts events;
 	struct syscalls syscalls;
@@ -48,24 +48,19 @@ int model_new(struct model **ret_model)
 
 	if (!model)
 		return -ENOMEM;
-	r = strings_new(&model->strings);
-	if (r == 0)
-		r = stacks_new(&model->stacks);
-	if (r == 0)
-		r = processes_new(model->strings, &model->processes);
-	if (r == 0)
-		r = mappings_new(&model->kernel);
+	strings_init(&model->strings);
+	stacks_init(&model->stacks);
+	object_table_init(&model->objects, &model->strings);
+	event_counts_init(&model->events, &model->strings);
+	syscalls_init(&model->syscalls, &model->strings);
+	model->histograms.strings = model->coverage.strings = &model->strings;
+	model->keep_ended = SIZE_MAX;
+	r = processes_new(&model->strings, &model->processes);
 	if (r == 0)
 		r = series_new(&model->series);
-	if (r < 0)
-		return r;
-	object_table_init(&model->objects, model->strings);
-	event_counts_init(&model->events, model->strings);
-	syscalls_init(&model->syscalls, model->strings);
-	model->histograms.strings = model->coverage.strings = model->strings;
-	model->keep_ended = SIZE_MAX;
-	*ret_model = TAKE_PTR(model);
-	return 0;
+	if (r == 0)
+		*ret_model = TAKE_PTR(model);
+	return r;
 }
 
 void model_free(struct model *model)
@@ -79,18 +74,18 @@ void model_free(struct model *model)
 	series_free(model->series);
 	event_counts_done(&model->events);
 	histograms_done(&model->histograms);
-	mappings_free(model->kernel);
+	mappings_done(&model->kernel);
 	processes_free(model->processes);
-	stacks_free(model->stacks);
+	stacks_done(&model->stacks);
 	object_table_done(&model->objects);
-	strings_free(model->strings);
+	strings_done(&model->strings);
 	free(model);
 }
 
 static int apply_run(struct model *model, const struct record_run *record)
 {
 	struct record_run run = *record;
-	int r = strings_intern_members(model->strings, &run.tool, &run.kernel, &run.attach_path,
+	int r = strings_intern_members(&model->strings, &run.tool, &run.kernel, &run.attach_path,
 				       &run.unwinder, &run.kernel_lacks, &run.counted_by, NULL);
 
 	if (r < 0)
@@ -109,7 +104,7 @@ static int apply_function(struct model *model, const struct record_function *rec
 	if (function.object && !*function.object)
 		function.object = NULL;
 	if (r == 0)
-		r = strings_intern_members(model->strings, &function.name, &function.object, NULL);
+		r = strings_intern_members(&model->strings, &function.name, &function.object, NULL);
 	if (r < 0)
 		return r;
 	while (model->functions.len <= record->id)
@@ -138,7 +133,7 @@ static int apply_mapping(struct model *model, const struct record_mapping *recor
 	if (r < 0)
 		return r;
 	if (record->slot == RECORD_NO_SLOT)
-		return mappings_add(model->kernel, record, object);
+		return mappings_add(&model->kernel, record, object);
 	return processes_map(model->processes, record, object);
 }
 
@@ -172,7 +167,7 @@ static int fold_ended(struct model *model)
 		return r;
 	event_counts_forget(&model->events, folded, n);
 	r = series_forget(model->series, folded, n);
-	return r ? r : stacks_forget(model->stacks, folded, n);
+	return r ? r : stacks_forget(&model->stacks, folded, n);
 }
 
 static int apply_cut_end(struct model *model)
@@ -285,7 +280,7 @@ int model_apply(const struct record *record, void *userdata)
 	case RECORD_UNMAPPING:
 		return processes_unmap(model->processes, &record->unmapping);
 	case RECORD_STACK:
-		return stacks_add(model->stacks, &record->stack);
+		return stacks_add(&model->stacks, &record->stack);
 	case RECORD_REGION:
 		return processes_region(model->processes, &record->region);
 	case RECORD_REGION_GONE:
@@ -368,7 +363,7 @@ struct model_size model_size(const struct model *model)
 	struct model_size size = {
 		.objects = model->objects.list.len,
 		.mappings = processes_n_mappings(model->processes),
-		.stacks = stacks_count(model->stacks),
+		.stacks = model->stacks.map.len,
 	};
 
 	vec_foreach(&model->events.list, event)
@@ -446,12 +441,12 @@ const struct record_function *model_function(const struct model *model, uint16_t
 const struct model_stack *model_next_stack(const struct model *model, size_t *pos,
 					   const struct model_stack *last)
 {
-	return stacks_next(model->stacks, pos, last);
+	return stacks_next(&model->stacks, pos, last);
 }
 
 const struct model_stack *model_stack(const struct model *model, uint64_t id, uint32_t slot)
 {
-	return stacks_find(model->stacks, id, slot);
+	return stacks_find(&model->stacks, id, slot);
 }
 
 bool model_resolve(const struct model *model, uint32_t slot, uint64_t addr, uint64_t time_ns,
@@ -460,7 +455,7 @@ bool model_resolve(const struct model *model, uint32_t slot, uint64_t addr, uint
 	const struct mapping *m;
 
 	if (slot == RECORD_NO_SLOT)
-		m = mappings_find(model->kernel, addr, time_ns);
+		m = mappings_find(&model->kernel, addr, time_ns);
 	else
 		m = processes_find_mapping(model->processes, slot, addr, time_ns);
 	if (!m)

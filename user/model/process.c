@@ -19,7 +19,7 @@ struct process {
 	bool final;		    /* the values are those at its end */
 	uint8_t cuts_since_end;	    /* PROCESSES_LAST_CUTS at most */
 	bool needed;		    /* while folding: one that stays has inherited from it */
-	struct mappings *mappings;
+	struct mappings mappings;
 	struct regions *regions;
 	struct process_values values;
 	bool in_cut; /* the one that is being read */
@@ -42,7 +42,7 @@ static void process_free(void *item)
 
 	if (!process)
 		return;
-	mappings_free(process->mappings);
+	mappings_done(&process->mappings);
 	regions_free(process->regions);
 	process_values_done(&process->values);
 	free(process->image.command);
@@ -97,9 +97,7 @@ static int add(struct processes *processes, uint32_t slot, struct process **ret_
 		.comm = "",
 	};
 	process->index = processes->begun++;
-	r = mappings_new(&process->mappings);
-	if (r == 0)
-		r = vec_reserve(&processes->list, processes->list.len + 1);
+	r = vec_reserve(&processes->list, processes->list.len + 1);
 	if (r == 0)
 		r = hashmap_insert(&processes->map, process);
 	if (r < 0)
@@ -142,7 +140,7 @@ size_t processes_n_mappings(const struct processes *processes)
 	size_t n = 0;
 
 	vec_foreach(&processes->list, it)
-		n += mappings_count((*it)->mappings);
+		n += mappings_count(&(*it)->mappings);
 	return n;
 }
 
@@ -248,7 +246,7 @@ int processes_map(struct processes *processes, const struct record_mapping *reco
 		return r;
 	if (record->kind && record->kind < PROGRAM_KINDS)
 		process->image.kinds |= UINT32_C(1) << record->kind;
-	return mappings_add(process->mappings, record, object);
+	return mappings_add(&process->mappings, record, object);
 }
 
 int processes_unmap(struct processes *processes, const struct record_unmapping *record)
@@ -257,7 +255,7 @@ int processes_unmap(struct processes *processes, const struct record_unmapping *
 
 	if (!process)
 		return 0;
-	return mappings_remove(process->mappings, record->start, record->end, record->time_ns,
+	return mappings_remove(&process->mappings, record->start, record->end, record->time_ns,
 			       process->image.inherits);
 }
 
@@ -562,7 +560,7 @@ const struct mapping *processes_find_mapping(const struct processes *processes, 
 	const struct process *process = find(processes, slot);
 
 	while (process) {
-		const struct mapping *m = mappings_find(process->mappings, addr, time_ns);
+		const struct mapping *m = mappings_find(&process->mappings, addr, time_ns);
 
 		if (m)
 			return m->object ? m : NULL;
@@ -579,7 +577,7 @@ const struct mapping *processes_find_file(const struct processes *processes, uin
 
 	while (process) {
 		const struct mapping *m =
-			mappings_find_file(process->mappings, path, file_offset, time_ns);
+			mappings_find_file(&process->mappings, path, file_offset, time_ns);
 
 		if (m) {
 			uint64_t addr = m->start + (file_offset - m->file_offset);
@@ -601,7 +599,7 @@ const struct mapping *processes_find_exe(const struct processes *processes, uint
 	uint64_t time_ns = UINT64_MAX;
 
 	while (exe && process) {
-		const struct mapping *m = mappings_find_path(process->mappings, exe);
+		const struct mapping *m = mappings_find_path(&process->mappings, exe);
 
 		if (m)
 			return m;

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/stacks.h"
 
-#include "base/hashmap.h"
 #include "base/vec.h"
 #include "model/slot_list.h"
 
 #include <errno.h>
 #include <string.h>
-
-struct stacks {
-	struct hashmap map; /* of struct model_stack, the first of each id */
-};
 
 static void stack_free(void *item)
 {
@@ -26,23 +21,14 @@ static void stack_free(void *item)
 
 DEFINE_HASHMAP_OPS(stack_ops, struct model_stack, id, stack_free);
 
-int stacks_new(struct stacks **ret_stacks)
+void stacks_init(struct stacks *ret_stacks)
 {
-	struct stacks *stacks = calloc(1, sizeof(*stacks));
-
-	if (!stacks)
-		return -ENOMEM;
-	stacks->map.ops = &stack_ops;
-	*ret_stacks = stacks;
-	return 0;
+	*ret_stacks = (struct stacks){ .map.ops = &stack_ops };
 }
 
-void stacks_free(struct stacks *stacks)
+void stacks_done(struct stacks *stacks)
 {
-	if (!stacks)
-		return;
 	hashmap_done(&stacks->map);
-	free(stacks);
 }
 
 static struct model_stack *find_first(const struct stacks *stacks, uint64_t id)
@@ -56,11 +42,6 @@ const struct model_stack *stacks_next(const struct stacks *stacks, size_t *pos,
 				      const struct model_stack *last)
 {
 	return last && last->other ? last->other : hashmap_next(&stacks->map, pos);
-}
-
-size_t stacks_count(const struct stacks *stacks)
-{
-	return stacks->map.len;
 }
 
 int stacks_add(struct stacks *stacks, const struct record_stack *record)

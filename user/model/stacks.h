@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_MODEL_STACKS_H
 #define MEMTRACED_MODEL_STACKS_H
 
-#include "base/cleanup.h"
+#include "base/hashmap.h"
 #include "trace/record/record.h"
 
 struct model_stack {
@@ -23,15 +23,12 @@ struct model_stack {
 /* Is it a return address, behind the call that is meant? Else the place itself. */
 bool model_stack_is_call(const struct model_stack *stack, size_t frame);
 
-struct stacks;
+struct stacks {
+	struct hashmap map; /* by their ids: each is one process's, but for what recordings say */
+};
 
-int stacks_new(struct stacks **ret_stacks);
-/* NULL is legal. */
-void stacks_free(struct stacks *stacks);
-DEFINE_CLEANUP(struct stacks, stacks_free)
-
-/* By their ids: a stack is one process's, but for what a recording may say. */
-size_t stacks_count(const struct stacks *stacks);
+void stacks_init(struct stacks *ret_stacks);
+void stacks_done(struct stacks *stacks);
 
 /* Copies; a stack that is known for this process already is left as it is. 0 or -ENOMEM. */
 int stacks_add(struct stacks *stacks, const struct record_stack *record);

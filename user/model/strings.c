@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/strings.h"
 
-#include "base/hashmap.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
-
-struct strings {
-	struct hashmap map; /* of NUL-terminated strings, each its own allocation */
-};
 
 static uint64_t string_hash(const void *item)
 {
@@ -27,23 +21,14 @@ static const struct hashmap_ops string_ops = {
 	.free_item = free,
 };
 
-int strings_new(struct strings **ret_strings)
+void strings_init(struct strings *ret_strings)
 {
-	struct strings *strings = calloc(1, sizeof(*strings));
-
-	if (!strings)
-		return -ENOMEM;
-	strings->map.ops = &string_ops;
-	*ret_strings = strings;
-	return 0;
+	*ret_strings = (struct strings){ .map.ops = &string_ops };
 }
 
-void strings_free(struct strings *strings)
+void strings_done(struct strings *strings)
 {
-	if (!strings)
-		return;
 	hashmap_done(&strings->map);
-	free(strings);
 }
 
 int strings_intern(struct strings *strings, const char *s, const char **ret_s)

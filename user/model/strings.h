@@ -6,14 +6,14 @@
 #ifndef MEMTRACED_MODEL_STRINGS_H
 #define MEMTRACED_MODEL_STRINGS_H
 
-#include "base/cleanup.h"
+#include "base/hashmap.h"
 
-struct strings;
+struct strings {
+	struct hashmap map; /* of NUL-terminated strings, each its own allocation */
+};
 
-int strings_new(struct strings **ret_strings);
-/* NULL is legal. */
-void strings_free(struct strings *strings);
-DEFINE_CLEANUP(struct strings, strings_free)
+void strings_init(struct strings *ret_strings);
+void strings_done(struct strings *strings);
 
 /* The pool's copy of s; NULL gives NULL. 0 or -ENOMEM. */
 int strings_intern(struct strings *strings, const char *s, const char **ret_s);

@@ -24,7 +24,7 @@ struct entry {
 	uint64_t values[DIFF_SIDES];
 };
 
-struct stacks {
+struct drawing {
 	const struct diff *diff;
 	struct entry entry; /* the one at hand */
 	struct flame_stacks flame;
@@ -87,11 +87,11 @@ static struct entry entry_at(const struct diff *diff, size_t index)
 /* As names are matched; frames that are no part of that, as one run does not know them, are not. */
 static int name_frame(const struct sample_frame *frame, void *userdata, struct strbuf *name)
 {
-	const struct stacks *stacks = userdata;
-	const struct entry *entry = &stacks->entry;
+	const struct drawing *drawing = userdata;
+	const struct entry *entry = &drawing->entry;
 	_cleanup_strbuf_ struct strbuf raw = { 0 };
 	int r = frame->mark ? 1 :
-			      diff_keys_shows(stacks->diff->keys, entry->shown_side, entry->image,
+			      diff_keys_shows(drawing->diff->keys, entry->shown_side, entry->image,
 					      &frame->frame);
 
 	sample_frame_name(frame, &raw);
@@ -100,17 +100,17 @@ static int name_frame(const struct sample_frame *frame, void *userdata, struct s
 	return r;
 }
 
-static int add_entries(struct stacks *stacks)
+static int add_entries(struct drawing *drawing)
 {
 	int r = 0;
 
-	stacks->flame.name_frame = name_frame;
-	stacks->flame.userdata = stacks;
-	for (size_t i = 0; r == 0 && i < n_entries(stacks->diff); i++) {
-		stacks->entry = entry_at(stacks->diff, i);
+	drawing->flame.name_frame = name_frame;
+	drawing->flame.userdata = drawing;
+	for (size_t i = 0; r == 0 && i < n_entries(drawing->diff); i++) {
+		drawing->entry = entry_at(drawing->diff, i);
 		for (unsigned int side = 0; r == 0 && side < DIFF_SIDES; side++)
-			r = flame_stacks_add(&stacks->flame, side, stacks->entry.values[side],
-					     stacks->entry.program, stacks->entry.stack);
+			r = flame_stacks_add(&drawing->flame, side, drawing->entry.values[side],
+					     drawing->entry.program, drawing->entry.stack);
 	}
 	return r;
 }
@@ -176,7 +176,7 @@ int diff_flamegraph_write(const struct diff *diff, FILE *file)
 	const struct diff_event *shown = diff_event_shown(diff);
 	const struct view_event *event = shown ? shown->sides[DIFF_AFTER] : NULL;
 	_cleanup_strbuf_ struct strbuf title = { 0 }, below = { 0 };
-	struct stacks stacks = { .diff = diff };
+	struct drawing drawing = { .diff = diff };
 	struct flame flame = {
 		.unit = sample_unit(event, diff->opts.sort),
 		.is_diff = true,
@@ -191,10 +191,10 @@ int diff_flamegraph_write(const struct diff *diff, FILE *file)
 	if (strbuf_error(&title) < 0 || strbuf_error(&below) < 0)
 		r = -ENOMEM;
 	if (r == 0)
-		r = add_entries(&stacks);
+		r = add_entries(&drawing);
 	if (r == 0)
-		r = flamegraph_draw(&flame, &stacks.flame.paths, file);
-	flame_stacks_done(&stacks.flame);
+		r = flamegraph_draw(&flame, &drawing.flame.paths, file);
+	flame_stacks_done(&drawing.flame);
 	return r;
 }
 
@@ -223,13 +223,13 @@ static int put_stack(const struct path_stack *stack, void *userdata)
 
 int diff_folded_write(const struct diff *diff, FILE *file)
 {
-	struct stacks stacks = { .diff = diff };
+	struct drawing drawing = { .diff = diff };
 	struct fold fold = { .file = file };
-	int r = add_entries(&stacks);
+	int r = add_entries(&drawing);
 
 	if (r == 0)
-		r = stack_paths_each(&stacks.flame.paths, put_stack, &fold);
-	flame_stacks_done(&stacks.flame);
+		r = stack_paths_each(&drawing.flame.paths, put_stack, &fold);
+	flame_stacks_done(&drawing.flame);
 	strbuf_done(&fold.text);
 	return r == 0 && ferror(file) ? -EIO : r;
 }

@@ -182,7 +182,8 @@ static void kinds_say_what_is_shown_and_what_is_an_error(void **state)
 	assert_int_equal(loss_records_totals(r)->errors, 3);
 }
 
-static int one_frame(void *ctx, uint32_t stack, const struct suppression_frame **ret)
+static int one_frame(void *ctx, uint32_t stack, const struct suppression_frame **ret,
+		     size_t *ret_all)
 {
 	static const struct suppression_frame known[] = {
 		{ .linkage = "zero" },	{ .linkage = "one" },  { .linkage = "two" },
@@ -192,6 +193,7 @@ static int one_frame(void *ctx, uint32_t stack, const struct suppression_frame *
 	if (ctx)
 		return *(int *)ctx;
 	*ret = &known[stack];
+	*ret_all = 1;
 	return 1;
 }
 

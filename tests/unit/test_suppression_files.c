@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Suppression files of public projects, which are not ours to copy: suppression_files.tsv names each
- * by repository, path and Git's hash of its contents, with how many of its entries are for us. The
- * test reads those that are at $MEMTRACED_SUPPRESSION_FILES/HASH, else it is skipped. With
+ * Suppression files of public projects, which are not ours to copy: suppression_files.tsv names
+ * each by repository, path and Git's hash of its contents, with how many of its entries are for us.
+ * The test reads those that are at $MEMTRACED_SUPPRESSION_FILES/HASH, else it is skipped. With
  * `--count FILE...` it prints the numbers of files.
  */
 #include "analyze/suppressions.h"

@@ -659,6 +659,34 @@ static void defaults_are_of_libraries_and_not_of_programs(void **state)
 				 -ENOENT);
 }
 
+/* Of frames that records are not told apart by, the user's entries know nothing. */
+static void default_entries_alone_look_at_all_frames(void **state)
+{
+	_cleanup_(suppressions_free_p) struct suppressions *s =
+		from("{\nall\nMemcheck:Leak\n...\nfun:main\n}\n");
+	static const struct suppression_frame users[] = {
+		FRAME("malloc", "malloc", LIBC, NULL, 0),
+		FRAME("getpwnam", "getpwnam", LIBC, NULL, 0),
+		FRAME("main", "main", EXE, NULL, 0),
+	};
+	/* A module of name services, or a handler, may allocate what is the program's. */
+	static const struct suppression_frame below[] = {
+		FRAME("malloc", "malloc", LIBC, NULL, 0),
+		FRAME("own", "own", EXE, NULL, 0),
+		FRAME("getpwnam", "getpwnam", LIBC, NULL, 0),
+		FRAME("main", "main", EXE, NULL, 0),
+	};
+
+	(void)state;
+	assert_int_equal(suppressions_match_default(s, REACH_REACHABLE, users, N(users)), -ENOENT);
+	assert_int_equal(suppressions_add_default(s), 0);
+	assert_true(suppressions_match_default(s, REACH_REACHABLE, users, N(users)) > 0);
+	assert_int_equal(suppressions_match_default(s, REACH_DEFINITE, users, N(users)), -ENOENT);
+	assert_int_equal(suppressions_match_default(s, REACH_REACHABLE, below, N(below)), -ENOENT);
+	assert_int_equal(suppressions_match(s, SUPPRESSION_LEAK, REACH_REACHABLE, users, N(users)),
+			 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -686,6 +714,7 @@ int main(void)
 		cmocka_unit_test(generated_entries_hold_any_name),
 		cmocka_unit_test(a_generated_entry_has_a_frame_even_of_no_stack),
 		cmocka_unit_test(defaults_are_of_libraries_and_not_of_programs),
+		cmocka_unit_test(default_entries_alone_look_at_all_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -322,14 +322,17 @@ int loss_records_suppress(struct loss_records *records, struct suppressions *sup
 	for (size_t i = 0; i < records->n; i++) {
 		struct loss_record *r = &records->entries[i]->record;
 		const struct suppression_frame *stack;
+		size_t n_all;
 		int n, found;
 
 		if (r->stack == LOSS_NO_STACK || r->suppression >= 0)
 			continue;
-		n = frames(ctx, r->stack, &stack);
+		n = frames(ctx, r->stack, &stack, &n_all);
 		if (n < 0)
 			return n;
 		found = suppressions_match(suppressions, SUPPRESSION_LEAK, r->class, stack, n);
+		if (found == -ENOENT)
+			found = suppressions_match_default(suppressions, r->class, stack, n_all);
 		if (found == -ENOMEM)
 			return found;
 		if (found < 0)

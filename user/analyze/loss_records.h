@@ -85,9 +85,11 @@ DEFINE_CLEANUP(struct loss_records, loss_records_free)
 
 /*
  * The frames of stack `stack` as suppressions want them, valid until the next call; their number,
- * or a negative errno.
+ * or a negative errno. Behind them are those that records are not told apart by, *ret_all with
+ * them: what libraries hold by design may be known by these.
  */
-typedef int (*loss_frames_fn)(void *ctx, uint32_t stack, const struct suppression_frame **ret);
+typedef int (*loss_frames_fn)(void *ctx, uint32_t stack, const struct suppression_frame **ret,
+			      size_t *ret_all);
 
 /*
  * Asks for each record whether it is suppressed, and counts that there. Once, before the records

@@ -62,81 +62,85 @@ static const char default_text[] =
 	"   fun:*__gnu_cxx*pool*\n"
 	"}\n"
 	"{\n"
+	"   libgcc_s, for the end of threads, where libc's functions have no names\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   fun:*alloc\n"
+	"   obj:*/ld-linux*.so*\n"
+	"   ...\n"
+	"   fun:pthread_exit\n"
+	"}\n"
+	"{\n"
+	"   libgcc_s, for threads that are cancelled, the same\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   fun:*alloc\n"
+	"   obj:*/ld-linux*.so*\n"
+	"   ...\n"
+	"   fun:pthread_cancel\n"
+	"}\n"
+	"{\n"
 	"   libstdc++: emergency pool, its initialiser with the constructor inlined\n"
 	"   Memcheck:Leak\n"
 	"   match-leak-kinds: reachable\n"
 	"   fun:malloc\n"
 	"   fun:_GLOBAL__sub_I_eh_alloc.cc\n"
-	"}\n"
-	"{\n"
-	"   libc: buffers of standard streams\n"
-	"   Memcheck:Leak\n"
-	"   match-leak-kinds: reachable\n"
-	"   fun:malloc\n"
-	"   fun:_IO_file_doallocate\n"
-	"}\n"
-	"{\n"
-	"   libc: locales\n"
-	"   Memcheck:Leak\n"
-	"   match-leak-kinds: reachable\n"
-	"   ...\n"
-	"   fun:setlocale\n"
-	"}\n"
-	"{\n"
-	"   libc: time zones\n"
-	"   Memcheck:Leak\n"
-	"   match-leak-kinds: reachable\n"
-	"   ...\n"
-	"   fun:tzset_internal\n"
-	"}\n"
-	"{\n"
-	"   libc: name services\n"
-	"   Memcheck:Leak\n"
-	"   match-leak-kinds: reachable\n"
-	"   ...\n"
-	"   fun:__nss_*\n"
-	"}\n"
-	"{\n"
-	"   libc: character sets\n"
-	"   Memcheck:Leak\n"
-	"   match-leak-kinds: reachable\n"
-	"   ...\n"
-	"   fun:__gconv_*\n"
-	"}\n"
-	"{\n"
-	"   libc: messages' catalogues\n"
-	"   Memcheck:Leak\n"
-	"   match-leak-kinds: reachable\n"
-	"   ...\n"
-	"   fun:__dcigettext\n"
-	"}\n"
-	"{\n"
-	"   libc: the environment, behind setenv's jump\n"
-	"   Memcheck:Leak\n"
-	"   match-leak-kinds: reachable\n"
-	"   ...\n"
-	"   fun:__add_to_environ\n"
-	"}\n"
-	"{\n"
-	"   libc: the environment\n"
-	"   Memcheck:Leak\n"
-	"   match-leak-kinds: reachable\n"
-	"   ...\n"
-	"   fun:setenv\n"
-	"}\n"
-	"{\n"
-	"   libc: the environment, as putenv has it\n"
-	"   Memcheck:Leak\n"
-	"   match-leak-kinds: reachable\n"
-	"   ...\n"
-	"   fun:putenv\n"
 	"}\n";
+
+/*
+ * The same of functions of the C library: what is reachable because of them, wherever they are on
+ * the stack. Where it has no debug information, only those that it exports have names.
+ */
+static const struct {
+	const char *what, *function;
+} held[] = {
+	{ "buffers of standard streams", "_IO_file_doallocate" },
+	{ "locales", "setlocale" },
+	{ "time zones", "tzset_internal" },
+	{ "name services", "__nss_*" },
+	{ "character sets", "__gconv_*" },
+	{ "character sets of locales", "__wcsmbs_load_conv" },
+	{ "messages' catalogues", "__dcigettext" },
+	{ "domains of messages", "textdomain" },
+	{ "domains of messages", "__textdomain" },
+	{ "domains of messages", "bindtextdomain" },
+	{ "domains of messages", "__bindtextdomain" },
+	{ "domains of messages", "bind_textdomain_codeset" },
+	{ "domains of messages", "__bind_textdomain_codeset" },
+	/* setenv jumps to it */
+	{ "the environment", "__add_to_environ" },
+	{ "the environment", "setenv" },
+	{ "the environment", "putenv" },
+	{ "the resolver", "__resolv_conf_*" },
+	{ "the resolver", "__res_context_send" },
+	{ "the resolver", "__res_vinit" },
+	{ "addresses of interfaces", "__check_pf" },
+	{ "libgcc_s, for the end of threads", "__libc_unwind_link_get" },
+	{ "errors of the dynamic linker", "dlerror" },
+	{ "errors of the dynamic linker", "_dlerror_run" },
+	{ "the dynamic linker of static programs", "_dl_non_dynamic_init" },
+	{ "tables of file systems", "getmntent" },
+	{ "tables of file systems", "fstab_init" },
+};
+
+/* And what such a function has allocated itself: it may also call what is the program's. */
+static const char *const holders[] = {
+	"getpwnam",	 "getpwuid",	   "getpwent",	     "getgrnam",	 "getgrgid",
+	"getgrent",	 "getspnam",	   "getspent",	     "getsgnam",	 "getsgent",
+	"gethostbyname", "gethostbyname2", "gethostbyaddr",  "gethostent",	 "getservbyname",
+	"getservbyport", "getservent",	   "getprotobyname", "getprotobynumber", "getprotoent",
+	"getnetbyname",	 "getnetbyaddr",   "getnetent",	     "getrpcbyname",	 "getrpcbynumber",
+	"getrpcent",	 "getaliasbyname", "getaliasent",    "getnetgrent",	 "getutent",
+	"getutid",	 "getutline",	   "getfsent",	     "getfsspec",	 "getfsfile",
+	"hcreate",	 "hcreate_r", /* which hcreate jumps to */
+};
 
 #define MAX_FILE (16U << 20)
 
 struct suppressions {
 	struct supp_entries entries;
-	VEC(char *) strings; /* what entries point into */
+	size_t first_default; /* of the entries; SIZE_MAX: there are none */
+	VEC(char *) strings;  /* what entries point into */
 };
 
 int suppressions_new(struct suppressions **ret_suppressions)
@@ -145,6 +149,7 @@ int suppressions_new(struct suppressions **ret_suppressions)
 
 	if (!s)
 		return -ENOMEM;
+	s->first_default = SIZE_MAX;
 	*ret_suppressions = s;
 	return 0;
 }
@@ -202,18 +207,37 @@ int suppressions_add_file(struct suppressions *suppressions, const char *path, s
 	return suppressions_add_text(suppressions, path, strbuf_str(&text), text.len, error);
 }
 
+static void add_entry(struct strbuf *text, const char *what, const char *first,
+		      const char *function)
+{
+	strbuf_addf(text,
+		    "{\nlibc: %s\nMemcheck:Leak\nmatch-leak-kinds: reachable\n%s\nfun:%s\n}\n",
+		    what, first, function);
+}
+
 int suppressions_add_default(struct suppressions *suppressions)
 {
 	_cleanup_strbuf_ struct strbuf error = { 0 };
 
-	return suppressions_add_text(suppressions, "default", default_text,
-				     sizeof(default_text) - 1, &error);
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	int r;
+
+	strbuf_adds(&text, default_text);
+	for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
+		add_entry(&text, held[i].what, "...", held[i].function);
+	for (size_t i = 0; i < sizeof(holders) / sizeof(holders[0]); i++)
+		add_entry(&text, "what look-ups keep", "fun:*alloc", holders[i]);
+	r = strbuf_error(&text);
+	suppressions->first_default = suppressions->entries.list.len;
+	return r < 0 ? r :
+		       suppressions_add_text(suppressions, "default", strbuf_str(&text), text.len,
+					     &error);
 }
 
-static int find(const struct suppressions *suppressions, enum suppression_kind kind,
+static int find(const struct suppressions *suppressions, size_t first, enum suppression_kind kind,
 		enum reach_class class, const struct supp_names *names, size_t n)
 {
-	for (size_t i = 0; i < suppressions->entries.list.len; i++) {
+	for (size_t i = first; i < suppressions->entries.list.len; i++) {
 		const struct supp_entry *e = &suppressions->entries.list.data[i];
 
 		if (e->kind == kind && (kind != SUPPRESSION_LEAK || e->classes & (1U << class)) &&
@@ -226,13 +250,14 @@ static int find(const struct suppressions *suppressions, enum suppression_kind k
 }
 
 /* The names of the frames are those from the second on: the first is room. */
-static int find_either_way(const struct suppressions *suppressions, enum suppression_kind kind,
-			   enum reach_class class, struct supp_names *names,
-			   const struct suppression_frame *frames, size_t n)
+static int find_either_way(const struct suppressions *suppressions, size_t first,
+			   enum suppression_kind kind, enum reach_class class,
+			   struct supp_names *names, const struct suppression_frame *frames,
+			   size_t n)
 {
 	static const struct suppression_frame memalign = { .linkage = "memalign",
 							   .function = "memalign" };
-	int r = find(suppressions, kind, class, names + 1, n);
+	int r = find(suppressions, first, kind, class, names + 1, n);
 	struct supp_names kept;
 	size_t skip;
 
@@ -240,7 +265,7 @@ static int find_either_way(const struct suppressions *suppressions, enum suppres
 		return r;
 	kept = names[skip];
 	names[skip] = (struct supp_names){ .frame = &memalign };
-	r = find(suppressions, kind, class, names + skip, n + 1 - skip);
+	r = find(suppressions, first, kind, class, names + skip, n + 1 - skip);
 	names[skip] = kept;
 	return r;
 }
@@ -263,15 +288,16 @@ static size_t leave_out_unseen(struct supp_names *names, struct suppression_fram
 	return kept;
 }
 
-int suppressions_match(const struct suppressions *suppressions, enum suppression_kind kind,
-		       enum reach_class class, const struct suppression_frame *frames, size_t n)
+static int match_from(const struct suppressions *suppressions, size_t first,
+		      enum suppression_kind kind, enum reach_class class,
+		      const struct suppression_frame *frames, size_t n)
 {
 	size_t inner = alloc_frames_inner(frames, n), seen;
 	_cleanup_free_ struct suppression_frame *copies = NULL;
 	_cleanup_free_ struct supp_names *names = NULL;
 	int r = 0;
 
-	if (!suppressions->entries.list.len)
+	if (first >= suppressions->entries.list.len)
 		return -ENOENT;
 	n -= inner;
 	names = calloc(n + 1, sizeof(*names));
@@ -283,13 +309,26 @@ int suppressions_match(const struct suppressions *suppressions, enum suppression
 		r = supp_names_init(&names[1 + i], &copies[i]);
 	}
 	if (!r)
-		r = find_either_way(suppressions, kind, class, names, copies, n);
+		r = find_either_way(suppressions, first, kind, class, names, copies, n);
 	seen = r == -ENOENT ? leave_out_unseen(names + 1, copies, n) : n;
 	if (seen < n)
-		r = find_either_way(suppressions, kind, class, names, copies, seen);
+		r = find_either_way(suppressions, first, kind, class, names, copies, seen);
 	for (size_t i = 0; i < seen; i++)
 		supp_names_done(&names[1 + i]);
 	return r;
+}
+
+int suppressions_match(const struct suppressions *suppressions, enum suppression_kind kind,
+		       enum reach_class class, const struct suppression_frame *frames, size_t n)
+{
+	return match_from(suppressions, 0, kind, class, frames, n);
+}
+
+int suppressions_match_default(const struct suppressions *suppressions, enum reach_class class,
+			       const struct suppression_frame *frames, size_t n)
+{
+	return match_from(suppressions, suppressions->first_default, SUPPRESSION_LEAK, class,
+			  frames, n);
 }
 
 void suppressions_count(struct suppressions *suppressions, int index, uint64_t blocks,

@@ -46,6 +46,9 @@ int suppressions_add_default(struct suppressions *suppressions);
  */
 int suppressions_match(const struct suppressions *suppressions, enum suppression_kind kind,
 		       enum reach_class class, const struct suppression_frame *frames, size_t n);
+/* The same of leaks, by the default entries alone. */
+int suppressions_match_default(const struct suppressions *suppressions, enum reach_class class,
+			       const struct suppression_frame *frames, size_t n);
 /* A record of so many blocks and bytes was left out because of entry `index`. */
 void suppressions_count(struct suppressions *suppressions, int index, uint64_t blocks,
 			uint64_t bytes);

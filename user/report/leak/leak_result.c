@@ -190,11 +190,13 @@ void leak_result_free(struct leak_result *result)
 	free(result);
 }
 
-static int frames_of(void *ctx, uint32_t stack, const struct suppression_frame **ret)
+static int frames_of(void *ctx, uint32_t stack, const struct suppression_frame **ret,
+		     size_t *ret_all)
 {
 	const struct leak_stacks *stacks = ctx;
 
 	*ret = stacks->stacks[stack].names;
+	*ret_all = stacks->stacks[stack].n_names;
 	return (int)stacks->stacks[stack].n_frames;
 }
 

@@ -101,6 +101,7 @@ static int fill(struct leak_stack *stack, size_t num_callers)
 		add_frame(stack, &frame);
 	leave_out(stack, alloc_frames_inner(stack->names, stack->n_frames));
 	set_form(stack);
+	stack->n_names = stack->n_frames;
 	cut(stack, num_callers);
 	return 0;
 }

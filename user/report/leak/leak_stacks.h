@@ -28,8 +28,9 @@ struct leak_stack {
 	struct view_stack stack; /* all of it, malloc called by operator new included */
 	size_t n_frames;	 /* without those, inlined functions as frames of their own */
 	struct leak_frame *frames;
-	struct suppression_frame *names; /* of each frame */
-	size_t n_keys;			 /* of its places: what tells stacks apart */
+	struct suppression_frame *names; /* of each frame, and behind these of all others */
+	size_t n_names;
+	size_t n_keys; /* of its places: what tells stacks apart */
 	uint64_t *keys;
 };
 

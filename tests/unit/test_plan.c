@@ -123,7 +123,7 @@ static int plan_of(int fd, const char *path, const struct plan_emulation *emulat
 	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
 	int r = elf_file_new(fd, &file);
 
-	return r ? r : plan_new(file, path, emulation, custom, ret_plan);
+	return r ? r : plan_new(file, path, emulation, custom, false, ret_plan);
 }
 
 static void make_plan(struct planned *planned)
@@ -225,6 +225,34 @@ static void libstdcxx_only_forwards(void **state)
 		assert_int_equal(marks[form][false], 4);
 		assert_int_equal(marks[form][true], 6);
 	}
+}
+
+/* Its aligned new passes a multiple of the alignment on. */
+static void sizes_that_were_asked_for_are_libstdcxxs_own(void **state)
+{
+	_cleanup_(planned_done) struct planned library = { .fd = open_library("libstdc++.so.6") };
+	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
+	const struct plan_probe *probe;
+	unsigned array_marks = 0;
+
+	(void)state;
+	if (library.fd < 0)
+		skip();
+	assert_int_equal(elf_file_new(library.fd, &file), 0);
+	assert_int_equal(plan_new(file, "", &everyday, NULL, true, &library.plan), 0);
+	check_plan(&library);
+	assert_int_equal(library.plan->n_probes, 1);
+	probe = probe_of(library.plan, "_ZnwmSt11align_val_t");
+	assert_non_null(probe);
+	assert_int_equal(probe->kind, ABI_ALLOC | ABI_THROWS);
+	assert_int_equal(probe->args, ABI_SIZE_ARG(1));
+	assert_int_equal(probe->forms, 1 << ABI_FORM_NEW);
+	assert_int_equal(probe->exits, PLAN_EXIT_SITES);
+	assert_int_equal(library.plan->n_skipped, 19);
+	for (size_t i = 0; i < library.plan->n_marks; i++)
+		array_marks += library.plan->marks[i].form == ABI_FORM_ARRAY &&
+			       !library.plan->marks[i].deletes;
+	assert_int_equal(array_marks, 4); /* they jump to the other forms, or call them */
 }
 
 static void jemalloc_s_operators_are_probed_where_they_are_its_own(void **state)
@@ -610,6 +638,7 @@ int main(void)
 		cmocka_unit_test(this_machine_s_libc_is_probed_in_full),
 		cmocka_unit_test(a_libc_that_starts_as_glibc_2_36_does_is_never_single_stepped),
 		cmocka_unit_test(libstdcxx_only_forwards),
+		cmocka_unit_test(sizes_that_were_asked_for_are_libstdcxxs_own),
 		cmocka_unit_test(jemalloc_s_operators_are_probed_where_they_are_its_own),
 		cmocka_unit_test(jemalloc_s_own_functions_are_probed),
 		cmocka_unit_test(tcmalloc_s_operators_have_exits_in_what_they_jump_to),

@@ -68,7 +68,7 @@ struct object_wants {
 	const struct plan_emulation *emulation; /* of allocators */
 	struct custom_allocators *custom;	/* NULL: none; is told what was found */
 	bool loader;				/* loader_stop_find() */
-	bool checkpoints;
+	bool checkpoints; /* for leak checks, which also have the sizes that were asked for */
 	char *const *checkpoint_names; /* as of checkpoints_find() */
 	bool unwinding;
 	bool own_names; /* uses_own_names */

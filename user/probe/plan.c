@@ -45,6 +45,7 @@ struct planner {
 	struct custom_allocators *custom;
 	const struct allocator_family *family; /* NULL: not known */
 	struct symbol_names *names;	       /* NULL: not asked for yet */
+	bool asked_sizes;
 	uint32_t insns_left;
 	uint32_t steps_left; /* MAX_PROOF_STEPS */
 	uint32_t inner_frees_left;
@@ -474,6 +475,17 @@ static int find_sites(struct planner *p, struct candidate *candidate)
 }
 
 /*
+ * An aligned new that asks the C library for a multiple of the alignment, as libstdc++'s: only its
+ * own argument is what the program has asked for.
+ */
+static bool rounds_up(const struct planner *p, const struct candidate *candidate)
+{
+	return p->asked_sizes && candidate->function->kind == ABI_ALLOC && !candidate->why_not &&
+	       !candidate->sites.by_operator &&
+	       strstr(candidate->function->name, "St11align_val_t");
+}
+
+/*
  * A new that only falls back on malloc (jemalloc's does when it is out of memory) is probed, as
  * its blocks are its own. A delete that frees some blocks only, or those that are not NULL, gives
  * back what the object's own new made, so the two must go together.
@@ -519,7 +531,7 @@ static int plan_candidates(struct planner *p)
 	}
 	own_new = has_own_new(p);
 	vec_foreach(&p->candidates, candidate) {
-		if (forwards(candidate, own_new))
+		if (forwards(candidate, own_new) && !rounds_up(p, candidate))
 			r = skip_forwarding(p, candidate);
 		else if (candidate->why_not)
 			r = skip(p, candidate, false, candidate->why_not);
@@ -545,13 +557,14 @@ static int planner_init(struct planner *p)
 }
 
 int plan_new(struct elf_file *file, const char *path, const struct plan_emulation *emulation,
-	     struct custom_allocators *custom, struct plan **ret_plan)
+	     struct custom_allocators *custom, bool asked_sizes, struct plan **ret_plan)
 {
 	_cleanup_(planner_done) struct planner p = {
 		.file = file,
 		.emulation = emulation,
 		.path = path,
 		.custom = custom,
+		.asked_sizes = asked_sizes,
 		.insns_left = MAX_INSNS,
 		.steps_left = MAX_PROOF_STEPS,
 		.inner_frees_left = MAX_WITH_INNER_FREES,

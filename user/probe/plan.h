@@ -79,10 +79,12 @@ struct plan {
  * Plans an object with that path, whose file is no longer used afterwards, for the table and for
  * `custom`, which may be NULL, is told what was found, and must outlive the plan. 0 with an empty
  * plan when the object defines no allocator; -EOPNOTSUPP: of another machine; -EBADMSG: damaged.
+ * `asked_sizes`: an aligned new is probed even where it only forwards a larger request, at the cost
+ * of loading another program for each process with libstdc++.
  */
 struct elf_file;
 int plan_new(struct elf_file *file, const char *path, const struct plan_emulation *emulation,
-	     struct custom_allocators *custom, struct plan **ret_plan);
+	     struct custom_allocators *custom, bool asked_sizes, struct plan **ret_plan);
 void plan_free(struct plan *plan); /* NULL is legal */
 DEFINE_CLEANUP(struct plan, plan_free)
 

@@ -217,6 +217,7 @@ static bool ends_by_use(struct walk *w, const struct allocator_function *used)
 	if (!used || !allocator_forwards_to(w->function, used))
 		return false;
 	w->uses = true;
+	w->sites.by_operator |= strncmp(used->name, "_Z", 2) == 0;
 	return w->ends_at_use;
 }
 

@@ -53,6 +53,7 @@ struct sites {
 	VEC(uint64_t) exits;	  /* ascending; complete only where why_no_exits is NULL */
 	const char *why_no_exits; /* static */
 	enum sites_forwards forwards;
+	bool by_operator; /* forwards to an operator of C++ */
 };
 
 void sites_done(struct sites *sites);

@@ -65,6 +65,9 @@ static void patterns_match_from_the_innermost_frame_on(void **state)
 		{ "...\nfun:main\nfun:__libc_start_call_main", true },
 		{ "...\nfun:main\nfun:(below main)\nfun:*", false }, /* the stack has ended */
 		{ "...\nfun:main\nfun:(below main)\n...", true },
+		/* as Valgrind has the end of a program without symbols */
+		{ "...\nfun:main\nfun:(below main)\nobj:*\nobj:*", true },
+		{ "...\nfun:main\nfun:(below main)\nobj:*.so", false },
 		{ "...\n...\nfun:malloc", true },
 		{ "...\nfun:nowhere", false },
 		{ "obj:*libc.so*", true },

@@ -56,6 +56,15 @@ static bool frame_matches(const struct supp_pattern *p, const struct supp_names 
 	return false;
 }
 
+/*
+ * Valgrind writes it for what it has taken for frames behind the end of a stack: that of a program
+ * whose _start has no symbol.
+ */
+static bool is_any_object(const struct supp_pattern *p)
+{
+	return p->kind == SUPP_OBJECT && !strcmp(p->text, "*");
+}
+
 /* As supp_glob, with frames for characters, but that the stack may go on. */
 bool supp_entry_matches(const struct supp_entry *entry, const struct supp_names *frames, size_t n)
 {
@@ -70,6 +79,8 @@ bool supp_entry_matches(const struct supp_entry *entry, const struct supp_names 
 		} else if (frame < n && frame_matches(&p[at], &frames[frame])) {
 			at++;
 			frame++;
+		} else if (frame >= n && is_any_object(&p[at])) {
+			at++;
 		} else if (dots != SIZE_MAX && again < n) {
 			at = dots + 1;
 			frame = ++again;

@@ -16,14 +16,28 @@ static uint64_t place_key(const struct view_place *place)
 	return hash_u64(h ^ (place->mapped ? place->offset : place->addr));
 }
 
+/* C++'s functions have names of their own among the allocator's. */
+static bool is_mangled(const struct view_frame *frame)
+{
+	return frame->place->alloc && !frame->linkage && strncmp(frame->place->alloc, "_Z", 2) == 0;
+}
+
+/* An allocator's frame has the name that it was counted by. */
+static const char *demangled(const struct view_frame *frame)
+{
+	const struct symbol *symbol = frame->place->symbol;
+	const struct symbol_frame *physical = &symbol->frames[symbol->n_frames - 1];
+	bool is_same = physical->function && physical->linkage && frame->place->alloc &&
+		       strcmp(physical->linkage, frame->place->alloc) == 0;
+
+	return is_same && !frame->is_called ? physical->function : frame->function;
+}
+
 static void add_frame(struct leak_stack *stack, const struct view_frame *from)
 {
-	/* C++'s functions have names of their own among the allocator's. */
-	bool is_mangled = from->place->alloc && strncmp(from->place->alloc, "_Z", 2) == 0;
-
 	stack->names[stack->n_frames] = (struct suppression_frame){
-		.linkage = is_mangled && !from->linkage ? from->place->alloc : from->linkage,
-		.function = from->function,
+		.linkage = is_mangled(from) ? from->place->alloc : from->linkage,
+		.function = demangled(from),
 		.object = from->place->object,
 		.file = from->file,
 		.line = from->line,
@@ -35,7 +49,7 @@ static void add_frame(struct leak_stack *stack, const struct view_frame *from)
 		.place = from->place,
 		.index = from->index,
 		.is_called = from->is_called,
-		.function = from->function,
+		.function = demangled(from),
 		.file = from->file,
 		.line = from->line,
 	};

@@ -206,8 +206,11 @@ int leak_result_suppress(struct leak_result *result, const struct leak_stacks *s
 	return loss_records_suppress(result->records, suppressions, frames_of, (void *)stacks);
 }
 
-void leak_result_free_libraries(struct leak_result *result, size_t first_default)
+void leak_result_free_libraries(struct leak_result *result, size_t first_default,
+				const struct leak_options *options)
 {
+	uint32_t error_kinds = shows_records(options) ? options->error_kinds : 0;
+
 	for (size_t i = 0; i < loss_records_n(result->records); i++) {
 		const struct loss_record *r = loss_records_get(result->records, i);
 
@@ -215,6 +218,7 @@ void leak_result_free_libraries(struct leak_result *result, size_t first_default
 			continue;
 		result->freed_blocks += r->blocks;
 		result->freed_bytes += r->bytes;
+		result->freed_errors += error_kinds >> r->class & 1;
 	}
 }
 

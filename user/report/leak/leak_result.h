@@ -36,7 +36,8 @@ struct leak_result {
 	size_t running_threads;
 	size_t kept_blocks; /* glibc's, of threads that have ended: in none of the sums */
 	uint64_t kept_bytes;
-	uint64_t freed_blocks, freed_bytes; /* of blocks and bytes: leak_result_free_libraries() */
+	/* Of blocks, bytes and suppressed errors: leak_result_free_libraries(). */
+	uint64_t freed_blocks, freed_bytes, freed_errors;
 	bool unknown_blocks, older_blocks, has_allocator; /* as of leak_scan, */
 	struct leak_noted noted_apart, noted_inside;
 	bool has_totals; /* else those of the image, which has ended, hold */
@@ -60,7 +61,8 @@ int leak_result_suppress(struct leak_result *result, const struct leak_stacks *s
  * Takes what the default suppressions have left out, which are those from `first_default` on, for
  * freed, as memcheck has it. Once, after leak_result_suppress().
  */
-void leak_result_free_libraries(struct leak_result *result, size_t first_default);
+void leak_result_free_libraries(struct leak_result *result, size_t first_default,
+				const struct leak_options *options);
 
 /* The image's, as of the check: NULL when they are not known. */
 const struct record_totals *leak_result_totals(const struct leak_result *result,

@@ -424,7 +424,7 @@ static void add_up_errors(const struct leak_check *check, struct leak_result *re
 	const struct loss_totals *totals = loss_records_totals(result->records);
 
 	result->errors = totals->errors;
-	result->suppressed_errors = totals->suppressed_errors;
+	result->suppressed_errors = totals->suppressed_errors - result->freed_errors;
 	vec_foreach(&check->results, other) {
 		if ((*other)->image != result->image || (*other)->number + 1 != result->number)
 			continue;
@@ -489,7 +489,7 @@ static int write_result(struct leak_check *check, struct leak_result *result)
 	if (r < 0)
 		return r;
 	if (check->leak->shape != LEAK_SHAPE_OWN)
-		leak_result_free_libraries(result, check->n_own_suppressions);
+		leak_result_free_libraries(result, check->n_own_suppressions, check->leak);
 	result->written = true;
 	add_up_errors(check, result);
 	if (is_silent(check, image))

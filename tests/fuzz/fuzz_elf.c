@@ -100,16 +100,17 @@ static void try_survey(int fd)
 static void try_symbols(int fd)
 {
 	_cleanup_(object_symbols_free_p) struct object_symbols *object = NULL;
-	_cleanup_(names_free_p) struct names *names = NULL;
+	_cleanup_(names_done) struct names names;
 	const struct object_files files = { .fds = { fd, fd, -1 } };
 
-	if (names_new(&names) < 0 || object_symbols_new(&files, &object) < 0)
+	names_init(&names);
+	if (object_symbols_new(&files, &object) < 0)
 		return;
 	for (uint64_t i = 0; i < PLACES; i++) {
 		const struct object_place place = { 0x490 + 7 * i, i % 2 };
 		struct symbol_found found;
 
-		(void)object_symbols_find(object, &place, names, &found);
+		(void)object_symbols_find(object, &place, &names, &found);
 	}
 }
 

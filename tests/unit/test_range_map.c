@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/range_map.h"
 
+#include "base/cleanup.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,15 +15,14 @@ struct row {
 	uint64_t start, end, rank;
 };
 
-static struct range_map *build(const struct row *rows, size_t n)
+static struct range_map build(const struct row *rows, size_t n)
 {
-	struct range_map *map = NULL;
+	struct range_map map = {};
 
-	assert_int_equal(range_map_new(&map), 0);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(
-			range_map_add(map, rows[i].start, rows[i].end, rows[i].rank, 1000 + i), 0);
-	assert_int_equal(range_map_build(map), 0);
+			range_map_add(&map, rows[i].start, rows[i].end, rows[i].rank, 1000 + i), 0);
+	assert_int_equal(range_map_build(&map), 0);
 	return map;
 }
 
@@ -39,36 +40,35 @@ static uint64_t expected(const struct row *rows, size_t n, uint64_t addr)
 
 static void an_empty_map_holds_nothing(void **state)
 {
-	_cleanup_(range_map_free_p) struct range_map *map = build(NULL, 0);
+	_cleanup_(range_map_done) struct range_map map = build(NULL, 0);
 	uint64_t value;
 
 	(void)state;
-	assert_false(range_map_find(map, 0, &value));
-	assert_false(range_map_find(map, UINT64_MAX, &value));
+	assert_false(range_map_find(&map, 0, &value));
+	assert_false(range_map_find(&map, UINT64_MAX, &value));
 }
 
 static void empty_ranges_are_refused(void **state)
 {
-	_cleanup_(range_map_free_p) struct range_map *map = NULL;
+	_cleanup_(range_map_done) struct range_map map = {};
 
 	(void)state;
-	assert_int_equal(range_map_new(&map), 0);
-	assert_int_equal(range_map_add(map, 5, 5, 0, 0), -EINVAL);
-	assert_int_equal(range_map_add(map, 6, 5, 0, 0), -EINVAL);
+	assert_int_equal(range_map_add(&map, 5, 5, 0, 0), -EINVAL);
+	assert_int_equal(range_map_add(&map, 6, 5, 0, 0), -EINVAL);
 }
 
 static void the_last_addresses_are_found(void **state)
 {
 	static const struct row rows[] = { { UINT64_MAX - 4, UINT64_MAX, 0 }, { 0, 1, 1 } };
-	_cleanup_(range_map_free_p) struct range_map *map = build(rows, 2);
+	_cleanup_(range_map_done) struct range_map map = build(rows, 2);
 	uint64_t value = 0;
 
 	(void)state;
-	assert_true(range_map_find(map, UINT64_MAX - 1, &value));
+	assert_true(range_map_find(&map, UINT64_MAX - 1, &value));
 	assert_int_equal(value, 1000);
-	assert_true(range_map_find(map, 0, &value));
+	assert_true(range_map_find(&map, 0, &value));
 	assert_int_equal(value, 1001);
-	assert_false(range_map_find(map, 1, &value));
+	assert_false(range_map_find(&map, 1, &value));
 }
 
 static void the_highest_rank_wins_wherever_ranges_overlap(void **state)
@@ -79,7 +79,7 @@ static void the_highest_rank_wins_wherever_ranges_overlap(void **state)
 	for (int round = 0; round < 300; round++) {
 		struct row rows[24];
 		size_t n = 1 + (size_t)round % 24;
-		_cleanup_(range_map_free_p) struct range_map *map = NULL;
+		_cleanup_(range_map_done) struct range_map map = {};
 
 		for (size_t i = 0; i < n; i++) {
 			random = random * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -92,7 +92,7 @@ static void the_highest_rank_wins_wherever_ranges_overlap(void **state)
 		for (uint64_t addr = 0; addr < 100; addr++) {
 			uint64_t value = 0;
 
-			(void)range_map_find(map, addr, &value); /* value stays 0 */
+			(void)range_map_find(&map, addr, &value); /* value stays 0 */
 			assert_int_equal(value, expected(rows, n, addr));
 		}
 	}

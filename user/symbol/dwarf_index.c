@@ -19,7 +19,8 @@ struct unit {
 	Dwarf_Off die;
 	uint64_t size_bytes;
 	bool has_ranges; /* false in DWARF 2: one range, from the first function to the last */
-	struct range_map *functions; /* value: the entry's offset; NULL until needed */
+	bool is_indexed;
+	struct range_map functions; /* value: the entry's offset; empty until needed */
 };
 
 #define NATIVE_DATA (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
@@ -69,10 +70,11 @@ struct dwarf_index {
 	struct empty_elf *empty_data; /* what `empty` is made of, where it is alt's */
 	Elf *empty;
 	VEC(struct unit) units;
-	struct range_map *unit_ranges; /* value: index in units */
-	struct range_map *line_ranges; /* of units without has_ranges; NULL until needed */
-	struct names *names;	       /* with scopes */
-	uint64_t ranges_left; /* that may still be looked at: many entries may share them */
+	struct range_map unit_ranges; /* value: index in units */
+	bool has_lines;
+	struct range_map line_ranges; /* of units without has_ranges; empty until needed */
+	struct names names;	      /* with scopes */
+	uint64_t ranges_left;	      /* that may still be looked at: many entries may share them */
 };
 
 /* Adds an entry's ranges without those of discarded code, which linkers leave at or near 0. */
@@ -107,7 +109,7 @@ static int add_unit(struct dwarf_index *index, Dwarf_Off die_offset, uint64_t si
 	if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit)
 		return 0;
 	unit.has_ranges = version > 2 || dwarf_hasattr(&die, DW_AT_ranges);
-	r = add_ranges(index, index->unit_ranges, &die, index->units.len, index->units.len);
+	r = add_ranges(index, &index->unit_ranges, &die, index->units.len, index->units.len);
 	return r < 0 ? r : vec_push(&index->units, unit);
 }
 
@@ -128,7 +130,7 @@ static int add_units(struct dwarf_index *index)
 			return r;
 		at = next;
 	}
-	return range_map_build(index->unit_ranges);
+	return range_map_build(&index->unit_ranges);
 }
 
 /* Adds the code that the unit's line table tells of: sequences of rows with rising addresses. */
@@ -152,7 +154,7 @@ static int add_line_ranges(struct dwarf_index *index, Dwarf_Die *cu, uint64_t va
 		in_sequence = !ends;
 		if (!ends || start == 0 || start >= addr || !elf_image_is_code(index->code, start))
 			continue;
-		r = range_map_add(index->line_ranges, start, addr, value, value);
+		r = range_map_add(&index->line_ranges, start, addr, value, value);
 		if (r < 0)
 			return r;
 	}
@@ -163,18 +165,18 @@ static int index_lines(struct dwarf_index *index)
 {
 	Dwarf_Die cu;
 	size_t i;
-	int r;
+	int r = 0;
 
-	if (index->line_ranges)
+	if (index->has_lines)
 		return 0;
-	r = range_map_new(&index->line_ranges);
+	index->has_lines = true;
 	for (i = 0; r == 0 && i < index->units.len; i++) {
 		struct unit *unit = &index->units.data[i];
 
 		if (!unit->has_ranges && dwarf_offdie(index->dwarf, unit->die, &cu))
 			r = add_line_ranges(index, &cu, i);
 	}
-	return r < 0 ? r : range_map_build(index->line_ranges);
+	return r < 0 ? r : range_map_build(&index->line_ranges);
 }
 
 /* 1 and the unit that holds the address; 0: none; or -ENOMEM. */
@@ -183,12 +185,12 @@ static int find_unit(struct dwarf_index *index, uint64_t vaddr, struct unit **re
 	uint64_t i;
 	int r;
 
-	if (!range_map_find(index->unit_ranges, vaddr, &i) || !index->units.data[i].has_ranges) {
+	if (!range_map_find(&index->unit_ranges, vaddr, &i) || !index->units.data[i].has_ranges) {
 		r = index_lines(index);
 		if (r < 0)
 			return r;
-		if (!range_map_find(index->line_ranges, vaddr, &i) &&
-		    !range_map_find(index->unit_ranges, vaddr, &i))
+		if (!range_map_find(&index->line_ranges, vaddr, &i) &&
+		    !range_map_find(&index->unit_ranges, vaddr, &i))
 			return 0;
 	}
 	*ret_unit = &index->units.data[i];
@@ -197,7 +199,7 @@ static int find_unit(struct dwarf_index *index, uint64_t vaddr, struct unit **re
 
 struct unit_walk {
 	struct dwarf_index *index;
-	struct range_map *functions;
+	struct range_map functions;
 	uint64_t visits_left;
 	uint64_t n_functions;
 };
@@ -226,7 +228,7 @@ static int index_children(struct unit_walk *walk, Dwarf_Die *parent, unsigned de
 		if (walk->visits_left-- == 0 || !dwarf_entry_sibling_is_ahead(&die))
 			return -EBADMSG;
 		if (dwarf_tag(&die) == DW_TAG_subprogram) {
-			r = add_ranges(walk->index, walk->functions, &die, walk->n_functions++,
+			r = add_ranges(walk->index, &walk->functions, &die, walk->n_functions++,
 				       dwarf_dieoffset(&die) << 1 | in_type);
 			if (r < 0)
 				return r;
@@ -243,28 +245,25 @@ static int index_children(struct unit_walk *walk, Dwarf_Die *parent, unsigned de
 /* A damaged unit gets an empty index: nothing then walks its entries. */
 static int index_unit(struct dwarf_index *index, struct unit *unit, Dwarf_Die *cu)
 {
-	_cleanup_(range_map_free_p) struct range_map *functions = NULL;
 	struct unit_walk walk = { .index = index, .visits_left = unit->size_bytes };
 	int r;
 
-	if (unit->functions)
+	if (unit->is_indexed)
 		return 0;
-	r = range_map_new(&functions);
-	if (r < 0)
-		return r;
-	walk.functions = functions;
 	r = index_children(&walk, cu, 0, false);
 	if (r == -EBADMSG) {
-		range_map_free(functions);
-		functions = NULL;
-		r = range_map_new(&functions);
+		range_map_done(&walk.functions);
+		r = 0;
 	}
-	if (r < 0)
-		return r;
-	r = range_map_build(functions);
 	if (r == 0)
-		unit->functions = TAKE_PTR(functions);
-	return r;
+		r = range_map_build(&walk.functions);
+	if (r < 0) {
+		range_map_done(&walk.functions);
+		return r;
+	}
+	unit->functions = walk.functions;
+	unit->is_indexed = true;
+	return 0;
 }
 
 struct inline_walk {
@@ -356,7 +355,7 @@ static int set_name(struct dwarf_index *index, const Dwarf_Die *die, struct dwar
 	dwarf_entry_add_name(die, &name);
 	r = strbuf_error(&name);
 	return r < 0 || name.len == 0 ? r :
-					names_add(index->names, name.data, name.len, &frame->name);
+					names_add(&index->names, name.data, name.len, &frame->name);
 }
 
 static int fill_frames(struct dwarf_index *index, Dwarf_Die *cu, struct inline_walk *walk,
@@ -404,7 +403,7 @@ int dwarf_index_find(struct dwarf_index *index, uint64_t vaddr,
 		return -ENOMEM;
 	walk->vaddr = vaddr;
 	walk->visits_left = DWARF_ENTRY_MAX_VISITS;
-	if (range_map_find(unit->functions, vaddr, &function) &&
+	if (range_map_find(&unit->functions, vaddr, &function) &&
 	    dwarf_offdie(index->dwarf, function >> 1, &walk->chain[0])) {
 		walk->len = 1;
 		find_inlined(walk, &walk->chain[0], 0);
@@ -481,10 +480,7 @@ int dwarf_index_new(const struct elf_image *code, struct elf_image *debug, struc
 	if (!index->dwarf)
 		return -ENODATA;
 	r = set_alt(index, alt);
-	if (r == 0)
-		r = range_map_new(&index->unit_ranges);
-	if (r == 0)
-		r = names_new(&index->names);
+	names_init(&index->names);
 	if (r == 0)
 		r = add_units(index);
 	if (r < 0)
@@ -498,11 +494,11 @@ void dwarf_index_free(struct dwarf_index *index)
 	if (!index)
 		return;
 	vec_foreach(&index->units, unit)
-		range_map_free(unit->functions);
+		range_map_done(&unit->functions);
 	vec_done(&index->units);
-	range_map_free(index->unit_ranges);
-	range_map_free(index->line_ranges);
-	names_free(index->names);
+	range_map_done(&index->unit_ranges);
+	range_map_done(&index->line_ranges);
+	names_done(&index->names);
 	dwarf_end(index->dwarf);
 	dwarf_end(index->alt);
 	elf_end(index->empty);

@@ -31,7 +31,7 @@ struct kallsyms {
 	struct strbuf strings;
 	uint64_t last_module_at; /* lines of one module stand together */
 	VEC(struct entry) entries;
-	struct range_map *ranges;
+	struct range_map ranges;
 	size_t count;
 	uint64_t malformed;
 };
@@ -175,11 +175,11 @@ static int add_ranges(struct kallsyms *k)
 			;
 		if (entries[i].rank == 0)
 			continue;
-		r = range_map_add(k->ranges, entries[i].start,
+		r = range_map_add(&k->ranges, entries[i].start,
 				  end_of(&entries[i], next < n ? &entries[next] : NULL), 0, i);
 		k->count++;
 	}
-	return r == 0 ? range_map_build(k->ranges) : r;
+	return r == 0 ? range_map_build(&k->ranges) : r;
 }
 
 int kallsyms_new(const char *text, size_t len, struct kallsyms **ret_kallsyms)
@@ -197,8 +197,6 @@ int kallsyms_new(const char *text, size_t len, struct kallsyms **ret_kallsyms)
 			line_end = end;
 		r = add_line(k, line, (size_t)(line_end - line));
 	}
-	if (r == 0)
-		r = range_map_new(&k->ranges);
 	if (r < 0)
 		return r;
 	if (k->entries.len > 1)
@@ -214,7 +212,7 @@ void kallsyms_free(struct kallsyms *kallsyms)
 {
 	if (!kallsyms)
 		return;
-	range_map_free(kallsyms->ranges);
+	range_map_done(&kallsyms->ranges);
 	vec_done(&kallsyms->entries);
 	strbuf_done(&kallsyms->strings);
 	free(kallsyms);
@@ -227,7 +225,7 @@ bool kallsyms_find(const struct kallsyms *kallsyms, uint64_t addr,
 	const struct entry *entry;
 	uint64_t i;
 
-	if (!range_map_find(kallsyms->ranges, addr, &i))
+	if (!range_map_find(&kallsyms->ranges, addr, &i))
 		return false;
 	entry = &kallsyms->entries.data[i];
 	*ret_symbol = (struct kallsyms_symbol){

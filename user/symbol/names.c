@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/glob.h"
-#include "base/hashmap.h"
 
 #include <errno.h>
 #include <libiberty/demangle.h>
@@ -196,11 +195,6 @@ struct name {
 	char copy[];
 };
 
-struct names {
-	struct hashmap map;
-	uint64_t bytes;
-};
-
 static uint64_t hash_name(const void *item)
 {
 	const struct name *name = item;
@@ -225,23 +219,14 @@ static void free_name(void *item)
 
 static const struct hashmap_ops name_ops = { hash_name, equal_names, free_name };
 
-int names_new(struct names **ret_names)
+void names_init(struct names *names)
 {
-	struct names *names = calloc(1, sizeof(*names));
-
-	if (!names)
-		return -ENOMEM;
-	names->map.ops = &name_ops;
-	*ret_names = names;
-	return 0;
+	*names = (struct names){ .map.ops = &name_ops };
 }
 
-void names_free(struct names *names)
+void names_done(struct names *names)
 {
-	if (!names)
-		return;
 	hashmap_done(&names->map);
-	free(names);
 }
 
 static int intern(struct names *names, const char *text, size_t len, struct name **ret_name)
@@ -294,9 +279,4 @@ int names_demangle(struct names *names, const char *linkage, size_t len, const c
 	*ret_copy = name->copy;
 	*ret_function = name->demangled ? name->demangled : name->copy;
 	return 0;
-}
-
-uint64_t names_bytes(const struct names *names)
-{
-	return names->bytes;
 }

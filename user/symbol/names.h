@@ -6,17 +6,18 @@
 #ifndef MEMTRACED_SYMBOL_NAMES_H
 #define MEMTRACED_SYMBOL_NAMES_H
 
-#include "base/cleanup.h"
+#include "base/hashmap.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct names;
+struct names {
+	struct hashmap map;
+	uint64_t bytes; /* what they take, without the map's own memory */
+};
 
-/* 0 or -ENOMEM. */
-int names_new(struct names **ret_names);
-void names_free(struct names *names); /* NULL is legal */
-DEFINE_CLEANUP(struct names, names_free)
+void names_init(struct names *names);
+void names_done(struct names *names);
 
 /* The pool's copy of `len` bytes (without a NUL among them). 0 or -ENOMEM. */
 int names_add(struct names *names, const char *text, size_t len, const char **ret_copy);
@@ -24,9 +25,6 @@ int names_add(struct names *names, const char *text, size_t len, const char **re
 /* The same, and what it demangles to: the copy itself where it is not mangled. 0 or -ENOMEM. */
 int names_demangle(struct names *names, const char *linkage, size_t len, const char **ret_copy,
 		   const char **ret_function);
-
-/* What they take, without the map's own memory. */
-uint64_t names_bytes(const struct names *names);
 
 /*
  * C++ (Itanium), Rust (legacy and v0) and D demangling by libiberty, bounded in input and output:

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/range_map.h"
 
-#include "base/vec.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -14,30 +12,10 @@ struct segment {
 	uint64_t start, end, value;
 };
 
-typedef VEC(struct range) range_vec;
-
-struct range_map {
-	range_vec ranges; /* empty once built */
-	VEC(struct segment) segments;
-};
-
-int range_map_new(struct range_map **ret_map)
+void range_map_done(struct range_map *map)
 {
-	struct range_map *map = calloc(1, sizeof(*map));
-
-	if (!map)
-		return -ENOMEM;
-	*ret_map = map;
-	return 0;
-}
-
-void range_map_free(struct range_map *map)
-{
-	if (!map)
-		return;
 	vec_done(&map->ranges);
 	vec_done(&map->segments);
-	free(map);
 }
 
 int range_map_add(struct range_map *map, uint64_t start, uint64_t end, uint64_t rank,

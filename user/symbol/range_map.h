@@ -7,17 +7,20 @@
 #ifndef MEMTRACED_SYMBOL_RANGE_MAP_H
 #define MEMTRACED_SYMBOL_RANGE_MAP_H
 
-#include "base/cleanup.h"
+#include "base/vec.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct range_map;
+typedef VEC(struct range) range_vec;
 
-/* 0 or -ENOMEM. */
-int range_map_new(struct range_map **ret_map);
-void range_map_free(struct range_map *map); /* NULL is legal */
-DEFINE_CLEANUP(struct range_map, range_map_free)
+/* All zero: empty. */
+struct range_map {
+	range_vec ranges; /* empty once built */
+	VEC(struct segment) segments;
+};
+
+void range_map_done(struct range_map *map);
 
 /* Adds [start, end). 0, -EINVAL for an empty range, or -ENOMEM. Only before range_map_build. */
 int range_map_add(struct range_map *map, uint64_t start, uint64_t end, uint64_t rank,

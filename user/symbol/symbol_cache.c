@@ -16,7 +16,7 @@ struct place {
 
 struct generation {
 	struct hashmap places;
-	struct names *names;
+	struct names names;
 	uint64_t place_bytes;
 };
 
@@ -46,29 +46,25 @@ static void generation_free(struct generation *generation)
 	if (!generation)
 		return;
 	hashmap_done(&generation->places);
-	names_free(generation->names);
+	names_done(&generation->names);
 	free(generation);
 }
-DEFINE_CLEANUP(struct generation, generation_free)
 
 static int generation_new(struct generation **ret_generation)
 {
-	_cleanup_(generation_free_p) struct generation *generation = calloc(1, sizeof(*generation));
-	int r;
+	struct generation *generation = calloc(1, sizeof(*generation));
 
 	if (!generation)
 		return -ENOMEM;
 	generation->places.ops = &place_ops;
-	r = names_new(&generation->names);
-	if (r < 0)
-		return r;
-	*ret_generation = TAKE_PTR(generation);
+	names_init(&generation->names);
+	*ret_generation = generation;
 	return 0;
 }
 
 static uint64_t generation_bytes(const struct generation *generation)
 {
-	return generation ? generation->place_bytes + names_bytes(generation->names) : 0;
+	return generation ? generation->place_bytes + generation->names.bytes : 0;
 }
 
 int symbol_cache_new(struct symbol_cache **ret_cache)
@@ -183,9 +179,9 @@ int symbol_cache_copy(struct symbol_cache *cache, const struct place_key *key,
 	int r = place ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < symbol->n_frames; i++)
-		r = copy_strings(cache->young->names, &place->frames[i]);
+		r = copy_strings(&cache->young->names, &place->frames[i]);
 	if (r == 0)
-		r = copy_callee(cache->young->names, &place->symbol.callee);
+		r = copy_callee(&cache->young->names, &place->symbol.callee);
 	if (r == 0)
 		r = insert(cache->young, place, ret_symbol);
 	if (r < 0)
@@ -195,7 +191,7 @@ int symbol_cache_copy(struct symbol_cache *cache, const struct place_key *key,
 
 struct names *symbol_cache_names(const struct symbol_cache *cache)
 {
-	return cache->young->names;
+	return &cache->young->names;
 }
 
 int symbol_cache_age(struct symbol_cache *cache, uint64_t max_bytes)

@@ -71,14 +71,15 @@ static int find_places(struct server *server, struct object_symbols *object, str
 		       uint32_t *ret_n)
 {
 	const struct symbol_look_up *look_up = &server->look_up;
-	_cleanup_(names_free_p) struct names *names = NULL;
-	int r = names_new(&names);
+	_cleanup_(names_done) struct names names;
 	uint32_t n = 0;
+	int r = 0;
 
+	names_init(&names);
 	while (r == 0 && n < look_up->n_places && places->len < SYMBOL_FULL_ANSWER) {
 		struct symbol_found found;
 
-		r = object_symbols_find(object, &look_up->places[n], names, &found);
+		r = object_symbols_find(object, &look_up->places[n], &names, &found);
 		if (r == 0)
 			codec_write(places, &symbol_found_layout, &found, NULL);
 		n++;

@@ -104,8 +104,8 @@ struct entry {
 
 struct symbol_table {
 	VEC(struct entry) entries; /* by start, then the better name last */
-	struct range_map *functions;
-	struct range_map *labels;
+	struct range_map functions;
+	struct range_map labels;
 	struct elf_image *mini;
 	uint64_t section_bytes;
 };
@@ -244,13 +244,13 @@ static int index_entries(struct symbol_table *table)
 		if (symbol->end == symbol->start)
 			symbol->end =
 				next_start < entry->section_end ? next_start : entry->section_end;
-		r = range_map_add(symbol->is_label ? table->labels : table->functions,
+		r = range_map_add(symbol->is_label ? &table->labels : &table->functions,
 				  symbol->start, symbol->end, i, i);
 		if (r < 0)
 			return r;
 	}
-	r = range_map_build(table->functions);
-	return r < 0 ? r : range_map_build(table->labels);
+	r = range_map_build(&table->functions);
+	return r < 0 ? r : range_map_build(&table->labels);
 }
 
 static int add_all(struct symbol_table *table, const struct elf_image *image,
@@ -279,11 +279,7 @@ int symbol_table_new(const struct elf_image *image, const struct elf_image *debu
 
 	if (!table)
 		return -ENOMEM;
-	r = range_map_new(&table->functions);
-	if (r == 0)
-		r = range_map_new(&table->labels);
-	if (r == 0)
-		r = add_all(table, image, debug);
+	r = add_all(table, image, debug);
 	if (r < 0)
 		return r;
 	if (table->entries.len > 0)
@@ -301,8 +297,8 @@ void symbol_table_free(struct symbol_table *table)
 	if (!table)
 		return;
 	vec_done(&table->entries);
-	range_map_free(table->functions);
-	range_map_free(table->labels);
+	range_map_done(&table->functions);
+	range_map_done(&table->labels);
 	elf_image_free(table->mini);
 	free(table);
 }
@@ -311,7 +307,8 @@ const struct table_symbol *symbol_table_find(const struct symbol_table *table, u
 {
 	uint64_t i;
 
-	if (range_map_find(table->functions, vaddr, &i) || range_map_find(table->labels, vaddr, &i))
+	if (range_map_find(&table->functions, vaddr, &i) ||
+	    range_map_find(&table->labels, vaddr, &i))
 		return &table->entries.data[i].symbol;
 	return NULL;
 }
@@ -351,5 +348,5 @@ const char *symbol_table_valgrind_name(const struct symbol_table *table,
 uint64_t symbol_table_bytes(const struct symbol_table *table)
 {
 	return table->entries.cap * sizeof(table->entries.data[0]) + table->section_bytes +
-	       range_map_bytes(table->functions) + range_map_bytes(table->labels);
+	       range_map_bytes(&table->functions) + range_map_bytes(&table->labels);
 }

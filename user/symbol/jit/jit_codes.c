@@ -33,7 +33,7 @@ struct process_codes {
 
 struct jit_codes {
 	struct hashmap processes;
-	struct names *names;
+	struct names names;
 	uint32_t n_codes;
 };
 
@@ -52,16 +52,13 @@ DEFINE_HASHMAP_OPS(process_ops, struct process_codes, slot, process_free);
 
 int jit_codes_new(struct jit_codes **ret_codes)
 {
-	_cleanup_(jit_codes_free_p) struct jit_codes *codes = calloc(1, sizeof(*codes));
-	int r;
+	struct jit_codes *codes = calloc(1, sizeof(*codes));
 
 	if (!codes)
 		return -ENOMEM;
 	codes->processes.ops = &process_ops;
-	r = names_new(&codes->names);
-	if (r < 0)
-		return r;
-	*ret_codes = TAKE_PTR(codes);
+	names_init(&codes->names);
+	*ret_codes = codes;
 	return 0;
 }
 
@@ -70,7 +67,7 @@ void jit_codes_free(struct jit_codes *codes)
 	if (!codes)
 		return;
 	hashmap_done(&codes->processes);
-	names_free(codes->names);
+	names_done(&codes->names);
 	free(codes);
 }
 
@@ -103,7 +100,7 @@ static int need_process(struct jit_codes *codes, uint32_t slot, struct process_c
 
 static int copy_string(struct jit_codes *codes, const char *s, const char **ret_copy)
 {
-	return s && *s ? names_add(codes->names, s, strlen(s), ret_copy) : 0;
+	return s && *s ? names_add(&codes->names, s, strlen(s), ret_copy) : 0;
 }
 
 static int copy_lines(struct jit_codes *codes, const struct record_jit_code *record,
@@ -230,8 +227,8 @@ static const struct record_jit_line *find_line(const struct code *code, uint64_t
 static int name_code(struct jit_codes *codes, const struct code *code, struct symbol_frame *frame)
 {
 	if (!code->function)
-		return names_demangle(codes->names, code->name, strlen(code->name), &frame->linkage,
-				      &frame->function);
+		return names_demangle(&codes->names, code->name, strlen(code->name),
+				      &frame->linkage, &frame->function);
 	frame->linkage = code->name;
 	frame->function = code->function;
 	return 0;

@@ -18,7 +18,7 @@ struct code {
 
 struct jit_loads {
 	struct hashmap codes;
-	struct names *names;
+	struct names names;
 };
 
 static void code_free(struct code *code)
@@ -39,16 +39,13 @@ DEFINE_HASHMAP_OPS(code_ops, struct code, index, free_code_item);
 
 int jit_loads_new(struct jit_loads **ret_loads)
 {
-	_cleanup_(jit_loads_free_p) struct jit_loads *loads = calloc(1, sizeof(*loads));
-	int r;
+	struct jit_loads *loads = calloc(1, sizeof(*loads));
 
 	if (!loads)
 		return -ENOMEM;
 	loads->codes.ops = &code_ops;
-	r = names_new(&loads->names);
-	if (r < 0)
-		return r;
-	*ret_loads = TAKE_PTR(loads);
+	names_init(&loads->names);
+	*ret_loads = loads;
 	return 0;
 }
 
@@ -57,13 +54,13 @@ void jit_loads_free(struct jit_loads *loads)
 	if (!loads)
 		return;
 	hashmap_done(&loads->codes);
-	names_free(loads->names);
+	names_done(&loads->names);
 	free(loads);
 }
 
 static int copy_string(struct jit_loads *loads, const char *text, const char **ret_copy)
 {
-	return text ? names_add(loads->names, text, strlen(text), ret_copy) : 0;
+	return text ? names_add(&loads->names, text, strlen(text), ret_copy) : 0;
 }
 
 static int copy_lines(struct jit_loads *loads, const struct jit_item *item, struct code *code)

@@ -13,7 +13,7 @@
 #include "abi.h"
 
 #define ABI_BOOK_MAGIC 0x6b6f6f62U
-#define ABI_BOOK_VERSION 4
+#define ABI_BOOK_VERSION 5
 /* As memfd_create(2) is told it; in /proc/PID/maps behind "/memfd:". */
 #define ABI_BOOK_NAME "memtraced-book"
 
@@ -80,7 +80,18 @@ struct abi_book_header {
 	__u32 doublings;		    /* of the table of blocks so far */
 	__u32 errors;
 	__u64 further_errors; /* for which there was no room */
+	__u32 gone, pad3;     /* entries of struct abi_book_gone, or more than there is room for */
 };
+
+/*
+ * Code that was unloaded, which older stacks may have been in: what is there now is another's. Of
+ * more than there is room for, the last one says that all code went.
+ */
+struct abi_book_gone {
+	__u64 start, end;
+	__u64 time_ns; /* CLOCK_MONOTONIC; 0: it is being written */
+};
+#define ABI_BOOK_GONE 2048
 
 /* A thread that keeps a book; after its end another one may go on with it. */
 struct abi_book_thread {
@@ -220,6 +231,7 @@ struct abi_book_error {
 #define ABI_BOOK_ERRORS 4096
 
 /* Where what begins in the file. */
+#define ABI_BOOK_AT_GONE 0x1000ULL
 #define ABI_BOOK_AT_THREADS 0x10000ULL
 #define ABI_BOOK_AT_NODES (ABI_BOOK_AT_THREADS + ABI_BOOK_THREADS * sizeof(struct abi_book_thread))
 #define ABI_BOOK_AT_SITES (ABI_BOOK_AT_NODES + ABI_BOOK_NODES * sizeof(struct abi_book_node))
@@ -236,7 +248,11 @@ struct abi_book_error {
 	(ABI_BOOK_AT_BLOCKS + ABI_BOOK_BUCKETS(ABI_BOOK_DOUBLINGS) * sizeof(struct abi_book_bucket))
 
 #ifndef __bpf__
-static_assert(sizeof(struct abi_book_header) <= ABI_BOOK_AT_THREADS, "abi_book_header");
+static_assert(sizeof(struct abi_book_header) <= ABI_BOOK_AT_GONE, "abi_book_header");
+static_assert(sizeof(struct abi_book_gone) == 24, "abi_book_gone");
+static_assert(ABI_BOOK_AT_GONE + ABI_BOOK_GONE * sizeof(struct abi_book_gone) <=
+		      ABI_BOOK_AT_THREADS,
+	      "code that is gone");
 static_assert(offsetof(struct abi_book_header, live_bytes) == 64, "a line of its own");
 static_assert(sizeof(struct abi_book_thread) == 64, "abi_book_thread");
 static_assert(sizeof(struct abi_book_node) == 16, "abi_book_node");

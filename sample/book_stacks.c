@@ -123,3 +123,24 @@ void book_stacks_begin(void)
 	book_index_free(&known.nodes);
 	known.lock = 0;
 }
+
+BOOK_SELDOM void book_note_gone(uint64_t start, uint64_t end)
+{
+	struct abi_book_gone *all, *entry;
+	uint32_t n;
+
+	if (!book.header)
+		return;
+	all = (struct abi_book_gone *)(void *)((char *)book.header + ABI_BOOK_AT_GONE);
+	n = __atomic_fetch_add(&book.header->gone, 1, __ATOMIC_RELAXED);
+	if (n >= ABI_BOOK_GONE - 1) {
+		n = ABI_BOOK_GONE - 1;
+		__atomic_store_n(&book.header->gone, ABI_BOOK_GONE, __ATOMIC_RELAXED);
+		start = 0;
+		end = UINT64_MAX;
+	}
+	entry = &all[n];
+	entry->start = start;
+	entry->end = end;
+	__atomic_store_n(&entry->time_ns, book_now_ns(), __ATOMIC_RELEASE);
+}

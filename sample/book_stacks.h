@@ -15,4 +15,7 @@ uint32_t book_stack_of(struct book_thread *thread, const struct abi_book_node *n
 /* Before the first one of a process: what another process had is its parent's. */
 void book_stacks_begin(void);
 
+/* Code is gone, which stacks of before may have been in. */
+void book_note_gone(uint64_t start, uint64_t end);
+
 #endif

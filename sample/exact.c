@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sample/exact.h"
 
+#include "sample/book_stacks.h"
 #include "sample/next.h"
 #include "sample/probes.h"
 #include "sample/refusal.h"
@@ -300,7 +301,7 @@ ENTERED void exact_free_of_from(void *block, const uint64_t *from, uint64_t bp, 
 	exact_free(block, &caller);
 	/* What the dynamic linker frees may be what it knew of an object. */
 	if (SAMPLE_RARELY(walk_is_linker(*from)))
-		walk_rules_check();
+		walk_rules_check(book_note_gone);
 	pass_free(block);
 }
 

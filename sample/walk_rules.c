@@ -42,7 +42,7 @@ struct rule_table {
 #define MOST_OBJECTS 1024
 
 struct known_object {
-	void *start;
+	void *start, *end;
 	void *map;
 };
 
@@ -307,6 +307,7 @@ static void note_object(const struct dl_find_object *object)
 	if (n >= MOST_OBJECTS)
 		return;
 	objects[n].start = object->dlfo_map_start;
+	objects[n].end = object->dlfo_map_end;
 	__atomic_store_n(&objects[n].map, (void *)object->dlfo_link_map, __ATOMIC_RELEASE);
 }
 
@@ -336,14 +337,20 @@ static bool is_there(const struct known_object *known)
 	return _dl_find_object(known->start, &object) == 0 && object.dlfo_link_map == known->map;
 }
 
-void walk_rules_check(void)
+void walk_rules_check(void (*gone)(uint64_t start, uint64_t end))
 {
 	uint32_t n = __atomic_load_n(&n_objects, __ATOMIC_ACQUIRE);
-	bool gone = n > MOST_OBJECTS;
+	bool any = n > MOST_OBJECTS;
 
-	for (uint32_t i = 0; i < n && i < MOST_OBJECTS && !gone; i++)
-		gone = __atomic_load_n(&objects[i].map, __ATOMIC_ACQUIRE) && !is_there(&objects[i]);
-	if (!gone)
+	if (any)
+		gone(0, UINT64_MAX);
+	for (uint32_t i = 0; i < n && i < MOST_OBJECTS; i++) {
+		if (!__atomic_load_n(&objects[i].map, __ATOMIC_ACQUIRE) || is_there(&objects[i]))
+			continue;
+		gone((uintptr_t)objects[i].start, (uintptr_t)objects[i].end);
+		any = true;
+	}
+	if (!any)
 		return;
 	__atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&n_objects, 0, __ATOMIC_RELEASE);

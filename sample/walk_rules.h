@@ -24,9 +24,10 @@ struct abi_unwind_rule walk_rule(uint64_t address);
 
 /*
  * To be called when the dynamic linker frees memory: has an object that rules were read of been
- * unloaded? Then all are forgotten, and walk_epoch() is another number.
+ * unloaded? Then all are forgotten, and walk_epoch() is another number. gone() is told where
+ * each was before that; where that is not known, of all addresses.
  */
-void walk_rules_check(void);
+void walk_rules_check(void (*gone)(uint64_t start, uint64_t end));
 uint32_t walk_epoch(void);
 
 /* Is this the dynamic linker's code? */

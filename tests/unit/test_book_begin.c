@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Books that were kept before they are read: found, and read by one after the other. */
 #include "book_fixture.h"
+#include "bpf/abi_unwind.h"
 #include "trace/books/book.h"
 #include "trace/books/book_read.h"
 
@@ -91,6 +92,49 @@ static void a_process_is_told_which_blocks_are_wanted(void **state)
 	book_close(book);
 }
 
+static void put_node(const struct hand_book *hand, uint32_t number, uint64_t address,
+		     uint32_t parent)
+{
+	*hand_node(hand, number) =
+		(struct abi_book_node){ address, parent, parent ? ABI_BOOK_EXACT : 0 };
+}
+
+static size_t frames_of(struct book *book, uint32_t node)
+{
+	struct book_stack stack;
+
+	assert_int_equal(book_read_stack(book, node, ABI_MAX_FRAMES, &stack), 0);
+	assert_int_equal(stack.cut, stack.n == 2 ? ABI_CUT_NONE : ABI_CUT_NO_MAPPING);
+	assert_int_equal(stack.exact[0], (1U << stack.n) - 1);
+	return stack.n;
+}
+
+/* Stacks of 0x1000, and of 0x2000 called by 0x1000, that began at 100 and at 300. */
+static void what_older_stacks_have_of_code_that_went_is_cut_off(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand), *later = NULL;
+	struct abi_book_gone *gone = (struct abi_book_gone *)(hand->bytes + ABI_BOOK_AT_GONE);
+
+	put_node(hand, 1, 100, ABI_BOOK_NO_NODE);
+	put_node(hand, 2, 0x1000, 1);
+	put_node(hand, 3, 0x2000, 2);
+	put_node(hand, 4, 300, ABI_BOOK_NO_NODE);
+	put_node(hand, 5, 0x1000, 4);
+	put_node(hand, 6, 0x2000, 5);
+	gone[0] = (struct abi_book_gone){ 0x1000, 0x1800, 200 };
+	hand_header(hand)->gone = 1;
+	assert_int_equal(book_begin(book, &all_sizes, CUT, 3), 0);
+	assert_int_equal(frames_of(book, 3), 1);
+	assert_int_equal(frames_of(book, 6), 2);
+	book_close(TAKE_PTR(book));
+	hand_header(hand)->gone = UINT32_MAX;
+	gone[ABI_BOOK_GONE - 1] = (struct abi_book_gone){ 0, UINT64_MAX, 400 };
+	later = open_hand(hand);
+	assert_int_equal(book_begin(later, &all_sizes, CUT, 3), 0);
+	assert_int_equal(frames_of(later, 6), 0);
+}
+
 static int add_block(const struct book_block *block, void *userdata)
 {
 	uint32_t *ticks = userdata;
@@ -132,6 +176,7 @@ int main(void)
 		BOOK_TEST(a_book_is_found_where_it_is_mapped),
 		BOOK_TEST(what_an_earlier_reader_has_told_is_over),
 		BOOK_TEST(a_process_is_told_which_blocks_are_wanted),
+		BOOK_TEST(what_older_stacks_have_of_code_that_went_is_cut_off),
 		BOOK_TEST(blocks_of_before_have_no_time),
 	};
 

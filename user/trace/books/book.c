@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -44,6 +45,22 @@ static int set_filter(const struct book *book, const struct abi_block_filter *fi
 	return book_put(book, offsetof(struct abi_book_header, min_size), words, sizeof(words));
 }
 
+static int read_gone(struct book *book, uint32_t n)
+{
+	int r;
+
+	if (n > ABI_BOOK_GONE)
+		n = ABI_BOOK_GONE;
+	if (n == 0 || book->gone)
+		return 0;
+	book->gone = calloc(n, sizeof(*book->gone));
+	if (!book->gone)
+		return -ENOMEM;
+	r = book_get(book, ABI_BOOK_AT_GONE, book->gone, n * sizeof(*book->gone));
+	book->n_gone = r ? 0 : n;
+	return r;
+}
+
 int book_begin(struct book *book, const struct abi_block_filter *filter, uint32_t cut_epoch,
 	       uint32_t tick)
 {
@@ -59,7 +76,9 @@ int book_begin(struct book *book, const struct abi_block_filter *filter, uint32_
 		book->first_epoch = (header.cut_epoch & ~ABI_CUT_BUSY) + ABI_CUT_STEP - cut_epoch;
 		book->first_tick = header.tick + 1;
 	}
-	r = set_filter(book, filter);
+	r = read_gone(book, header.gone);
+	if (r == 0)
+		r = set_filter(book, filter);
 	return r ? r : book_tell(book, cut_epoch, tick);
 }
 

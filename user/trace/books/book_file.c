@@ -201,6 +201,7 @@ void book_close(struct book *book)
 	if (book->words)
 		munmap(book->words, sizeof(struct abi_book_header));
 	free(book->pages);
+	free(book->gone);
 	close(book->fd);
 	free(book);
 }

@@ -22,6 +22,9 @@ struct book {
 	struct book_node_page *pages;
 	/* What earlier readers have told of moments is below these: book_begin(). */
 	uint32_t first_epoch, first_tick;
+	/* Code that went before that. */
+	struct abi_book_gone *gone;
+	size_t n_gone;
 };
 
 /*

@@ -448,6 +448,29 @@ static void add_frame(struct book_stack *stack, const struct abi_book_node *node
 	stack->frame[stack->n++] = node->address;
 }
 
+static bool was_gone(const struct book *book, uint64_t address, uint64_t since_ns)
+{
+	for (size_t i = 0; i < book->n_gone; i++)
+		if (address >= book->gone[i].start && address < book->gone[i].end &&
+		    book->gone[i].time_ns > since_ns)
+			return true;
+	return false;
+}
+
+/* What is where it was may be another's code by now. */
+static void cut_at_gone(const struct book *book, struct book_stack *stack)
+{
+	for (size_t i = 0; i < stack->n; i++) {
+		if (!was_gone(book, stack->frame[i], stack->began_ns))
+			continue;
+		stack->n = i;
+		stack->cut = ABI_CUT_NO_MAPPING;
+		stack->exact[i / 64] &= (1ULL << i % 64) - 1;
+		memset(&stack->exact[i / 64 + 1], 0,
+		       (ABI_EXACT_WORDS - 1 - i / 64) * sizeof(stack->exact[0]));
+	}
+}
+
 int book_read_stack(struct book *book, uint32_t node, size_t most, struct book_stack *ret_stack)
 {
 	struct abi_book_node is;
@@ -472,7 +495,10 @@ int book_read_stack(struct book *book, uint32_t node, size_t most, struct book_s
 			add_frame(ret_stack, &is);
 	}
 	r = end_stack(&is, ret_stack);
+	if (r)
+		return r;
 	if (n > most)
 		ret_stack->cut = ABI_CUT_LIMIT;
-	return r;
+	cut_at_gone(book, ret_stack);
+	return 0;
 }

@@ -73,8 +73,8 @@ struct book_stack {
 };
 
 /*
- * The stack that begins with this frame; of a longer one than `most` the first frames. 0; -EINVAL:
- * it is none; or another negative errno.
+ * The stack that begins with this frame; of a longer one than `most` the first frames, and those
+ * before code that went before book_begin(). 0; -EINVAL: it is none; or another negative errno.
  */
 int book_read_stack(struct book *book, uint32_t node, size_t most, struct book_stack *ret_stack);
 /* Nodes that were read are read again: others may have come beside them. */

@@ -222,7 +222,8 @@ def all_programs_together():
 DOCUMENT = """# Counting by a library beside probes
 
 Made by `tests/live/test_book_programs.py` with `MEMTRACED_LONG=1` and
-`MEMTRACED_BOOKS=docs/results/NAME.md` (docs/hacking/books.md): memtraced {version} on Linux {kernel}.
+`MEMTRACED_BOOKS=docs/results/NAME.md` (docs/hacking/books.md):
+memtraced {version} on Linux {kernel}.
 
 Each program is run by probes and by the library, with addresses that do not go by chance, and
 compared to the byte: totals with the peak, and each site by the functions and lines that have

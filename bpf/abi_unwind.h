@@ -118,14 +118,20 @@ struct abi_unwind_mapping {
  * sorted ones. A forked child begins with a copy.
  */
 #define ABI_UNWIND_RECENT 32
+#define ABI_UNWIND_LOST 4
 struct abi_unwind_space {
 	__u32 appended; /* number of the newest */
 	__u32 slot; /* an element can be used again at once: whose it is, to be looked at last */
-	/* Around all that was overwritten in the ring before it was merged, and the number of the
-	 * last. What the sorted ones say of addresses in there may be out of date. */
-	__u64 lost_start, lost_end;
+	/*
+	 * Where all was that was overwritten in the ring before it was merged and no newer one
+	 * decides for, and the number of the last. What the sorted ones say of addresses in there
+	 * may be out of date. The last range is around all for which there was no other.
+	 */
+	struct {
+		__u64 start, end;
+	} lost_ranges[ABI_UNWIND_LOST];
 	__u32 lost;
-	__u32 pad;
+	__u32 n_lost;					     /* ranges */
 	struct abi_unwind_mapping recent[ABI_UNWIND_RECENT]; /* a number's place: modulo */
 };
 /*
@@ -158,7 +164,7 @@ static_assert(sizeof(struct abi_unwind_rule) == 8, "abi_unwind_rule");
 static_assert(sizeof(struct abi_unwind_row) == 8, "abi_unwind_row");
 static_assert(sizeof(struct abi_unwind_mapping) == 24, "abi_unwind_mapping");
 static_assert(sizeof(struct abi_unwind_object) == 112, "abi_unwind_object");
-static_assert(sizeof(struct abi_unwind_space) == 800, "abi_unwind_space");
+static_assert(sizeof(struct abi_unwind_space) == 848, "abi_unwind_space");
 #endif
 
 #endif

@@ -69,21 +69,49 @@ static __always_inline __u32 space_number(struct abi_unwind_space *space)
 #endif
 }
 
+/*
+ * Does one of those that follow the oldest recent mapping decide for all of its addresses? So it is
+ * where a library is loaded and unloaded in turns.
+ */
+VERIFIED_ONCE int space_is_superseded(const struct abi_unwind_space *space, __u32 oldest)
+{
+	const struct abi_unwind_mapping *old, *m;
+	__u32 i;
+
+	if (!space)
+		return 0;
+	old = &space->recent[oldest % ABI_UNWIND_RECENT];
+	for (i = 1; i < ABI_UNWIND_RECENT; i++) {
+		m = &space->recent[(oldest + i) % ABI_UNWIND_RECENT];
+		if (m->number == oldest + i && m->start <= old->start &&
+		    m->start + m->len >= old->start + old->len)
+			return 1;
+	}
+	return 0;
+}
+
 /* Room is made in the ring for a number: what is overwritten may not be merged yet. */
 static __always_inline void space_lose(struct abi_unwind_space *space, __u64 sorted, __u32 number,
 				       const struct abi_unwind_mapping *m)
 {
 	__u64 start = m->start, end = m->start + m->len;
+	__u32 n = space->n_lost, last;
 
-	if (ABI_UNWIND_NEWS(sorted, number) <= ABI_UNWIND_RECENT)
+	if (ABI_UNWIND_NEWS(sorted, number) <= ABI_UNWIND_RECENT ||
+	    space_is_superseded(space, number - ABI_UNWIND_RECENT))
 		return;
 	/* Is what was lost before still missing? A difference below 0 has the highest bit. */
-	if (space->lost && ABI_UNWIND_NEWS(sorted, space->lost - 1) < 1 << 23) {
-		start = start < space->lost_start ? start : space->lost_start;
-		end = end > space->lost_end ? end : space->lost_end;
+	if (!space->lost || ABI_UNWIND_NEWS(sorted, space->lost - 1) >= 1 << 23)
+		n = 0;
+	last = n < ABI_UNWIND_LOST ? n : ABI_UNWIND_LOST - 1;
+	if (n > last) {
+		start = start < space->lost_ranges[last].start ? start :
+								 space->lost_ranges[last].start;
+		end = end > space->lost_ranges[last].end ? end : space->lost_ranges[last].end;
 	}
-	*(volatile __u64 *)&space->lost_start = start;
-	*(volatile __u64 *)&space->lost_end = end;
+	*(volatile __u64 *)&space->lost_ranges[last].start = start;
+	*(volatile __u64 *)&space->lost_ranges[last].end = end;
+	*(volatile __u32 *)&space->n_lost = last + 1;
 	*(volatile __u32 *)&space->lost = number - ABI_UNWIND_RECENT;
 }
 

@@ -104,6 +104,17 @@ static __always_inline bool take_mapping(const struct abi_unwind_mapping *m,
 	return ret->object && space->slot == slot;
 }
 
+static __always_inline bool is_lost(const struct abi_unwind_space *space, __u64 address)
+{
+	__u32 i;
+
+	for (i = 0; i < ABI_UNWIND_LOST; i++)
+		if (i < space->n_lost && address >= space->lost_ranges[i].start &&
+		    address < space->lost_ranges[i].end)
+			return true;
+	return false;
+}
+
 /*
  * The newest of the recent mappings that holds the address, else the sorted one. False when no code
  * is known there, or when not all that happened there since the sorting is known.
@@ -123,7 +134,7 @@ static __always_inline bool find_mapping(__u32 slot, __u64 address, struct abi_u
 	m = recent_mapping(space, address, newest, news);
 	if (m)
 		return take_mapping(m, space, slot, ret);
-	if (news > ABI_UNWIND_RECENT && address >= space->lost_start && address < space->lost_end)
+	if (news > ABI_UNWIND_RECENT && is_lost(space, address))
 		return false;
 	first = ABI_UNWIND_FIRST(sorted);
 	m = mapping_at(first + sorted_mapping(first, ABI_UNWIND_N(sorted), address));

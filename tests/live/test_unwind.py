@@ -180,10 +180,11 @@ def a_process_that_runs_already_and_its_children():
     check_coverage(report)
 
 
-@test(need_root, need_x86_64)
-def a_library_that_is_known_has_no_gap_after_its_mapping():
-    """Under -p nothing waits for the daemon; the program that sees the mapping puts it in."""
-    modes = ["wait", "open", "wait", "close", "plugins", "wait"]
+@test(need_root, need_x86_64, each=["", "distant"])
+def a_library_that_is_known_has_no_gap_after_its_mapping(change):
+    """Under -p nothing waits for the daemon; the program that sees the mapping puts it in. There
+    are more mappings than it has room for, of which each says what an older one has said."""
+    modes = ["wait", "open", "wait", "close", *change.split(), "plugins", "wait"]
     with started([target("frames"), *modes]) as process:
         process.lines.until("ready")
         with attached([process.pid], "--top=0") as session:

@@ -154,6 +154,21 @@ static void open_large(void)
 	(void)load("frames_large"); /* stays */
 }
 
+/* Code of a known library comes and goes far below all other code. */
+static void distant(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *const low = (void *)0x10000000;
+	char path[4200];
+	int fd;
+
+	path_of("frames_b", path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0 && mmap(low, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE,
+			      fd, (off_t)page) == low);
+	CHECK(!munmap(low, page) && !close(fd));
+}
+
 static void close_plugins(void)
 {
 	CHECK(!dlclose(opened[0]) && !dlclose(opened[1]));
@@ -262,6 +277,11 @@ static void open_large(void)
 	CHECK(false);
 }
 
+static void distant(void)
+{
+	CHECK(false);
+}
+
 static void rows(void)
 {
 	CHECK(false);
@@ -324,7 +344,7 @@ static const struct {
 	{ "plugins", plugins },	 { "open", open_plugins },   { "close", close_plugins },
 	{ "signal", raise_it },	 { "wait", announced_wait }, { "trap", trap },
 	{ "rows", rows },	 { "flood", flood },	     { "flooded", flooded },
-	{ "large", open_large },
+	{ "large", open_large }, { "distant", distant },
 };
 
 int main(int argc, char **argv)

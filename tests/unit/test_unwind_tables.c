@@ -49,8 +49,9 @@ static void what_the_ring_of_mappings_has_lost_is_in_no_mapping(void **state)
 	for (uint32_t i = 0; i <= ABI_UNWIND_RECENT; i++)
 		host_append(&f.host, LATE_CODE + i * 4096, 4096, 1);
 	f.host.space.lost = 1;
-	f.host.space.lost_start = FUNCTION(3);
-	f.host.space.lost_end = FUNCTION(4);
+	f.host.space.lost_ranges[1].start = FUNCTION(3);
+	f.host.space.lost_ranges[1].end = FUNCTION(4);
+	f.host.space.n_lost = 2;
 	assert_int_equal(cut_at(RETURN_TO(3)), ABI_CUT_NO_MAPPING);
 	assert_int_equal(cut_at(RETURN_TO(4)), ABI_CUT_NONE);
 	f.host.sorted = ABI_UNWIND_SORTED(0, 2, 1);

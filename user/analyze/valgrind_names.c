@@ -47,8 +47,9 @@ static bool is_name_char(char c)
  *   ::h0123456789abcdef    the same, demangled
  *   Cs1a2B_7mycrate        a crate's root in a v0 name
  *   mycrate[0123456789abcdef]
+ * `before`: the last character that is kept, or 0.
  */
-static size_t unstable_part(const char *name, const char *at, size_t *ret_keep)
+static size_t unstable_part(const char *name, const char *at, char before, size_t *ret_keep)
 {
 	size_t digits;
 
@@ -57,7 +58,7 @@ static size_t unstable_part(const char *name, const char *at, size_t *ret_keep)
 		*ret_keep = 3;
 		return HASH_DIGITS;
 	}
-	if (!strncmp(at, "::h", 3) && hex_digits(at + 3) == HASH_DIGITS &&
+	if (before && !strncmp(at, "::h", 3) && hex_digits(at + 3) == HASH_DIGITS &&
 	    !is_name_char(at[3 + HASH_DIGITS])) {
 		*ret_keep = 0;
 		return 3 + HASH_DIGITS;
@@ -69,7 +70,7 @@ static size_t unstable_part(const char *name, const char *at, size_t *ret_keep)
 			return digits;
 		}
 	}
-	if (*at == '[' && at > name && is_name_char(at[-1])) {
+	if (*at == '[' && is_name_char(before)) {
 		digits = hex_digits(at + 1);
 		if (digits >= MIN_DISAMBIGUATOR && at[1 + digits] == ']') {
 			*ret_keep = 0;
@@ -97,7 +98,8 @@ int supp_stable_name(const char *name, const char *with, char **ret_name)
 	size_t keep;
 
 	while (at < end) {
-		size_t part = unstable_part(name, at, &keep);
+		char before = sb.len ? sb.data[sb.len - 1] : '\0';
+		size_t part = unstable_part(name, at, before, &keep);
 
 		if (part) {
 			strbuf_add(&sb, at, keep);
@@ -434,6 +436,7 @@ const char *alloc_frames_valgrind_name(const struct suppression_frame *frame, si
 		{ "_Zna", "__builtin_vec_new" },
 		{ "aligned_alloc", "memalign" },
 		{ "posix_memalign", "memalign" },
+		{ "valloc", "memalign" },
 	};
 	const char *name = frame->linkage ? frame->linkage : frame->function;
 

@@ -75,9 +75,22 @@ SAMPLE_SELDOM bool exact_is_inner(const struct walk_registers *from)
 	return true;
 }
 
+/* A part of another call frees what the program has: an exception that an operator new catches. */
+static SAMPLE_SELDOM void free_inner(void *block)
+{
+	struct book_taken taken;
+
+	if (book_take(block, &taken))
+		book_freed(&taken);
+}
+
 void exact_free(void *block, const struct walk_registers *from)
 {
-	if (block && exact_is_counted(from))
+	if (!block || exact_is_not_counted())
+		return;
+	if (SAMPLE_RARELY(book_local.inside.sp) && exact_is_inner(from))
+		free_inner(block);
+	else
 		book_free(block, ABI_BOOK_FREE, from);
 }
 

@@ -66,12 +66,6 @@ static inline bool exact_is_not_counted(void)
  */
 bool exact_is_inner(const struct walk_registers *from);
 
-static inline bool exact_is_counted(const struct walk_registers *from)
-{
-	return !exact_is_not_counted() &&
-	       !(SAMPLE_RARELY(book_local.inside.sp) && exact_is_inner(from));
-}
-
 /*
  * Around a call of the next allocator's: what it calls of ours is not the program's. False: this
  * call is such a one itself, or nothing is counted.
@@ -80,7 +74,7 @@ static inline bool exact_begin(struct exact_call *call)
 {
 	struct book_call *inside = &book_local.inside;
 
-	if (!exact_is_counted(&call->from))
+	if (exact_is_not_counted() || (SAMPLE_RARELY(inside->sp) && exact_is_inner(&call->from)))
 		return false;
 	call->before.sp = 0;
 	if (SAMPLE_RARELY(inside->sp))

@@ -6,9 +6,9 @@ import re
 
 import matrix
 
-from lib import (ATTACH_PATHS, LONG, SERIAL_KEYS, SMALL, Skip, attach_option, called_by, exact,
-                 heap_sites, need_program, need_root, run, run_memtraced, same, same_calls,
-                 same_images, scaled, target, test, total, trace, with_function)
+from lib import (ATTACH_PATHS, LONG, SERIAL_KEYS, SMALL, Skip, attach_option, by_library,
+                 called_by, exact, heap_sites, need_program, need_root, run, run_memtraced, same,
+                 same_calls, same_images, scaled, target, test, total, trace, with_function)
 
 BESIDE_OTHERS = True
 EACH_PATH = sorted(ATTACH_PATHS)
@@ -44,7 +44,9 @@ def only_main_differs(what, program, path, calls, preload=""):
     assert own["allocs"] > calls // 3, own
     alloc_0, own_0 = run_alone(program, path, 0, preload)
     besides = {key: alloc_0[key] - own_0[key] for key in SERIAL_KEYS}
-    assert besides["failed"] == besides["unknown_frees"] == 0 <= besides["allocs"] < 20, besides
+    # The library asks the dynamic linker for functions that are not there, which allocates.
+    most = 40 if by_library() else 20
+    assert besides["failed"] == besides["unknown_frees"] == 0 <= besides["allocs"] < most, besides
     true = {key: own[key] + besides[key] for key in SERIAL_KEYS}
     matrix.compared(what, alloc, true)
     assert {key: alloc[key] for key in SERIAL_KEYS} == true, (alloc, true)

@@ -5,15 +5,18 @@ writes is not believed."""
 import contextlib
 import os
 import pty
+import random
 import re
 import signal
 import subprocess
+import time
 
 import schema
 
-from lib import (called_by, exact, EXACT_KEYS, heap_sites, Lines, load_report, memtraced,
-                 need_kernel, need_program, need_root, refused, run_memtraced, same, same_calls,
-                 scratch, send_line, SERIAL_KEYS, Skip, started, target, test, total, trace)
+from lib import (called_by, counting, Counts, eventually, exact, EXACT_KEYS, heap_sites, Lines,
+                 load_report, memtraced, need_kernel, need_program, need_root, read_counts, refused,
+                 run_memtraced, same, same_calls, scaled, scratch, send_line, SERIAL_KEYS, Skip,
+                 started, target, test, total, trace)
 
 BESIDE_OTHERS = True
 LIBRARY = "--exact=library"
@@ -150,14 +153,14 @@ def held(report):
     return total(sites, "live_bytes"), total(sites, "live_blocks")
 
 
-def pid_of_child(process):
+def pid_of_child(process, name="generations"):
     with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
         pids = [int(pid) for pid in file.read().split()]
     for pid in pids:
         with open(f"/proc/{pid}/comm", encoding="ascii") as file:
-            if file.read().strip() == "generations":
+            if file.read().strip() == name:
                 return pid
-    raise AssertionError(f"no child among {pids}")
+    return None
 
 
 @test(need_root)
@@ -176,6 +179,52 @@ def what_a_killed_program_has_counted_is_there():
     exact(report)
     assert by_library(report) == [True]
     assert held(report) == own, (held(report), own)
+
+
+THREADS = 4
+
+
+def run_until_killed(moment):
+    """What a program has counted of itself so many seconds after its start, and the report."""
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        words = [f"--env={name}={value}" for name, value in counting(folder, library=None).items()]
+        with started([memtraced(), LIBRARY, "-q", *words, "-o", f"json:{path}", "--",
+                      target("threads"), str(THREADS), str(10 ** 9)]) as process:
+            pid = eventually(lambda: pid_of_child(process, "threads"), "no program")
+            time.sleep(moment)
+            os.kill(pid, signal.SIGKILL)
+            assert process.wait(30) == 128 + signal.SIGKILL
+        (own,) = read_counts(os.path.join(folder, "own")).get(pid, [Counts()])
+        return own, load_report(path)
+
+
+@test(need_root)
+def so_it_is_of_threads_that_are_killed_at_any_moment():
+    """The program counts an allocation when it has returned, and a free before it begins."""
+    before = 0
+    for _ in range(scaled(3, 250)):
+        own, report = run_until_killed(random.uniform(0, 0.3))
+        exact(report)
+        sites = [site for process in report["processes"] for site in called_by(process, "threads")]
+        allocs = total(sites, "allocs")
+        frees = allocs - total(sites, "live_blocks")
+        before += own.get("allocs", 0) == 0
+        assert 0 <= allocs - own.get("allocs", 0) <= THREADS, (allocs, own)
+        assert 0 <= own.get("frees", 0) - frees <= THREADS, (frees, own)
+    print(f"# {before} were killed before they had allocated")
+
+
+@test(need_root)
+def a_program_ends_as_ever_when_memtraced_is_killed_at_any_moment():
+    for _ in range(scaled(3, 250)):
+        with started([memtraced(), LIBRARY, "-q", "--", target("threads"), str(THREADS),
+                      str(200000)]) as process:
+            eventually(lambda: pid_of_child(process, "threads"), "no program")
+            time.sleep(random.uniform(0, 0.1))
+            process.kill()
+            process.wait(30)
+            assert process.lines.until("done") == "200000"
 
 
 @test(need_root)

@@ -284,6 +284,59 @@ static void deep_stacks_lose_their_outermost_frames(void **state)
 	assert_int_equal(stack.n, ABI_MAX_FRAMES);
 }
 
+#define CALLER_OF(frame_)                                                                          \
+	((struct walk_registers){                                                                  \
+		.bp = (frame_)[0], .pc = (frame_)[1], .sp = (uintptr_t)((frame_) + 2) })
+
+static struct walk_registers outer;
+static enum walk_meeting met;
+
+static __attribute__((noinline)) int call_again(int depth)
+{
+	const uint64_t *frame = __builtin_frame_address(0);
+	volatile int here = depth;
+
+	if (depth > 0)
+		return call_again(depth - 1) + here;
+	met = walk_meets(walker, &CALLER_OF(frame), outer.sp, outer.pc);
+	return here;
+}
+
+static void on_signal_call(int signal)
+{
+	(void)call_again(signal % 3); /* the stack is what matters */
+}
+
+static __attribute__((noinline)) void call(bool by_signal)
+{
+	const uint64_t *frame = __builtin_frame_address(0);
+
+	outer = CALLER_OF(frame);
+	if (by_signal)
+		assert_int_equal(raise(SIGUSR1), 0);
+	else
+		(void)call_again(3); /* as above */
+}
+
+static void a_call_that_goes_on_is_met_and_one_that_was_left_is_not(void **state)
+{
+	const struct sigaction action = { .sa_handler = on_signal_call };
+
+	(void)state;
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	for (int i = 0; i < 10; i++) {
+		call(false);
+		assert_int_equal(met, WALK_MEETS);
+		for (int depth = 0; depth < 5; depth++) {
+			(void)call_again(depth); /* as above */
+			assert_int_equal(met, WALK_MEETS_NOT);
+		}
+		call(true);
+		assert_int_equal(met, WALK_MEETS_INTERRUPTED);
+		check_here(); /* and a path is kept meanwhile */
+	}
+}
+
 /* Registers that lead nowhere end a walk, and no read of it is a fault. */
 static void wild_registers_are_no_fault(void **state)
 {
@@ -325,6 +378,8 @@ int main(void)
 						begin, done),
 		cmocka_unit_test_setup_teardown(deep_stacks_lose_their_outermost_frames, begin,
 						done),
+		cmocka_unit_test_setup_teardown(
+			a_call_that_goes_on_is_met_and_one_that_was_left_is_not, begin, done),
 		cmocka_unit_test_setup_teardown(wild_registers_are_no_fault, begin, done),
 	};
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/books/book_file.h"
 
+#include "target/file_open.h"
 #include "target/proc_maps.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
@@ -139,59 +139,49 @@ int book_open_file(int fd, struct book **ret_book)
 	return 0;
 }
 
-static int open_path(const char *path, struct book **ret_book)
+static int open_found(int place_fd, struct book **ret_book)
 {
-	_cleanup_close_ int path_fd = open(path, O_PATH | O_CLOEXEC);
-	int r;
+	int r = check_kind(place_fd);
 
-	if (path_fd < 0)
-		return -errno;
-	r = check_kind(path_fd);
 	if (r)
 		return r;
-	r = open_again(path_fd);
+	r = open_again(place_fd);
 	return r < 0 ? r : book_open_file(r, ret_book);
 }
 
 int book_open(pid_t pid, int fd, struct book **ret_book)
 {
+	_cleanup_close_ int place_fd = -1;
 	char path[64];
 
 	if (fd < 0)
 		return -EINVAL;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
-	return open_path(path, ret_book);
+	place_fd = open(path, O_PATH | O_CLOEXEC);
+	return place_fd < 0 ? -errno : open_found(place_fd, ret_book);
 }
 
-/* Where its first page is. An ancestor's, which it looks up blocks in, cannot be written. */
-static int find_mapping(pid_t pid, char path[64])
+/* Its first page. An ancestor's, which it looks up blocks in, cannot be written. */
+static bool is_book(const struct proc_map *map)
 {
+	return map->write && map->shared && map->offset == 0 &&
+	       strcmp(map->path, "/memfd:" ABI_BOOK_NAME) == 0;
+}
+
+/* A helper opens it, as the process can make that wait for ever. */
+int book_open_mapped(pid_t pid, struct book **ret_book)
+{
+	_cleanup_close_ int place_fd = -ENOENT;
 	struct proc_maps maps;
 	int r = proc_maps_read(pid, &maps);
 
 	if (r < 0)
 		return r;
-	r = -ENOENT;
-	for (size_t i = 0; i < maps.n_maps && r == -ENOENT; i++) {
-		const struct proc_map *map = &maps.maps[i];
-
-		if (!map->write || !map->shared || map->offset ||
-		    strcmp(map->path, "/memfd:" ABI_BOOK_NAME) != 0)
-			continue;
-		snprintf(path, 64, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, map->start,
-			 map->end);
-		r = 0;
-	}
+	for (size_t i = 0; i < maps.n_maps && place_fd == -ENOENT; i++)
+		if (is_book(&maps.maps[i]))
+			place_fd = proc_map_open(pid, &maps.maps[i]);
 	proc_maps_done(&maps);
-	return r;
-}
-
-int book_open_mapped(pid_t pid, struct book **ret_book)
-{
-	char path[64];
-	int r = find_mapping(pid, path);
-
-	return r < 0 ? r : open_path(path, ret_book);
+	return place_fd < 0 ? place_fd : open_found(place_fd, ret_book);
 }
 
 void book_close(struct book *book)

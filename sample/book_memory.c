@@ -25,24 +25,57 @@ void book_pages_free(void *pages, size_t bytes)
 		(void)munmap(pages, bytes); /* it was mapped */
 }
 
+/* Looks in vain at what another thread holds, which may be preempted for long on a busy machine. */
+#define SPINS 200
+#define YIELDS 20000
+#define PAUSES 20000
+#define PAUSE_NS 50000
+
+bool book_wait(uint32_t i)
+{
+	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	int error = errno;
+
+	if (i < SPINS)
+		return true;
+	if (i < YIELDS)
+		(void)sched_yield(); /* it cannot fail */
+	else if (i < YIELDS + PAUSES && !book_is_filtered())
+		(void)nanosleep(&pause, NULL); /* a signal: it looks sooner */
+	else
+		return false;
+	errno = error;
+	return true;
+}
+
+/* A thread may have ended with it: it is waited for once. */
+enum { LOCK_FREE, LOCK_HELD, LOCK_GIVEN_UP };
+
 bool book_lock(uint32_t *lock)
 {
+	uint32_t was = LOCK_FREE;
+
 	if (book_is_alone()) {
-		*lock = 1;
+		*lock = LOCK_HELD;
 		return true;
 	}
-	for (int i = 0; i < BOOK_TRIES; i++) {
-		if (!__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+	for (uint32_t i = 0; book_wait(i); i++) {
+		was = LOCK_FREE;
+		if (__atomic_compare_exchange_n(lock, &was, LOCK_HELD, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
 			return true;
-		if (i > BOOK_TRIES / 100)
-			(void)sched_yield(); /* it cannot fail */
+		if (was == LOCK_GIVEN_UP)
+			return false;
 	}
+	if (was == LOCK_HELD)
+		(void)__atomic_compare_exchange_n(lock, &was, LOCK_GIVEN_UP, false,
+						  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return false;
 }
 
 void book_unlock(uint32_t *lock)
 {
-	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(lock, LOCK_FREE, __ATOMIC_RELEASE);
 }
 
 BOOK_SELDOM void book_lose(enum abi_book_loss loss)

@@ -52,8 +52,11 @@ void book_pages_free(void *pages, size_t bytes);
  */
 bool book_lock(uint32_t *lock);
 void book_unlock(uint32_t *lock);
-/* How often others are waited for, with a turn of the CPU for them in between. */
-#define BOOK_TRIES 20000
+/*
+ * Between the i-th look, from 0 on, and the next one at what another thread does: spins, yields,
+ * then sleeps, two seconds in all. False: it has been long enough.
+ */
+bool book_wait(uint32_t i);
 
 pid_t book_thread_id(void);
 

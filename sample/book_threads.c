@@ -132,11 +132,9 @@ bool book_thread_refuse(enum abi_book_loss loss)
 
 static bool has_left(const struct book_thread *thread)
 {
-	for (int i = 0; i < BOOK_TRIES; i++) {
+	for (uint32_t i = 0; book_wait(i); i++)
 		if (!(__atomic_load_n(&thread->shared->at, __ATOMIC_ACQUIRE) & 1))
 			return true;
-		(void)sched_yield(); /* it cannot fail */
-	}
 	return !book_is_filtered() && has_ended(thread->shared->tid);
 }
 

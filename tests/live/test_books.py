@@ -205,7 +205,8 @@ def so_it_is_of_threads_that_are_killed_at_any_moment():
     before = 0
     for _ in range(scaled(3, 250)):
         own, report = run_until_killed(random.uniform(0, 0.3))
-        exact(report)
+        # Else it was killed before it had loaded its allocator.
+        assert report["coverage"]["exact"] or not own, report["coverage"]
         sites = [site for process in report["processes"] for site in called_by(process, "threads")]
         allocs = total(sites, "allocs")
         frees = allocs - total(sites, "live_blocks")

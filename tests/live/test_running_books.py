@@ -5,8 +5,8 @@ first call on, without a probe."""
 import os
 import signal
 
-from lib import (Place, attached, called_by, exact, need_root, refused, run_memtraced,
-                 send_line, started, target, test, total)
+from lib import (Place, attached, called_by, exact, heap_sites, need_root, refused, run_memtraced,
+                 scaled, send_line, started, target, test, total, with_function)
 
 BESIDE_OTHERS = True
 WHILE_READ, KEEP = "1", "keep"
@@ -63,6 +63,28 @@ def it_is_counted_from_its_first_call_and_again_by_the_next(way):
             counted = compare(last, waves)
             assert counted["alloc"]["peak_bytes"] >= 100 * 1000, counted["alloc"]
             waves.do("keep 50 10")  # unread
+
+
+@test(need_root)
+def probes_behind_it_count_the_same_at_the_same_time():
+    """Each call is counted by both; the next allocator's functions are probed."""
+    with counting_itself(KEEP) as process, attached([process.pid], "--exact=probes") as probes:
+        waves = Waves(process)
+        waves.do("keep 4000 100")
+        waves.do(f"busy {scaled(500, 60000)}")
+        waves.do("drop")
+        waves.do("keep 2000 24")
+        waves.do("steady 200")
+        with attached([process.pid]) as session:
+            counted = compare(session.finish(), waves)
+        report = probes.finish()
+    exact(report)
+    (probed,) = report["processes"]
+    assert not probed["alloc"].get("by_library"), probed["alloc"]
+    for key in ("allocs", "bytes", "live_blocks", "live_bytes", "temporary", "peak_bytes"):
+        behind = total(with_function(heap_sites(probed), "make"), key)
+        assert behind == total(called_by(counted, "waves"), key), (key, probed, counted)
+    print(f"# {waves.allocs} allocations")
 
 
 @test(need_root)

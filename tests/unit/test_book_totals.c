@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -159,6 +160,43 @@ static void a_cut_keeps_the_peak_before_it(void **state)
 	assert_int_equal(book.header->cut_epoch_seen, ABI_CUT_STEP);
 }
 
+static uint32_t lock;
+
+static void *hold_for_long(void *data)
+{
+	(void)data;
+	assert_true(book_lock(&lock));
+	(void)usleep(500000); /* or less: then it proves less */
+	book_unlock(&lock);
+	return NULL;
+}
+
+static void *end_with_lock(void *data)
+{
+	(void)data;
+	assert_true(book_lock(&lock));
+	return NULL;
+}
+
+static void a_lock_is_waited_for_and_given_up_once(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, hold_for_long, NULL), 0);
+	while (!__atomic_load_n(&lock, __ATOMIC_RELAXED))
+		(void)usleep(100); /* as above */
+	assert_true(book_lock(&lock));
+	book_unlock(&lock);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(pthread_create(&thread, NULL, end_with_lock, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	for (int i = 0; i < 1000; i++)
+		assert_false(book_lock(&lock));
+	book_unlock(&lock);
+	assert_true(book_lock(&lock));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +205,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(threads_at_once_neither_lose_bytes_nor_find_some,
 						begin, done),
 		cmocka_unit_test_setup_teardown(a_cut_keeps_the_peak_before_it, begin, done),
+		cmocka_unit_test(a_lock_is_waited_for_and_given_up_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

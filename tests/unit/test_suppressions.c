@@ -679,6 +679,19 @@ static void default_entries_alone_look_at_all_frames(void **state)
 		FRAME("getpwnam", "getpwnam", LIBC, NULL, 0),
 		FRAME("main", "main", EXE, NULL, 0),
 	};
+	/* What dlopen() has loaded, and its error, which dlerror() would give. */
+	static const struct suppression_frame loaded[] = {
+		FRAME("malloc", "malloc", LIBC, NULL, 0),
+		FRAME("_dl_new_object", "_dl_new_object", "/lib64/ld-linux-x86-64.so.2", NULL, 0),
+		FRAME("_dlerror_run", "_dlerror_run", LIBC, NULL, 0),
+		FRAME("main", "main", EXE, NULL, 0),
+	};
+	static const struct suppression_frame refused[] = {
+		FRAME("malloc", "malloc", LIBC, NULL, 0),
+		FRAME("_dl_exception_create_format", NULL, "/lib64/ld-linux-x86-64.so.2", NULL, 0),
+		FRAME("_dlerror_run", "_dlerror_run", LIBC, NULL, 0),
+		FRAME("main", "main", EXE, NULL, 0),
+	};
 
 	(void)state;
 	assert_int_equal(suppressions_match_default(s, REACH_REACHABLE, users, N(users)), -ENOENT);
@@ -686,6 +699,9 @@ static void default_entries_alone_look_at_all_frames(void **state)
 	assert_true(suppressions_match_default(s, REACH_REACHABLE, users, N(users)) > 0);
 	assert_int_equal(suppressions_match_default(s, REACH_DEFINITE, users, N(users)), -ENOENT);
 	assert_int_equal(suppressions_match_default(s, REACH_REACHABLE, below, N(below)), -ENOENT);
+	assert_int_equal(suppressions_match_default(s, REACH_REACHABLE, loaded, N(loaded)),
+			 -ENOENT);
+	assert_true(suppressions_match_default(s, REACH_REACHABLE, refused, N(refused)) > 0);
 	assert_int_equal(suppressions_match(s, SUPPRESSION_LEAK, REACH_REACHABLE, users, N(users)),
 			 0);
 }

@@ -117,7 +117,7 @@ static const struct {
 	{ "addresses of interfaces", "__check_pf" },
 	{ "libgcc_s, for the end of threads", "__libc_unwind_link_get" },
 	{ "errors of the dynamic linker", "dlerror" },
-	{ "errors of the dynamic linker", "_dlerror_run" },
+	{ "errors of the dynamic linker", "_dl_exception_create*" },
 	{ "the dynamic linker of static programs", "_dl_non_dynamic_init" },
 	{ "tables of file systems", "getmntent" },
 	{ "tables of file systems", "fstab_init" },
@@ -133,6 +133,7 @@ static const char *const holders[] = {
 	"getrpcent",	 "getaliasbyname", "getaliasent",    "getnetgrent",	 "getutent",
 	"getutid",	 "getutline",	   "getfsent",	     "getfsspec",	 "getfsfile",
 	"hcreate",	 "hcreate_r", /* which hcreate jumps to */
+	"_dlerror_run",		      /* in which dlopen() loads libraries */
 };
 
 #define MAX_FILE (16U << 20)

@@ -23,7 +23,7 @@ PIPE_BYTES = 4096
 # In make check; in make check-long all of tests/targets/leaks.
 QUICK = ("list_lost", "shapes", "cycle_tail", "header_words", "threads_gone", "tls", "mapped",
          "exits_deep", "bases", "new_array", "arena_words", "freed_words", "pool_told",
-         "stack_words", "handler_words", "sbrk_words", "sbrk_left")
+         "stack_words", "handler_words", "sbrk_words", "sbrk_left", "red_zone")
 
 # What memcheck has the libraries free before it counts (--run-libc-freeres, --run-cxx-freeres). We
 # cannot: it is suppressed, by the entries of user/analyze/suppressions.c.
@@ -99,8 +99,9 @@ def the_records_are_memchecks_in_its_order():
 def what_is_linked_statically_loses_what_it_does_with_shared_libraries(how):
     """memcheck does not see its allocator. What libc holds in pages that it has protected since is
     not lost, but of it are the blocks that it allocates before main."""
-    text = checked([target(f"shapes-{how}")], "--show-leak-kinds=all")
-    sums, shared = read_sums(text), read_sums(checked([leaker("shapes")]))
+    options = ("--show-leak-kinds=all", "--default-suppressions=no")
+    text = checked([target(f"shapes-{how}")], *options)
+    sums, shared = read_sums(text), read_sums(checked([leaker("shapes")], *options))
     for kind in KINDS[:3]:
         assert sums[kind] == shared[kind], (kind, text)
     start = [(size, blocks) for _, size, _, blocks, kind, functions in records(text)
@@ -245,6 +246,16 @@ def a_process_is_checked_before_it_executes_another_program(lacks):
     sums = [read_sums("HEAP SUMMARY:" + check) for check in checks_of(text)]
     lost = [(check["definitely lost"], check["still reachable"]) for check in sums]
     assert lost == [((33, 1), (44, 1)), ((55, 1), (0, 0))], text
+
+
+@test(need_root, each=("exit", "exec", "function"), in_turn=1)
+def what_is_left_where_a_function_begins_is_not_held(where):
+    """Below the stack pointer, and in registers that a call does not pass on."""
+    options = ("--leak-check-at=looked_at",) if where == "function" else ()
+    words = ("exec",) if where == "exec" else ()
+    text = checked([leaker("red_zone"), *words], *options)
+    sums = read_sums("HEAP SUMMARY:" + checks_of(text)[0])
+    assert sums["definitely lost"] == (777 + 9, 2), text
 
 
 @test(need_root)

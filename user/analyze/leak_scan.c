@@ -76,6 +76,8 @@ static int run(struct leak_scan *scan, const struct leak_scan_opts *opts, const 
 		opts->max_stop_ns ? stop_began_ns(stop) + opts->max_stop_ns : 0;
 	const struct process_roots_opts roots_opts = { .unknown_blocks = opts->unknown_blocks,
 						       .exiting = opts->exiting,
+						       .caller = opts->caller,
+						       .executing = opts->executing,
 						       .with_kept = opts->with_kept,
 						       .worker = opts->worker,
 						       .areas = opts->areas,

@@ -48,9 +48,11 @@ struct leak_scan_opts {
 	uint32_t heuristics;			 /* as of reach_opts */
 	uint64_t max_stop_ns;			 /* then the scan ends as it is: stats.end */
 	bool unknown_blocks, exiting, with_kept; /* as of process_roots_opts */
-	bool older_blocks;			 /* as of leak_scan */
-	const struct ranges *areas;		 /* as of process_roots_opts */
-	struct worker *worker;			 /* as well */
+	pid_t caller;				 /* as well, */
+	bool executing;
+	bool older_blocks;	    /* as of leak_scan */
+	const struct ranges *areas; /* as of process_roots_opts */
+	struct worker *worker;	    /* as well */
 };
 
 /*

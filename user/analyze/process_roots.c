@@ -115,29 +115,31 @@ struct stack_uses {
 #define RED_ZONE 0
 #endif
 
-/* Where the part of the stack begins that the thread uses. */
-static uint64_t find_begin(const struct memory *memory, const struct exit_frame *exit_frame,
-			   uint64_t sp)
+/* A function that has only just begun, and one that does not return, have nothing there. */
+static uint64_t with_red_zone(const struct memory *memory, uint64_t sp)
 {
 	const struct memory_map *map = memory_find(memory, sp);
-	uint64_t begin = sp;
 
 	if (!map)
 		return sp;
-	if (exit_frame)
-		begin = exit_frame_find(exit_frame, sp, map->end);
-	if (begin != sp)
-		return begin;
 	return sp - map->start <= RED_ZONE ? map->start : sp - RED_ZONE;
 }
 
-static int add_use(struct stack_uses *uses, const struct memory *memory,
-		   const struct exit_frame *exit_frame, uint64_t sp, uint64_t start)
+static uint64_t without_exit(const struct memory *memory, const struct exit_frame *exit_frame,
+			     uint64_t sp)
 {
-	struct stack_use use = { .sp = sp, .begin = find_begin(memory, exit_frame, sp) };
+	const struct memory_map *map = memory_find(memory, sp);
 
-	use.start = start && start < use.begin ? start : use.begin;
-	return vec_push(&uses->list, use);
+	return map && exit_frame ? exit_frame_find(exit_frame, sp, map->end) : sp;
+}
+
+static int add_use(struct stack_uses *uses, uint64_t sp, uint64_t begin, uint64_t start)
+{
+	return vec_push(&uses->list, (struct stack_use){
+					     .sp = sp,
+					     .begin = begin,
+					     .start = start && start < begin ? start : begin,
+				     });
 }
 
 static uint64_t find_start(const struct memory *memory, const struct stopped_thread *thread,
@@ -149,34 +151,22 @@ static uint64_t find_start(const struct memory *memory, const struct stopped_thr
 }
 
 static int add_thread(struct stack_uses *uses, const struct memory *memory,
-		      const struct stopped_thread *thread, const struct exit_frame *exit_frame)
+		      const struct stopped_thread *thread, const struct exit_frame *exit_frame,
+		      bool begins)
 {
+	bool ends = exit_frame && thread->system_call == SYS_exit_group;
+	uint64_t begin = ends	? without_exit(memory, exit_frame, thread->sp) :
+			 begins ? thread->sp :
+				  with_red_zone(memory, thread->sp);
 	struct signal_frame frame;
 	int r;
 
-	if (thread->system_call != SYS_exit_group)
-		exit_frame = NULL;
 	if (!signal_frame_find(memory, thread->sp, &frame))
-		return add_use(uses, memory, exit_frame, thread->sp,
-			       find_start(memory, thread, thread->sp));
-	r = add_use(uses, memory, exit_frame, thread->sp, frame.stack_start);
+		return add_use(uses, thread->sp, begin, find_start(memory, thread, thread->sp));
+	r = add_use(uses, thread->sp, begin, frame.stack_start);
 	return r ? r :
-		   add_use(uses, memory, NULL, frame.interrupted_sp,
+		   add_use(uses, frame.interrupted_sp, with_red_zone(memory, frame.interrupted_sp),
 			   find_start(memory, thread, frame.interrupted_sp));
-}
-
-/* `exit_frame` may be NULL. 0 or -ENOMEM. */
-static int stack_uses_init(struct stack_uses *uses, const struct memory *memory,
-			   const struct stopped_thread *threads, size_t n_threads,
-			   const struct exit_frame *exit_frame)
-{
-	int r = 0;
-
-	*uses = (struct stack_uses){ 0 };
-	for (size_t i = 0; i < n_threads && r == 0; i++)
-		if (threads[i].has_sp)
-			r = add_thread(uses, memory, &threads[i], exit_frame);
-	return r;
 }
 
 /* Of smaller mappings it is not asked which pages were touched. */
@@ -386,20 +376,56 @@ static int add_maps(struct builder *b)
 	return r;
 }
 
+/* Does it stand where a function begins? */
+static bool is_caller(const struct builder *b, const struct stopped_thread *thread)
+{
+	return b->opts->caller && thread->tid == b->opts->caller;
+}
+
 /* Who has called exit_group returns to nothing that could use them; memcheck agrees. */
 static bool registers_count(const struct builder *b, const struct stopped_thread *thread)
 {
 	return !b->opts->exiting || !thread->is_exiting || thread->system_call != SYS_exit_group;
 }
 
+/*
+ * Registers, by their places in struct stopped_thread: those in which a function is passed nothing
+ * and which it need not keep (rax, r11; x9 to x17), and those of arguments from the fourth on.
+ */
+#if defined(__x86_64__)
+#define DEAD_AT_CALLS (1U << 0 | 1U << 11)
+#define LATER_ARGUMENTS (1U << 2 | 1U << 8 | 1U << 9)
+#define FIRST_ARGUMENT 5
+#else
+#define DEAD_AT_CALLS 0x3fe00U
+#define LATER_ARGUMENTS 0xf8U
+#define FIRST_ARGUMENT 0
+#endif
+
+/* A bit for each register that holds nothing that is still used. */
+static uint32_t dead_registers(const struct builder *b, const struct stopped_thread *thread)
+{
+	/* The first one of execve is a path; of execveat, which has five, a descriptor. */
+	bool has_three = b->opts->executing && thread->registers[FIRST_ARGUMENT] > UINT32_MAX;
+
+	if (!registers_count(b, thread))
+		return UINT32_MAX;
+	if (!is_caller(b, thread))
+		return 0;
+	return DEAD_AT_CALLS | (has_three ? LATER_ARGUMENTS : 0);
+}
+
 static int add_registers(struct builder *b)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < b->n_threads; i++)
+	for (size_t i = 0; i < b->n_threads; i++) {
+		uint32_t dead = dead_registers(b, &b->threads[i]);
+
 		for (size_t k = 0; k < STOP_REGISTERS && r == 0; k++)
-			if (b->threads[i].registers[k] && registers_count(b, &b->threads[i]))
+			if (b->threads[i].registers[k] && !(dead >> k & 1))
 				r = vec_push(&b->roots->words, b->threads[i].registers[k]);
+	}
 	return r;
 }
 
@@ -429,7 +455,11 @@ static int find_stacks(struct builder *b)
 	/* Exit handlers may have run. */
 	if (b->opts->exiting)
 		r = exit_frame_new(b->memory, b->opts->worker, &exit_frame);
-	return r ? r : stack_uses_init(&b->stacks, b->memory, b->threads, b->n_threads, exit_frame);
+	for (size_t i = 0; i < b->n_threads && r == 0; i++)
+		if (b->threads[i].has_sp)
+			r = add_thread(&b->stacks, b->memory, &b->threads[i], exit_frame,
+				       is_caller(b, &b->threads[i]));
+	return r;
 }
 
 /* Of an allocator that is not glibc's: from its first block to its last one. */

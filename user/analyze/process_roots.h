@@ -12,6 +12,8 @@
 #include "base/ranges.h"
 #include "base/vec.h"
 
+#include <sys/types.h>
+
 struct live_block;
 struct memory;
 struct stop;
@@ -37,6 +39,8 @@ struct process_roots_opts {
 	 */
 	bool unknown_blocks;
 	bool exiting;	       /* exit handlers may have run */
+	pid_t caller;	       /* this thread stands where a function begins; 0: none is known to */
+	bool executing;	       /* which is execve, fexecve or execveat */
 	struct worker *worker; /* then it reads files (analyze/exit_frame.h); else NULL is legal */
 	/* Vectors of kept stacks are as good as others', not left to the caller. */
 	bool with_kept;

@@ -248,14 +248,16 @@ static void count_noted(const struct live *live, struct leak_scan *scan)
 
 /* Of a stopped process whose events have been drained. */
 static int scan(struct leak_check *check, const struct live *live, const struct stop *stop,
-		pid_t pid, enum leak_occasion occasion)
+		pid_t pid, const struct leak_moment *moment)
 {
 	struct leak_scan_opts opts = {
 		.pid = pid,
 		.worker = check->worker,
 		.heuristics = check->leak->heuristics << REACH_STDSTRING,
 		.max_stop_ns = check->leak->max_stop_ns,
-		.exiting = occasion == LEAK_AT_EXIT,
+		.exiting = moment->occasion == LEAK_AT_EXIT,
+		.caller = moment->caller,
+		.executing = moment->occasion == LEAK_AT_EXEC,
 		.with_kept = check->leak->default_suppressions == LEAK_NO_DEFAULT_SUPPRESSIONS,
 	};
 	uint64_t deadline_ns = stop_began_ns(stop) + opts.max_stop_ns;
@@ -280,7 +282,8 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 		return r;
 	found->has_allocator = live_slot_has_allocator(live, slot);
 	count_noted(live, found);
-	r = vec_push(&check->pending, (struct pending){ .scan = found, .occasion = occasion });
+	r = vec_push(&check->pending,
+		     (struct pending){ .scan = found, .occasion = moment->occasion });
 	if (r < 0)
 		leak_scan_free(found);
 	return r;
@@ -297,15 +300,16 @@ static int stop_one(const struct leak_check *check, struct hold *hold, pid_t pid
 }
 
 static int scan_all(struct leak_check *check, const struct live *live, struct stop *const *stops,
-		    const pid_t *pids, size_t n, enum leak_occasion occasion)
+		    const struct leak_moment *moment)
 {
-	for (size_t i = 0; i < n; i++) {
-		int r = stops[i] ? scan(check, live, stops[i], pids[i], occasion) : 0;
+	for (size_t i = 0; i < moment->n_pids; i++) {
+		pid_t pid = moment->pids[i];
+		int r = stops[i] ? scan(check, live, stops[i], pid, moment) : 0;
 
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0)
-			say_not_checked(pids[i], r);
+			say_not_checked(pid, r);
 	}
 	return 0;
 }
@@ -317,26 +321,26 @@ static bool is_wanted(const struct leak_check *check, enum leak_occasion occasio
 }
 
 int leak_check_run(struct leak_check *check, struct live *live, struct hold *hold,
-		   const pid_t *pids, size_t n_pids, enum leak_occasion occasion,
-		   leak_drain_fn drain, void *userdata)
+		   const struct leak_moment *moment, leak_drain_fn drain, void *userdata)
 {
+	const size_t n_pids = moment->n_pids;
 	_cleanup_free_ struct stop **stops = calloc(n_pids + 1, sizeof(struct stop *));
 	int r;
 
 	if (!stops)
 		return -ENOMEM;
-	if (!is_wanted(check, occasion))
+	if (!is_wanted(check, moment->occasion))
 		return 0;
 	for (size_t i = 0; i < n_pids; i++) {
-		r = stop_one(check, hold, pids[i], &stops[i]);
+		r = stop_one(check, hold, moment->pids[i], &stops[i]);
 		if (r < 0)
-			say_not_checked(pids[i], r);
+			say_not_checked(moment->pids[i], r);
 	}
 	r = drain(userdata);
-	if (r == 0 && occasion != LEAK_AT_EXIT && occasion != LEAK_AT_EXEC)
+	if (r == 0 && moment->occasion != LEAK_AT_EXIT && moment->occasion != LEAK_AT_EXEC)
 		live_begin_cut(live);
 	if (r == 0)
-		r = scan_all(check, live, stops, pids, n_pids, occasion);
+		r = scan_all(check, live, stops, moment);
 	for (size_t i = 0; i < n_pids; i++)
 		stop_free(stops[i]);
 	return r;

@@ -34,14 +34,21 @@ DEFINE_CLEANUP(struct leak_check, leak_check_free)
 /* The command is about to start: what stands before all else is written. 0 or errno (logged). */
 int leak_check_begin(struct leak_check *check, pid_t pid);
 
+/* What is checked, and why now. */
+struct leak_moment {
+	enum leak_occasion occasion;
+	const pid_t *pids;
+	size_t n_pids;
+	pid_t caller; /* the thread that has called the function of the occasion; 0: none */
+};
+
 /*
  * Checks processes at one moment; the next cut is of it, unless they are about to end. `hold`: what
  * has seized some of them, NULL: nothing. What cannot be checked is said, what has ended is not. 0,
  * or what drain returned, or -ENOMEM.
  */
 int leak_check_run(struct leak_check *check, struct live *live, struct hold *hold,
-		   const pid_t *pids, size_t n_pids, enum leak_occasion occasion,
-		   leak_drain_fn drain, void *userdata);
+		   const struct leak_moment *moment, leak_drain_fn drain, void *userdata);
 
 /*
  * What was found by the latest cut is named and written as text; `final`: with what all comes

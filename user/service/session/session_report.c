@@ -220,12 +220,13 @@ static int drain_all(void *userdata)
 static int check_running(struct session *s, enum leak_occasion occasion)
 {
 	_cleanup_free_ pid_t *pids = NULL;
-	size_t n;
-	int r = live_pids(s->live, &pids, &n);
+	struct leak_moment moment = { .occasion = occasion };
+	int r = live_pids(s->live, &pids, &moment.n_pids);
 
-	if (r < 0 || n == 0)
+	if (r < 0 || moment.n_pids == 0)
 		return r;
-	return leak_check_run(s->leaks, s->live, s->hold, pids, n, occasion, drain_all, s);
+	moment.pids = pids;
+	return leak_check_run(s->leaks, s->live, s->hold, &moment, drain_all, s);
 }
 
 int session_report(struct session *s, bool final)
@@ -244,20 +245,26 @@ static bool is_command(const struct session *s, pid_t pid)
 /* A process that is about to end, whose exit handlers have run. */
 static int look_at_exiting(struct session *s, pid_t pid)
 {
+	const struct leak_moment moment = { LEAK_AT_EXIT, &pid, 1, 0 };
 	int r = 0;
 
 	if (s->leaks)
-		r = leak_check_run(s->leaks, s->live, s->hold, &pid, 1, LEAK_AT_EXIT, drain_all, s);
+		r = leak_check_run(s->leaks, s->live, s->hold, &moment, drain_all, s);
 	return r == 0 && is_command(s, pid) ? read_resident(s, pid) : r;
 }
 
 /* Before a function: what is counted there is of the cut that is taken while it waits. */
-static int check_at(struct session *s, pid_t pid, const char *function)
+static int check_at(struct session *s, const struct hold_event *event, const char *function)
 {
-	enum leak_occasion occasion = function ? LEAK_AT_FUNCTION : LEAK_AT_EXEC;
-	int r = leak_check_run(s->leaks, s->live, s->hold, &pid, 1, occasion, drain_all, s);
+	const struct leak_moment moment = {
+		.occasion = function ? LEAK_AT_FUNCTION : LEAK_AT_EXEC,
+		.pids = &event->pid,
+		.n_pids = 1,
+		.caller = event->tid,
+	};
+	int r = leak_check_run(s->leaks, s->live, s->hold, &moment, drain_all, s);
 
-	if (r < 0 || occasion == LEAK_AT_EXEC)
+	if (r < 0 || !function)
 		return r;
 	r = source_cut(live_source(s->live), session_take_record, s);
 	if (r == 0)
@@ -272,7 +279,7 @@ static int on_mark(struct session *s, const struct hold_event *event)
 	int r;
 
 	if (s->leaks && live_take_checkpoint(s->live, event->tid, &function)) {
-		r = check_at(s, event->pid, function);
+		r = check_at(s, event, function);
 		return r < 0 ? r : 1;
 	}
 	return live_take_mark(s->live, event->tid);

@@ -455,6 +455,7 @@ struct abi_result_check {
 	__u32 fn;
 	__u32 is_armed;
 	__u64 same, different;
+	__u64 whole;   /* calls that one site has seen */
 	__u64 pending; /* calls that have passed their site and have not returned */
 };
 

@@ -20,6 +20,7 @@ enum abi_result_kind {
 
 /* Of a probe, by ABI_COOKIE_ARGS. */
 struct abi_result_site {
+	/* Each a constant, a register, or at a distance from sp. */
 	struct abi_usdt_arg size, result;
 	struct abi_usdt_arg fp; /* the frame pointer that the caller had */
 	__u32 sp_distance;	/* from sp there to sp at the function's entry */

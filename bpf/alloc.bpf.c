@@ -569,16 +569,16 @@ static __always_inline int site_entry(struct pt_regs *ctx, const struct abi_resu
 	struct fault fault = {};
 	int nested;
 
-	if (!usdt_argument(ctx, &site->fp, &fp))
+	if (knob_unwind && !site_value(ctx, &site->fp, &fp))
 		return 0;
 	if (thread_leaves(t, slot, sp, fn)) {
 		call->fp = fp;
-		if (site_begins(site) && usdt_argument(ctx, &site->size, &size) &&
+		if (site_begins(site) && site_value(ctx, &site->size, &size) &&
 		    !(STORED(call->goes_on) & GOES_ON_SIZE))
 			call->size = size;
 		return 1;
 	}
-	if (!site_begins(site) || !usdt_argument(ctx, &site->size, &size))
+	if (!site_begins(site) || !site_value(ctx, &site->size, &size))
 		return 0;
 	count_event();
 	nested = thread_nested_at(t, slot, fn, sp, fp, 0);
@@ -606,7 +606,7 @@ static __always_inline void site_exit(struct pt_regs *ctx, const struct abi_resu
 
 	call_returns(proc, t);
 	t->call.failed = 0;
-	if (!usdt_argument(ctx, &site->result, &addr)) {
+	if (!site_value(ctx, &site->result, &addr)) {
 		proc_lost(proc, ABI_LOST_OUT_PARAM);
 		return;
 	}

@@ -9,7 +9,6 @@
 #include "abi_result.h"
 #include "registers.bpf.h"
 #include "thread.bpf.h"
-#include "usdt.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -28,6 +27,21 @@ static __always_inline bool site_begins(const struct abi_result_site *site)
 static __always_inline bool site_ends(const struct abi_result_site *site)
 {
 	return site->kind == ABI_RESULT_ENDS || site->kind == ABI_RESULT_WHOLE;
+}
+
+/* False: it is nowhere, or its memory cannot be read. */
+static __always_inline bool site_value(const struct pt_regs *ctx, const struct abi_usdt_arg *arg,
+				       __u64 *ret)
+{
+	__u64 address;
+
+	*ret = arg->value;
+	if (arg->place == ABI_USDT_REGISTER)
+		*ret = probe_register(ctx, arg->reg);
+	if (arg->place != ABI_USDT_MEMORY)
+		return arg->place != ABI_USDT_NONE;
+	address = PT_REGS_SP(ctx) + arg->value;
+	return bpf_probe_read_user(ret, sizeof(*ret), (void *)address) == 0;
 }
 
 static __always_inline bool site_counts(const struct pt_regs *ctx,
@@ -65,17 +79,19 @@ static __always_inline void site_compares(struct pt_regs *ctx, const struct abi_
 		call->is_compared = 0; /* the return is all that is seen of the rest */
 		return;
 	}
-	if (!usdt_argument(ctx, &site->fp, &fp) || fp != call->fp)
+	if (!site_value(ctx, &site->fp, &fp) || fp != call->fp)
 		call->is_odd = 1;
 	if (site->size.place != ABI_USDT_NONE &&
-	    (!usdt_argument(ctx, &site->size, &size) || size != call->size))
+	    (!site_value(ctx, &site->size, &size) || size != call->size))
 		call->is_odd = 1;
 	if (!site_ends(site))
 		return;
-	if (call->is_seen || !usdt_argument(ctx, &site->result, &result))
+	if (call->is_seen || !site_value(ctx, &site->result, &result))
 		call->is_odd = 1;
 	if (!call->is_seen)
 		__sync_fetch_and_add(&result_check.pending, 1);
+	if (site->kind == ABI_RESULT_WHOLE)
+		__sync_fetch_and_add(&result_check.whole, 1);
 	call->is_seen = 1;
 	call->seen = result;
 }

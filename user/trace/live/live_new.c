@@ -115,7 +115,8 @@ static int load(struct live *live)
 
 /*
  * Sites inside functions tell of calls by the stack pointer and frame pointer of their entry, by
- * which the stack is walked; what else is asked at an entry or a return they do not see.
+ * which the stack is walked, if at all; the kernel's walk has those of the moment. What else is
+ * asked at an entry or a return they do not see.
  */
 static enum objects_results which_results(const struct live_opts *opts)
 {
@@ -127,9 +128,10 @@ static enum objects_results which_results(const struct live_opts *opts)
 	};
 	const char *told = getenv("MEMTRACED_TEST_RESULT_SITES");
 
-	if (!opts->allocations || (!opts->unwind && !opts->floor) || opts->heap_errors ||
-	    opts->check_stacks || old_kernel() || opts->path == ATTACH_PATH_EXIT ||
-	    !grace_is_offered())
+	if (!opts->unwind && opts->max_stack && !opts->floor)
+		return OBJECTS_RESULTS_NEVER;
+	if (!opts->allocations || opts->heap_errors || opts->check_stacks || old_kernel() ||
+	    opts->path == ATTACH_PATH_EXIT || !grace_is_offered())
 		return OBJECTS_RESULTS_NEVER;
 	for (size_t i = 0; told && i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(told, names[i]) == 0)

@@ -11,12 +11,24 @@
 
 #include "memtraced.skel.h" /* after the ABI that it is made of */
 
-#include <errno.h>
+#include <time.h>
 
-/* Calls after which it is worth loading the program: a run that ends before pays nothing. */
-#define WORTHWHILE_CALLS 20000
+/*
+ * Calls after which it is worth the while: what is compared costs three traps and the program takes
+ * 30 ms to load, which a run that ends before does not pay for.
+ */
+#define WORTHWHILE_CALLS 100000
 /* Calls that are compared. */
 #define COMPARED_CALLS 10000
+/*
+ * The least share of them that one site must see whole. Others take two traps, and more work than
+ * entry and return in one program: by a seventh more of them it costs as much.
+ */
+#define WHOLE_PERCENT 30
+/* Where there were fewer it is tried again when this times as many calls have been counted. */
+#define AGAIN_TIMES 4
+/* So long they are waited for at once, as each call costs more meanwhile. */
+#define WAIT_MS 60
 
 static uint16_t function_id(const struct object *object, size_t function)
 {
@@ -47,7 +59,8 @@ static int attach_beside_returns(struct objects *objects, struct object *object,
 }
 
 /* The sites are given up: their links are closed before entry and return are no longer compared. */
-static int refuse(struct objects *objects, struct object *object, size_t function)
+static int give_up(struct objects *objects, struct object *object, size_t function,
+		   enum result_state state)
 {
 	struct abi_result_check *check = objects->opts.programs->result_check;
 	int r;
@@ -56,7 +69,62 @@ static int refuse(struct objects *objects, struct object *object, size_t functio
 	r = object_close_part(objects, object, LINK_PART_RESULTS, function);
 	if (r)
 		return r;
-	object->results[function] = RESULTS_REFUSED;
+	object->results[function] = (uint8_t)state;
+	objects->checked = NULL;
+	return 0;
+}
+
+static bool is_compared(const struct abi_result_check *check)
+{
+	return __atomic_load_n(&check->different, __ATOMIC_SEQ_CST) ||
+	       __atomic_load_n(&check->same, __ATOMIC_SEQ_CST) >= COMPARED_CALLS;
+}
+
+static void wait_compared(const struct abi_result_check *check)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < WAIT_MS && !is_compared(check); i++)
+		(void)nanosleep(&ms, NULL); /* a signal ends it sooner: it is tried again */
+}
+
+/* The sites count, beside entry and return. */
+static int join(struct objects *objects, struct object *object, size_t function)
+{
+	struct abi_result_check *check = objects->opts.programs->result_check;
+
+	if (__atomic_load_n(&check->different, __ATOMIC_SEQ_CST))
+		return give_up(objects, object, function, RESULTS_REFUSED);
+	if (check->whole * 100 < check->same * WHOLE_PERCENT)
+		return give_up(objects, object, function, RESULTS_UNTRIED);
+	__atomic_store_n(&check->is_armed, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&check->fn, 0, __ATOMIC_SEQ_CST);
+	object->results[function] = RESULTS_JOINED;
+	/* Programs that began before may still take a call for a compared one. */
+	return grace_wait();
+}
+
+static int go_on(struct objects *objects)
+{
+	struct abi_result_check *check = objects->opts.programs->result_check;
+	struct object *object = objects->checked;
+	size_t function = objects->checked_function;
+	int r = 0;
+
+	if (object->results[function] == RESULTS_CHECKED) {
+		wait_compared(check);
+		if (!is_compared(check))
+			return 0;
+		r = join(objects, object, function);
+	}
+	/* Is there still a call that a site has seen, and entry and return are to count? */
+	if (r || object->results[function] != RESULTS_JOINED ||
+	    __atomic_load_n(&check->pending, __ATOMIC_SEQ_CST))
+		return r;
+	r = object_close_part(objects, object, LINK_PART_RETURNS, function);
+	if (r)
+		return r;
+	object->results[function] = RESULTS_COUNT;
 	objects->checked = NULL;
 	return 0;
 }
@@ -74,42 +142,8 @@ static int begin(struct objects *objects, struct object *object, size_t function
 	if (r == 0)
 		r = attach_beside_returns(objects, object, function);
 	if (r)
-		return refuse(objects, object, function);
+		return give_up(objects, object, function, RESULTS_REFUSED);
 	__atomic_store_n(&check->is_armed, 1, __ATOMIC_SEQ_CST);
-	return 0;
-}
-
-/* Are there no more calls that a site has seen, and entry and return are to count? */
-static bool is_settled(const struct abi_result_check *check)
-{
-	return __atomic_load_n(&check->pending, __ATOMIC_SEQ_CST) == 0;
-}
-
-static int go_on(struct objects *objects)
-{
-	struct abi_result_check *check = objects->opts.programs->result_check;
-	struct object *object = objects->checked;
-	size_t function = objects->checked_function;
-	int r;
-
-	if (object->results[function] == RESULTS_CHECKED) {
-		if (__atomic_load_n(&check->different, __ATOMIC_SEQ_CST))
-			return refuse(objects, object, function);
-		if (__atomic_load_n(&check->same, __ATOMIC_SEQ_CST) < COMPARED_CALLS)
-			return 0;
-		__atomic_store_n(&check->is_armed, 0, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&check->fn, 0, __ATOMIC_SEQ_CST);
-		object->results[function] = RESULTS_JOINED;
-		/* Programs that began before may still take a call for a compared one. */
-		return grace_wait();
-	}
-	if (!is_settled(check))
-		return 0;
-	r = object_close_part(objects, object, LINK_PART_RETURNS, function);
-	if (r)
-		return r;
-	object->results[function] = RESULTS_COUNT;
-	objects->checked = NULL;
 	return 0;
 }
 
@@ -122,6 +156,11 @@ static void tell(const struct objects *objects, const struct object *object, siz
 		log_debug("%s in %s: one trap for an allocation: %llu calls were the same by "
 			  "entry and return",
 			  name, object->path, (unsigned long long)check->same);
+	if (object->results[function] == RESULTS_UNTRIED)
+		log_debug("%s in %s: entry and return are counted: of %llu calls %llu would take "
+			  "one trap",
+			  name, object->path, (unsigned long long)check->same,
+			  (unsigned long long)check->whole);
 	if (object->results[function] == RESULTS_REFUSED)
 		log_debug("%s in %s: entry and return are counted: %llu of %llu calls were not the "
 			  "same by the sites inside",
@@ -137,34 +176,45 @@ static bool is_linked(const struct object *object, size_t function)
 	return false;
 }
 
-int objects_try_results(struct objects *objects)
+/* The next function that is worth it; NULL: there is none. */
+static struct object *next_to_try(struct objects *objects, size_t *ret_function)
 {
-	struct object *checked = objects->checked;
-	size_t function = objects->checked_function;
-	uint64_t events = 0;
-	int r;
+	uint64_t events = 0,
+		 least = objects->try_results_after ? objects->try_results_after : WORTHWHILE_CALLS;
 
-	if (checked) {
-		enum result_state before = object_result_state(checked, function);
-
-		r = go_on(objects);
-		if (object_result_state(checked, function) != before)
-			tell(objects, checked, function);
-		return r;
-	}
-	if (objects->opts.results == OBJECTS_RESULTS_NEVER ||
-	    objects->opts.results == OBJECTS_RESULTS_FORCED || objects->depth != RECORD_DEPTH_EXACT)
-		return 0;
 	vec_foreach(&objects->all, at) {
 		struct object *object = *at;
 
 		for (size_t i = 0; object->results && i < object->plan->n_probes; i++) {
 			if (object->results[i] != RESULTS_UNTRIED || !is_linked(object, i))
 				continue;
-			if (!events && programs_events(objects->opts.programs, &events))
-				return 0;
-			return events < WORTHWHILE_CALLS ? 0 : begin(objects, object, i);
+			if (programs_events(objects->opts.programs, &events) || events < least)
+				return NULL;
+			objects->try_results_after = events * AGAIN_TIMES;
+			*ret_function = i;
+			return object;
 		}
 	}
-	return 0;
+	return NULL;
+}
+
+int objects_try_results(struct objects *objects)
+{
+	enum objects_results how = objects->opts.results;
+	struct object *object = objects->checked;
+	size_t function = objects->checked_function;
+	int r = 0;
+
+	if (how == OBJECTS_RESULTS_NEVER || how == OBJECTS_RESULTS_FORCED ||
+	    objects->depth != RECORD_DEPTH_EXACT)
+		return 0;
+	if (!object) {
+		object = next_to_try(objects, &function);
+		r = object ? begin(objects, object, function) : 0;
+	}
+	if (r == 0 && objects->checked)
+		r = go_on(objects);
+	if (object && !objects->checked)
+		tell(objects, object, function);
+	return r;
 }

@@ -99,7 +99,8 @@ struct objects {
 	/* object_results.c: the function that is compared; NULL: none. */
 	struct object *checked;
 	size_t checked_function;
-	uint32_t n_result_sites; /* that the programs have */
+	uint64_t try_results_after; /* calls; the first time WORTHWHILE_CALLS */
+	uint32_t n_result_sites;    /* that the programs have */
 };
 
 enum result_state object_result_state(const struct object *object, size_t function);

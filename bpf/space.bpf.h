@@ -69,25 +69,27 @@ static __always_inline __u32 space_number(struct abi_unwind_space *space)
 #endif
 }
 
+/* Entries that are looked at, the newest first: as many as a library has that comes and goes. */
+#define SUPERSEDING 4
+
 /*
- * Does one of those that follow the oldest recent mapping decide for all of its addresses? So it is
- * where a library is loaded and unloaded in turns.
+ * Does one of the newest recent mappings decide for all addresses of one that is overwritten? So it
+ * is where libraries are loaded and unloaded in turns.
  */
-VERIFIED_ONCE int space_is_superseded(const struct abi_unwind_space *space, __u32 oldest)
+static __always_inline bool space_is_superseded(const struct abi_unwind_space *space, __u32 newest,
+						const struct abi_unwind_mapping *old)
 {
-	const struct abi_unwind_mapping *old, *m;
+	const struct abi_unwind_mapping *m;
 	__u32 i;
 
-	if (!space)
-		return 0;
-	old = &space->recent[oldest % ABI_UNWIND_RECENT];
-	for (i = 1; i < ABI_UNWIND_RECENT; i++) {
-		m = &space->recent[(oldest + i) % ABI_UNWIND_RECENT];
-		if (m->number == oldest + i && m->start <= old->start &&
+#pragma unroll
+	for (i = 0; i < SUPERSEDING; i++) {
+		m = &space->recent[(newest - i) % ABI_UNWIND_RECENT];
+		if (m->number == newest - i && m->start <= old->start &&
 		    m->start + m->len >= old->start + old->len)
-			return 1;
+			return true;
 	}
-	return 0;
+	return false;
 }
 
 /* Room is made in the ring for a number: what is overwritten may not be merged yet. */
@@ -98,7 +100,7 @@ static __always_inline void space_lose(struct abi_unwind_space *space, __u64 sor
 	__u32 n = space->n_lost, last;
 
 	if (ABI_UNWIND_NEWS(sorted, number) <= ABI_UNWIND_RECENT ||
-	    space_is_superseded(space, number - ABI_UNWIND_RECENT))
+	    space_is_superseded(space, number - 1, m))
 		return;
 	/* Is what was lost before still missing? A difference below 0 has the highest bit. */
 	if (!space->lost || ABI_UNWIND_NEWS(sorted, space->lost - 1) >= 1 << 23)

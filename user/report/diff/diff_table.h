@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What both parts of a diff's table write with, and the part about events and histograms
- * (diff_table_jobs.c).
+ * What both parts of a diff's table write with (diff_lines.c), and the part about events and
+ * histograms (diff_table_jobs.c).
  */
 #ifndef MEMTRACED_REPORT_DIFF_DIFF_TABLE_H
 #define MEMTRACED_REPORT_DIFF_DIFF_TABLE_H

@@ -8,6 +8,7 @@ import pty
 import random
 import re
 import signal
+import struct
 import subprocess
 import time
 
@@ -195,7 +196,9 @@ def run_until_killed(moment):
             time.sleep(moment)
             os.kill(pid, signal.SIGKILL)
             assert process.wait(30) == 128 + signal.SIGKILL
-        (own,) = read_counts(os.path.join(folder, "own")).get(pid, [Counts()])
+        own = Counts()
+        with contextlib.suppress(struct.error):  # killed before its counts had room
+            (own,) = read_counts(os.path.join(folder, "own")).get(pid, [own])
         return own, load_report(path)
 
 
@@ -212,7 +215,8 @@ def so_it_is_of_threads_that_are_killed_at_any_moment():
         frees = allocs - total(sites, "live_blocks")
         before += own.get("allocs", 0) == 0
         assert 0 <= allocs - own.get("allocs", 0) <= THREADS, (allocs, own)
-        assert 0 <= own.get("frees", 0) - frees <= THREADS, (frees, own)
+        # Of a call that was killed in the middle some counts of its site are there, and others not.
+        assert abs(own.get("frees", 0) - frees) <= THREADS, (frees, own)
     print(f"# {before} were killed before they had allocated")
 
 
@@ -220,12 +224,12 @@ def so_it_is_of_threads_that_are_killed_at_any_moment():
 def a_program_ends_as_ever_when_memtraced_is_killed_at_any_moment():
     for _ in range(scaled(3, 250)):
         with started([memtraced(), LIBRARY, "-q", "--", target("threads"), str(THREADS),
-                      str(200000)]) as process:
+                      str(2000000)]) as process:
             eventually(lambda: pid_of_child(process, "threads"), "no program")
             time.sleep(random.uniform(0, 0.1))
             process.kill()
             process.wait(30)
-            assert process.lines.until("done") == "200000"
+            assert process.lines.until("done") == "2000000"
 
 
 @test(need_root)

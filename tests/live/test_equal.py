@@ -4,7 +4,6 @@ numbers are the same. What the library does not have is a skip."""
 
 import os
 import zlib
-from unittest import mock
 
 import test_accounting
 import test_allocators
@@ -17,6 +16,7 @@ from lib import ATTACH_PATHS, TESTS, need_root, test
 
 BESIDE_OTHERS = True
 TRANSLATES = True  # as leak_check's
+VARIABLE = "MEMTRACED_TEST_EXACT"
 
 AREAS = [module.__name__.removeprefix("test_") for module in
          (test_accounting, test_allocators, test_cuts, test_follow, test_heap_errors,
@@ -33,5 +33,11 @@ SHUFFLED = sorted(OTHERS, key=lambda name: zlib.crc32(name.encode()))
 
 @test(need_root, each=SHUFFLED, in_turn=4, timeout=max(one.timeout for one in OTHERS.values()))
 def by_the_library(name):
-    with mock.patch.dict(os.environ, MEMTRACED_TEST_EXACT="library"):
+    was = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = "library"
+    try:
         OTHERS[name].run()
+    finally:
+        os.environ.pop(VARIABLE)
+        if was is not None:
+            os.environ[VARIABLE] = was

@@ -106,6 +106,8 @@ static __always_inline void space_lose(struct abi_unwind_space *space, __u64 sor
 	if (!space->lost || ABI_UNWIND_NEWS(sorted, space->lost - 1) >= 1 << 23)
 		n = 0;
 	last = n < ABI_UNWIND_LOST ? n : ABI_UNWIND_LOST - 1;
+	barrier_var(last); /* the verifier of 6.1 follows no comparison of what was read */
+	last &= ABI_UNWIND_LOST - 1;
 	if (n > last) {
 		start = start < space->lost_ranges[last].start ? start :
 								 space->lost_ranges[last].start;

@@ -395,7 +395,7 @@ static void count_begin(struct book_thread *thread, const struct book_block *blo
 	epoch = book_peak_epoch();
 	book_site_add(site, bytes, epoch);
 	book_add_bytes(thread, bytes, epoch);
-	thread->last_block = block->address;
+	thread->last_block = ~block->address;
 }
 
 /* Not all blocks are entered: those that are in no book are known to none. */
@@ -480,7 +480,7 @@ static inline bool take(struct book_thread *thread, void *block, struct book_tak
 	uint64_t address = (uintptr_t)block;
 
 	ret->inherited = false;
-	ret->temporary = thread->last_block == address;
+	ret->temporary = thread->last_block == ~address;
 	if (ret->temporary)
 		thread->last_block = 0;
 	if (address & 7)
@@ -526,7 +526,7 @@ void book_put_back(const struct book_taken *taken)
 		(void)book_blocks_take(&blocks, taken->block.address | ABI_BOOK_SHED,
 				       book_is_alone(), &shed); /* it is there */
 	else if (add_block(thread, &taken->block) && taken->temporary)
-		thread->last_block = taken->block.address;
+		thread->last_block = ~taken->block.address;
 	leave(thread);
 }
 

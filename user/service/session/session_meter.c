@@ -102,7 +102,7 @@ int session_meter_begin(struct session *s)
 	s->meter.stats_fd = -1;
 	/* What the library's counting takes is not seen from outside of the processes. */
 	if (s->is_served || (o->max_overhead && !o->overhead_exact_first) || o->sample_bytes ||
-	    o->floor || o->exact == EXACT_LIBRARY || !options_trace_allocations(o))
+	    o->floor || s->books.library || !options_trace_allocations(o))
 		return 0;
 	s->meter.used = true;
 	look = look_now(s);

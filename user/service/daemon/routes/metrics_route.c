@@ -430,10 +430,11 @@ static void put_self(const struct service *service, struct metrics_out *out)
 
 	metrics_out_gauge(out, "memtraced_build_info", "", "1, with the version.");
 	metrics_out_labelled(out, "version", MEMTRACED_VERSION, 1);
-	if (statm_rss(getpid(), &rss) == 0)
+	if (statm_rss(getpid(), &rss) == 0) {
 		metrics_out_gauge(out, "process_resident_memory_bytes", "bytes",
 				  "Resident memory of memtraced itself.");
-	metrics_out_u64(out, "", rss);
+		metrics_out_u64(out, "", rss);
+	}
 	metrics_out_gauge(out, "process_open_fds", "", "Files that memtraced has open.");
 	metrics_out_u64(out, "", count_open_files());
 	metrics_out_gauge(out, "process_start_time_seconds", "seconds",

@@ -53,6 +53,13 @@ SAMPLE_SELDOM bool exact_has_no_book(void)
 	return true;
 }
 
+/* The thread's memory holds no address of a block whose fate is settled: leak checks read it. */
+static void forget_taken(struct book_call *inside)
+{
+	inside->has_taken = false;
+	inside->taken.block.address = 0;
+}
+
 SAMPLE_SELDOM bool exact_is_inner(const struct walk_registers *from)
 {
 	const struct book_call outer = book_local.inside;
@@ -66,6 +73,7 @@ SAMPLE_SELDOM bool exact_is_inner(const struct walk_registers *from)
 		book_local.inside.sp = 0;
 		if (outer.throws)
 			book_was_left();
+		forget_taken(&book_local.inside);
 		if (outer.has_taken)
 			book_put_back(&outer.taken);
 		return false;
@@ -152,6 +160,8 @@ static const struct book_taken *end_replacing(const struct exact_replaced *old,
 	*taken = book_local.inside.taken;
 	if (BOOK_RARELY(!is_inside(call)))
 		is_known = !old->is_unknown && old->block && book_take(old->block, taken);
+	else
+		forget_taken(&book_local.inside);
 	exact_leave(call);
 	return is_known ? taken : NULL;
 }

@@ -8,33 +8,30 @@
 void ended_done(struct ended *ended)
 {
 	vec_done(&ended->list);
-	vec_done(&ended->names);
 }
 
-/*
- * The process's name stands for an executable that is not known, since the process had ended before
- * anybody could look. Interned strings are equal when their addresses are.
- */
-static int entry_of(struct ended *ended, const char *exe, const char *comm,
-		    struct model_ended **ret_entry)
+/* comm stands for an executable that is not known: the process ended before its file was read. */
+static const char *name_of_entry(const struct model_ended *entry)
+{
+	return entry->exe ? entry->exe : entry->comm;
+}
+
+/* Interned strings are equal when their addresses are. */
+static int find_or_add_entry(struct ended *ended, const char *exe, const char *comm,
+			     struct model_ended **ret_entry)
 {
 	static const char others[] = "";
-	const char *name = exe ? exe : comm;
+	const struct model_ended sought = { .exe = exe, .comm = comm };
+	const char *name = name_of_entry(&sought);
 	size_t i = 0;
 	int r = 0;
 
-	while (i < ended->names.len && ended->names.data[i] != name)
+	while (i < ended->list.len && name_of_entry(&ended->list.data[i]) != name)
 		i++;
-	if (i == ended->names.len && i >= ENDED_MAX && name != others)
-		return entry_of(ended, NULL, others, ret_entry);
-	if (i == ended->names.len) {
-		r = vec_reserve(&ended->list, i + 1);
-		if (r == 0)
-			r = vec_push(&ended->names, name);
-		if (r == 0)
-			ended->list.data[ended->list.len++] =
-				(struct model_ended){ .exe = exe, .comm = comm };
-	}
+	if (i == ended->list.len && i >= ENDED_MAX && name != others)
+		return find_or_add_entry(ended, NULL, others, ret_entry);
+	if (i == ended->list.len)
+		r = vec_push(&ended->list, sought);
 	if (r == 0)
 		*ret_entry = &ended->list.data[i];
 	return r;
@@ -51,7 +48,7 @@ int ended_add(struct ended *ended, const struct model_process *image, const char
 	const struct record_totals *from = &image->totals;
 	struct model_ended *entry;
 	struct record_totals *to;
-	int r = entry_of(ended, exe, image->comm, &entry);
+	int r = find_or_add_entry(ended, exe, image->comm, &entry);
 
 	if (r < 0)
 		return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is left of processes that ended long ago: sums by executable. So a run over a host takes the
- * room of the processes that live, however many come and go. Part of the model.
+ * Sums by executable of processes that ended long ago, so that the memory of a run over a host is
+ * bounded by the processes that live. Part of the model.
  */
 #ifndef MEMTRACED_MODEL_ENDED_H
 #define MEMTRACED_MODEL_ENDED_H
@@ -10,20 +10,19 @@
 #include "model/image.h"
 
 struct model_ended {
-	const char *exe;  /* NULL: not known, or of the many beyond ENDED_MAX, */
-	const char *comm; /* which have none; else that of the first of them */
+	const char *exe;  /* NULL: not known, or the sum of all executables beyond ENDED_MAX */
+	const char *comm; /* of the first process; "" in that sum */
 	uint64_t processes;
-	/* Sums; peak_bytes is the largest of one process, slot and comm mean nothing. */
+	/* Sums; peak_bytes is the largest of one process. `slot` is not set. */
 	struct record_totals totals;
 };
 
-/* So many executables are told apart. */
+/* Executables with an entry of their own. */
 #define ENDED_MAX 512
 
-/* To begin with zero. */
+/* Zero-initialised is empty. */
 struct ended {
 	VEC(struct model_ended) list;
-	VEC(const char *) names; /* what those of the list are told apart by; interned */
 };
 
 void ended_done(struct ended *ended);

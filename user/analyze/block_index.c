@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyze/block_index.h"
 
+#include "base/partition_point.h"
 #include "base/vec.h"
 
 #define PAGE_BITS 12		 /* 4096 pages a region */
@@ -47,19 +48,17 @@ uint64_t block_index_overlapping(const struct block_index *index)
 	return index->overlapping;
 }
 
+/* The first of the blocks low..high-1 that ends behind addr; high: none of them does. */
+static uint32_t first_behind(const struct block_index *index, uint32_t low, uint32_t high,
+			     uint64_t addr)
+{
+	return low +
+	       (uint32_t)partition_point(high - low, i, block_index_end(index, low + i) <= addr);
+}
+
 uint32_t block_index_after(const struct block_index *index, uint64_t addr)
 {
-	uint32_t low = 0, high = index->n;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (block_index_end(index, middle) > addr)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return first_behind(index, 0, index->n, addr);
 }
 
 void block_index_span(const struct block_index *index, uint64_t *ret_first, uint64_t *ret_span)
@@ -71,7 +70,7 @@ void block_index_span(const struct block_index *index, uint64_t *ret_first, uint
 uint32_t block_index_find(const struct block_index *index, uint64_t addr)
 {
 	uint64_t offset = addr - index->base;
-	uint32_t region = index->regions[offset >> index->region_shift], low, high;
+	uint32_t region = index->regions[offset >> index->region_shift], low;
 
 	if (region == REGION_NONE)
 		return BLOCK_NONE;
@@ -80,16 +79,7 @@ uint32_t block_index_find(const struct block_index *index, uint64_t addr)
 		uint32_t page = (offset >> (index->region_shift - PAGE_BITS)) & (PAGES - 1);
 
 		/* Blocks that end in the page, and the one that begins there and ends behind. */
-		low = table->first[page];
-		high = table->first[page + 1];
-		while (low < high) {
-			uint32_t middle = low + (high - low) / 2;
-
-			if (block_index_end(index, middle) > addr)
-				high = middle;
-			else
-				low = middle + 1;
-		}
+		low = first_behind(index, table->first[page], table->first[page + 1], addr);
 		if (low == index->n)
 			return BLOCK_NONE;
 	} else {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyze/scanner.h"
 
+#include "base/partition_point.h"
 #include "base/ranges.h"
 
 #include <errno.h>
@@ -233,17 +234,7 @@ static void scan_all(struct scanner *scanner, uint64_t start, uint64_t end, bool
 /* The first unused range that ends behind addr; the number of them: none. */
 static size_t unused_after(const struct ranges *unused, uint64_t addr)
 {
-	size_t low = 0, high = unused->list.len;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (unused->list.data[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return partition_point(unused->list.len, i, unused->list.data[i].end <= addr);
 }
 
 /* The same without what is not in use. */

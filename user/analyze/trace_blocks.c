@@ -3,6 +3,7 @@
 
 #include "analyze/scanner.h"
 #include "base/clock.h"
+#include "base/partition_point.h"
 #include "base/vec.h"
 
 #include <pthread.h>
@@ -18,16 +19,8 @@
 
 static bool in_file(const struct reach_input *input, uint64_t addr, uint32_t flag)
 {
-	size_t low = 0, high = input->n_files;
+	size_t low = partition_point(input->n_files, i, input->files[i].end <= addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (input->files[middle].end > addr)
-			high = middle;
-		else
-			low = middle + 1;
-	}
 	return low < input->n_files && input->files[low].start <= addr &&
 	       input->files[low].flags & flag;
 }

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/ranges.h"
 
+#include "base/partition_point.h"
+
 #include <string.h>
 
 /* The first range that ends at or behind addr. */
 static size_t first_ending_from(const struct ranges *ranges, uint64_t addr)
 {
-	size_t low = 0, high = ranges->list.len;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (ranges->list.data[mid].end < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return partition_point(ranges->list.len, i, ranges->list.data[i].end < addr);
 }
 
 /* Puts n ranges in the place of those from `first` up to `last`; room for one more is there. */

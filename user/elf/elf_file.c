@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "elf/elf_file.h"
 
+#include "base/partition_point.h"
 #include "base/vec.h"
 #include "elf/elf_read.h"
 
@@ -395,17 +396,7 @@ const struct elf_symbol *elf_file_symbols(const struct elf_file *file, size_t *r
 /* How many symbols have lower addresses. */
 static size_t symbols_below(const struct elf_file *file, uint64_t vaddr)
 {
-	size_t low = 0, high = file->symbols.len;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (file->symbols.data[mid].value < vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return partition_point(file->symbols.len, i, file->symbols.data[i].value < vaddr);
 }
 
 const struct elf_symbol *elf_file_symbols_at(const struct elf_file *file, uint64_t vaddr,

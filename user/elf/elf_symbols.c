@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "elf/elf_symbols.h"
 
+#include "base/partition_point.h"
 #include "base/vec.h"
 #include "elf/elf_read.h"
 #include "elf/elf_sections.h"
@@ -51,16 +52,9 @@ void symbol_names_free(struct symbol_names *names)
 
 const struct elf_symbol *symbol_names_find(const struct symbol_names *names, const char *name)
 {
-	size_t low = 0, high = names->list.len;
+	size_t low =
+		partition_point(names->list.len, i, strcmp(names->list.data[i]->name, name) < 0);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (strcmp(names->list.data[mid]->name, name) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (low == names->list.len || strcmp(names->list.data[low]->name, name) != 0)
 		return NULL;
 	return names->list.data[low];
@@ -165,17 +159,9 @@ void data_symbols_free(struct data_symbols *symbols)
 
 int data_symbols_find(const struct data_symbols *symbols, const char *name, uint64_t *ret_vaddr)
 {
-	size_t first = 0, end = symbols->list.len;
 	const struct data_symbol *list = symbols->list.data;
+	size_t first = partition_point(symbols->list.len, i, strcmp(list[i].name, name) < 0);
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (strcmp(list[middle].name, name) < 0)
-			first = middle + 1;
-		else
-			end = middle;
-	}
 	if (first == symbols->list.len || strcmp(list[first].name, name) != 0)
 		return -ENOENT;
 	/* Most are in both tables, at one address. */

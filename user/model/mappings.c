@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/mappings.h"
 
+#include "base/partition_point.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -18,34 +20,17 @@ void mappings_done(struct mappings *mappings)
 /* Index of the first live mapping that ends above addr. */
 static size_t live_above(const struct mappings *mappings, uint64_t addr)
 {
-	size_t lo = 0, hi = mappings->live.len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (mappings->live.data[mid].end > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return partition_point(mappings->live.len, i, mappings->live.data[i].end <= addr);
 }
 
 /* Number of past mappings that sort at or before (start, from_ns). */
 static size_t past_upto(const struct mappings *mappings, uint64_t start, uint64_t from_ns)
 {
-	size_t lo = 0, hi = mappings->past.len;
+	const struct mapping *past = mappings->past.data;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct mapping *m = &mappings->past.data[mid];
-
-		if (m->start < start || (m->start == start && m->from_ns <= from_ns))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return partition_point(mappings->past.len, i,
+			       past[i].start < start ||
+				       (past[i].start == start && past[i].from_ns <= from_ns));
 }
 
 static int live_insert(struct mappings *mappings, size_t at, struct mapping m)

@@ -2,6 +2,7 @@
 #include "model/regions.h"
 
 #include "base/hashmap.h"
+#include "base/partition_point.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -152,17 +153,7 @@ static void shrink(struct regions *regions, struct site *site, uint64_t bytes)
 /* Index of the first region that ends above addr. */
 static size_t region_above(const struct regions *regions, uint64_t addr)
 {
-	size_t lo = 0, hi = regions->list.len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (regions->list.data[mid].end > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return partition_point(regions->list.len, i, regions->list.data[i].end <= addr);
 }
 
 void regions_limit(struct regions *regions, size_t most)

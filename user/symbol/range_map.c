@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/range_map.h"
 
+#include "base/partition_point.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -121,16 +123,8 @@ int range_map_build(struct range_map *map)
 
 bool range_map_find(const struct range_map *map, uint64_t addr, uint64_t *ret_value)
 {
-	size_t lo = 0, hi = map->segments.len;
+	size_t lo = partition_point(map->segments.len, i, map->segments.data[i].end <= addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (map->segments.data[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (lo == map->segments.len || map->segments.data[lo].start > addr)
 		return false;
 	*ret_value = map->segments.data[lo].value;

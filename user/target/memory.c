@@ -2,6 +2,7 @@
 #include "target/memory.h"
 
 #include "base/glob.h"
+#include "base/partition_point.h"
 #include "base/vec.h"
 #include "target/file_open.h"
 #include "target/proc_maps.h"
@@ -209,16 +210,8 @@ const struct memory_map *memory_maps(const struct memory *memory, size_t *ret_n)
 
 const struct memory_map *memory_find(const struct memory *memory, uint64_t addr)
 {
-	size_t low = 0, high = memory->writable.len;
+	size_t low = partition_point(memory->writable.len, i, memory->writable.data[i].end <= addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (memory->writable.data[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (low == memory->writable.len || memory->writable.data[low].start > addr)
 		return NULL;
 	return &memory->writable.data[low];

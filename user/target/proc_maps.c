@@ -2,6 +2,7 @@
 #include "target/proc_maps.h"
 
 #include "base/cleanup.h"
+#include "base/partition_point.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "target/file_helper.h"
@@ -207,16 +208,8 @@ void proc_maps_done(struct proc_maps *maps)
 
 const struct proc_map *proc_maps_find(const struct proc_maps *maps, uint64_t addr)
 {
-	size_t low = 0, high = maps->n_maps;
+	size_t low = partition_point(maps->n_maps, i, addr >= maps->maps[i].end);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (addr >= maps->maps[mid].end)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (low == maps->n_maps || addr < maps->maps[low].start)
 		return NULL;
 	return &maps->maps[low];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "elf/cfi/cfi_code.h"
 
+#include "base/partition_point.h"
 #include "base/vec.h"
 #include "elf/cfi/x86_frame.h"
 
@@ -64,16 +65,8 @@ static void follower_done(struct follower *f)
 static uint32_t gap_end(const struct follower *f, uint32_t at)
 {
 	uint64_t rel = f->text->addr - f->in->base + at, end = f->text->len;
-	size_t low = 0, high = f->pieces->len;
+	size_t low = partition_point(f->pieces->len, i, f->pieces->data[i].end <= rel);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->pieces->data[middle].end > rel)
-			high = middle;
-		else
-			low = middle + 1;
-	}
 	if (at >= f->text->len)
 		return 0;
 	if (low < f->pieces->len) {

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/hashmap.h"
+#include "base/partition_point.h"
 #include "base/saturate.h"
 #include "model/series.h"
 #include "report/leak/leak_result.h"
@@ -94,16 +95,8 @@ static int find_ids(const struct view_resolver *resolver, const struct model_pro
 /* The first of those with the site's id is the worst. */
 static enum reach_class class_of(const struct view_site *site, const struct found *found, size_t n)
 {
-	size_t low = 0, high = n;
+	size_t low = partition_point(n, i, found[i].id < site->id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (found[middle].id < site->id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (site->class != VIEW_HEAP || low >= n || found[low].id != site->id)
 		return REACH_CLASSES;
 	return found[low].class;

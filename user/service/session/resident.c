@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/glob.h"
 #include "base/log.h"
+#include "base/partition_point.h"
 #include "model/model.h"
 #include "model/regions.h"
 #include "target/glibc/glibc_memory.h"
@@ -121,33 +122,15 @@ static int list_ranges(struct reading *r)
 
 static bool is_in_range(const struct reading *r, uint64_t addr)
 {
-	size_t low = 0, high = r->ranges.len;
+	size_t low = partition_point(r->ranges.len, i, r->ranges.data[i].end <= addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->ranges.data[middle].end <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < r->ranges.len && r->ranges.data[low].start <= addr;
 }
 
 /* The first live block that does not end before `addr`. */
 static size_t first_block(const struct reading *r, uint64_t addr)
 {
-	size_t low = 0, high = r->image->blocks.len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->image->blocks.data[middle].end <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return partition_point(r->image->blocks.len, i, r->image->blocks.data[i].end <= addr);
 }
 
 /*

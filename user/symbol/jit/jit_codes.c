@@ -2,6 +2,7 @@
 #include "symbol/jit/jit_codes.h"
 
 #include "base/hashmap.h"
+#include "base/partition_point.h"
 #include "base/vec.h"
 #include "symbol/names.h"
 
@@ -193,17 +194,9 @@ static bool is_newer(const struct code *a, const struct code *b)
 static const struct code *find_code(const struct process_codes *process, uint64_t addr,
 				    uint64_t time_ns)
 {
-	size_t lo = 0, hi = process->codes.len;
+	size_t lo = partition_point(process->codes.len, i, process->codes.data[i].start <= addr);
 	const struct code *found = NULL;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (process->codes.data[mid].start > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
 	for (int i = 0; i < MAX_OVERLAPS && lo > 0 && process->ends_upto.data[lo - 1] > addr; i++) {
 		const struct code *code = &process->codes.data[--lo];
 

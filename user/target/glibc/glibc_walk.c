@@ -2,6 +2,7 @@
 #include "target/glibc/glibc_walk.h"
 
 #include "base/clock.h"
+#include "base/partition_point.h"
 
 #include <string.h>
 
@@ -59,16 +60,8 @@ bool glibc_word(struct glibc_walk *w, uint64_t addr, uint64_t *ret_word)
 
 const struct memory_map *glibc_map_at(const struct glibc_walk *w, uint64_t addr)
 {
-	size_t low = 0, high = w->source->n_maps;
+	size_t low = partition_point(w->source->n_maps, i, w->source->maps[i].end <= addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (w->source->maps[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (low == w->source->n_maps || w->source->maps[low].start > addr)
 		return NULL;
 	return &w->source->maps[low];
@@ -76,16 +69,8 @@ const struct memory_map *glibc_map_at(const struct glibc_walk *w, uint64_t addr)
 
 struct glibc_block *glibc_block_at(struct glibc_walk *w, uint64_t addr)
 {
-	size_t low = 0, high = w->blocks.len;
+	size_t low = partition_point(w->blocks.len, i, w->blocks.data[i].addr < addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (w->blocks.data[mid].addr < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (low == w->blocks.len || w->blocks.data[low].addr != addr)
 		return NULL;
 	return &w->blocks.data[low];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/unwind/code_list.h"
 
+#include "base/partition_point.h"
+
 #include <string.h>
 
 void code_list_done(struct code_list *list)
@@ -31,17 +33,7 @@ static uint64_t end_of(const struct abi_unwind_mapping *map)
 /* Index of the first mapping that ends behind addr. */
 static size_t first_behind(const struct code_list *list, uint64_t addr)
 {
-	size_t low = 0, high = list->maps.len;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (end_of(&list->maps.data[mid]) > addr)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return partition_point(list->maps.len, i, end_of(&list->maps.data[i]) <= addr);
 }
 
 const struct abi_unwind_mapping *code_list_at(const struct code_list *list, uint64_t addr)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/live/cuts/live_notes.h"
 
+#include "base/partition_point.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/kernel/urgent.h"
@@ -200,17 +201,7 @@ static int emit_free(struct live *live, const struct live_free *pair)
 /* The first of that image or a later one. */
 static size_t first_of(const struct live_frees *frees, uint32_t image)
 {
-	size_t low = 0, high = frees->all.len;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (frees->all.data[middle].key.image < image)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return partition_point(frees->all.len, i, frees->all.data[i].key.image < image);
 }
 
 int live_frees_emit(struct live *live, const struct live_process *process,

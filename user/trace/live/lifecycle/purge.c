@@ -2,6 +2,7 @@
 #include "trace/live/lifecycle/purge.h"
 
 #include "base/cleanup.h"
+#include "base/partition_point.h"
 #include "base/vec.h"
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
@@ -154,16 +155,8 @@ static size_t read_forks(const struct programs *programs, const struct purge *pu
 static bool is_shared(const struct tomb_entry *tomb, const struct fork_point *forks, size_t n)
 {
 	const struct fork_point first = { ABI_BLOCK_SLOT(tomb->key.block), tomb->born + 1 };
-	size_t low = 0, high = n;
+	size_t low = partition_point(n, i, compare_forks(&forks[i], &first) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_forks(&forks[middle], &first) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < n && forks[low].parent == first.parent && forks[low].era <= tomb->freed;
 }
 

@@ -67,6 +67,27 @@ static void a_second_equal_item_is_refused_and_changes_nothing(void **state)
 	assert_ptr_equal(hashmap_find(&map, &second), &first);
 }
 
+static void an_item_is_copied_in_once_and_found_afterwards(void **state)
+{
+	static const struct hashmap_ops copied_ops = { item_hash, item_equal, free };
+	_cleanup_(hashmap_done) struct hashmap map = { .ops = &copied_ops };
+	const struct item first = { .key = 7, .seen = 1 }, again = { .key = 7, .seen = 2 };
+	struct item *copy, *found;
+	bool is_new;
+
+	(void)state;
+	copy = hashmap_intern(&map, &first, sizeof(first), &is_new);
+	assert_non_null(copy);
+	assert_ptr_not_equal(copy, &first);
+	assert_true(is_new);
+	found = hashmap_intern(&map, &again, sizeof(again), &is_new);
+	assert_ptr_equal(found, copy);
+	assert_false(is_new);
+	assert_int_equal(found->seen, 1);
+	assert_ptr_equal(hashmap_intern(&map, &again, sizeof(again), NULL), copy);
+	assert_int_equal(map.len, 1);
+}
+
 static void owned_items_are_freed_once_and_removed_ones_are_not(void **state)
 {
 	struct item items[100] = { 0 };
@@ -198,6 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_map_finds_removes_and_iterates_nothing),
 		cmocka_unit_test(a_second_equal_item_is_refused_and_changes_nothing),
+		cmocka_unit_test(an_item_is_copied_in_once_and_found_afterwards),
 		cmocka_unit_test(owned_items_are_freed_once_and_removed_ones_are_not),
 		cmocka_unit_test(colliding_items_survive_removals_in_any_order),
 		cmocka_unit_test(a_random_churn_agrees_with_a_plain_table),

@@ -101,6 +101,25 @@ int hashmap_insert(struct hashmap *map, void *item)
 	return 0;
 }
 
+void *hashmap_intern(struct hashmap *map, const void *item, size_t size, bool *ret_is_new)
+{
+	void *found = hashmap_find(map, item), *copy = NULL;
+
+	if (ret_is_new)
+		*ret_is_new = !found;
+	if (found)
+		return found;
+	copy = malloc(size);
+	if (!copy)
+		return NULL;
+	memcpy(copy, item, size);
+	if (hashmap_insert(map, copy) < 0) {
+		free(copy);
+		return NULL;
+	}
+	return copy;
+}
+
 /*
  * Fills the hole from behind: an item of the same run may move into it unless its home lies
  * cyclically after the hole, where a search for it would no longer pass.

@@ -47,6 +47,12 @@ void *hashmap_find(const struct hashmap *map, const void *key);
 /* 0, -EEXIST when an equal item is there (nothing is changed), or -ENOMEM. */
 int hashmap_insert(struct hashmap *map, void *item);
 
+/*
+ * The item equal to `item`, or a copy of its `size` bytes from malloc(), which is the map's then;
+ * NULL: out of memory. ret_is_new may be NULL.
+ */
+void *hashmap_intern(struct hashmap *map, const void *item, size_t size, bool *ret_is_new);
+
 /* Takes the item equal to `key` out and returns it (not freed), or NULL. */
 void *hashmap_remove(struct hashmap *map, const void *key);
 

@@ -88,18 +88,12 @@ int event_counts_cut_count(struct event_counts *events, const struct record_even
 static int append(struct event_counts *events, struct model_event *event,
 		  const struct record_event_count *count)
 {
-	_cleanup_free_ struct place *place = malloc(sizeof(*place));
-	int r;
+	const struct place place = { *count, event->counts.len };
 
-	if (!place)
+	if (vec_push(&event->counts, *count) < 0 ||
+	    !hashmap_intern(&events->places, &place, sizeof(place), NULL))
 		return -ENOMEM;
-	*place = (struct place){ *count, event->counts.len };
-	r = vec_push(&event->counts, *count);
-	if (r == 0)
-		r = hashmap_insert(&events->places, place);
-	if (r == 0)
-		TAKE_PTR(place);
-	return r;
+	return 0;
 }
 
 int event_counts_cut_end(struct event_counts *events)

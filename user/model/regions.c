@@ -94,17 +94,7 @@ void regions_free(struct regions *regions)
 
 static int find_site(struct regions *regions, uint16_t fn, uint64_t stack, struct site **ret_site)
 {
-	struct site key = { .stack = stack, .fn = fn };
-	_cleanup_free_ struct site *site = NULL;
-	int r;
-
-	*ret_site = hashmap_find(&regions->site_map, &key);
-	if (*ret_site)
-		return 0;
-	site = malloc(sizeof(*site));
-	if (!site)
-		return -ENOMEM;
-	*site = (struct site){
+	const struct site added = {
 		.stack = stack,
 		.fn = fn,
 		/* It held nothing at whatever peak was before. */
@@ -113,13 +103,15 @@ static int find_site(struct regions *regions, uint16_t fn, uint64_t stack, struc
 		.final_oldest_ns = UINT64_MAX,
 		.final_newest_ns = UINT64_MAX,
 	};
-	r = vec_reserve(&regions->sites, regions->sites.len + 1);
-	if (r == 0)
-		r = hashmap_insert(&regions->site_map, site);
-	if (r < 0)
-		return r;
-	regions->sites.data[regions->sites.len++] = site;
-	*ret_site = TAKE_PTR(site);
+	bool is_new;
+
+	if (vec_reserve(&regions->sites, regions->sites.len + 1) < 0)
+		return -ENOMEM;
+	*ret_site = hashmap_intern(&regions->site_map, &added, sizeof(added), &is_new);
+	if (!*ret_site)
+		return -ENOMEM;
+	if (is_new)
+		regions->sites.data[regions->sites.len++] = *ret_site;
 	return 0;
 }
 

@@ -177,25 +177,17 @@ int series_add_site(struct series *series, const struct record_sample_site *reco
 
 static int take_process(struct series *series, const struct record_sample_process *record)
 {
-	struct process_series key = { .slot = record->slot };
-	struct process_series *process = hashmap_find(&series->processes, &key);
 	size_t at = series->times.len - 1;
+	const struct process_series added = { .slot = record->slot, .first = at };
+	struct process_series *process = hashmap_find(&series->processes, &added);
 
-	if (!process) {
-		if (series->processes.len >= SERIES_PROCESSES) {
-			series->processes_left_out++;
-			return 0;
-		}
-		process = calloc(1, sizeof(*process));
-		if (!process)
-			return -ENOMEM;
-		process->slot = record->slot;
-		process->first = at;
-		if (hashmap_insert(&series->processes, process)) {
-			free(process);
-			return -ENOMEM;
-		}
+	if (!process && series->processes.len >= SERIES_PROCESSES) {
+		series->processes_left_out++;
+		return 0;
 	}
+	process = hashmap_intern(&series->processes, &added, sizeof(added), NULL);
+	if (!process)
+		return -ENOMEM;
 	/* One that was in no sample between would have a hole: damaged input. */
 	if (process->first + process->points.len != at)
 		return 0;
@@ -239,41 +231,24 @@ static int forget_small_sites(struct series *series)
 	return 0;
 }
 
-static int add_site_series(struct series *series, const struct record_sample_site *record,
-			   struct site_series **ret_site)
-{
-	struct site_series *site = calloc(1, sizeof(*site));
-
-	if (!site)
-		return -ENOMEM;
-	*site = (struct site_series){ .slot = record->slot,
-				      .fn = record->fn,
-				      .stack = record->stack,
-				      .first = series->times.len - 1,
-				      .cut = series->forgot };
-	if (hashmap_insert(&series->sites, site)) {
-		free(site);
-		return -ENOMEM;
-	}
-	*ret_site = site;
-	return 0;
-}
-
 static int take_site(struct series *series, const struct record_sample_site *record)
 {
-	struct site_series key = { .slot = record->slot, .fn = record->fn, .stack = record->stack };
-	struct site_series *site = hashmap_find(&series->sites, &key);
 	size_t at = series->times.len - 1;
-	int r = 0;
+	struct site_series added = {
+		.slot = record->slot, .fn = record->fn, .stack = record->stack, .first = at
+	};
+	struct site_series *site = hashmap_find(&series->sites, &added);
 
 	if (!is_sampled(series, record->slot))
 		return 0;
-	if (!site && series->sites.len >= SERIES_SITES)
-		r = forget_small_sites(series);
-	if (!site && r == 0)
-		r = add_site_series(series, record, &site);
-	if (r || site->first + site->live_bytes.len != at)
-		return r;
+	if (!site && series->sites.len >= SERIES_SITES && forget_small_sites(series) < 0)
+		return -ENOMEM;
+	added.cut = series->forgot;
+	site = hashmap_intern(&series->sites, &added, sizeof(added), NULL);
+	if (!site)
+		return -ENOMEM;
+	if (site->first + site->live_bytes.len != at)
+		return 0;
 	return vec_push(&site->live_bytes, record->live_bytes);
 }
 

@@ -57,19 +57,12 @@ void syscalls_cut_begin(struct syscalls *syscalls)
 /* The process in the cut, made when it is new; NULL: no memory. */
 static struct process_syscalls *join_cut(struct syscalls *syscalls, uint32_t slot)
 {
-	const struct process_syscalls key = { .shown.slot = slot };
-	struct process_syscalls *process = hashmap_find(&syscalls->by_slot, &key);
+	const struct process_syscalls added = { .shown.slot = slot, .next.slot = slot };
+	struct process_syscalls *process =
+		hashmap_intern(&syscalls->by_slot, &added, sizeof(added), NULL);
 
-	if (!process) {
-		process = calloc(1, sizeof(*process));
-		if (!process)
-			return NULL;
-		process->shown.slot = process->next.slot = slot;
-		if (hashmap_insert(&syscalls->by_slot, process) < 0) {
-			free(process);
-			return NULL;
-		}
-	}
+	if (!process)
+		return NULL;
 	if (!process->in_cut && vec_push(&syscalls->in_cut, process) < 0)
 		return NULL;
 	process->in_cut = true;

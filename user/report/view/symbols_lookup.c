@@ -172,22 +172,15 @@ static int read_kernel(struct symbols *symbols, const struct model_object *objec
 
 int symbols_remember(struct symbols *symbols, const struct entry *found, struct entry **ret_entry)
 {
-	struct entry *entry = hashmap_find(&symbols->entries, found);
-	int r;
+	bool is_new;
+	struct entry *entry = hashmap_intern(&symbols->entries, found, sizeof(*found), &is_new);
 
-	if (!entry) {
-		entry = malloc(sizeof(*entry));
-		if (!entry)
-			return -ENOMEM;
-		*entry = *found;
+	if (!entry)
+		return -ENOMEM;
+	if (is_new) {
 		entry->resolved.symbol = &entry->symbol;
 		if (entry->code)
 			entry->symbol = (struct symbol){ .n_frames = 1, .frames = &entry->frame };
-		r = hashmap_insert(&symbols->entries, entry);
-		if (r < 0) {
-			free(entry);
-			return r;
-		}
 	}
 	*ret_entry = entry;
 	return 0;

@@ -80,21 +80,15 @@ static int find_function(struct view_names *names, const struct view_frame *fram
 			 struct function **ret_function)
 {
 	const struct function sought = { .name = frame->function, .object = frame->place->object };
-	struct function *function = hashmap_find(&names->functions, &sought);
-	int r = 0;
+	bool is_new;
+	struct function *function =
+		hashmap_intern(&names->functions, &sought, sizeof(sought), &is_new);
 
-	if (!function) {
-		function = malloc(sizeof(*function));
-		if (!function)
-			return -ENOMEM;
-		*function = sought;
+	if (!function)
+		return -ENOMEM;
+	if (is_new) {
 		function->is_given = is_given(names, frame);
 		function->is_wrapper = function->is_given || is_wrapper(names, frame);
-		r = hashmap_insert(&names->functions, function);
-		if (r < 0) {
-			free(function);
-			return r;
-		}
 	}
 	*ret_function = function;
 	return 0;

@@ -81,22 +81,10 @@ static struct process_codes *find_process(const struct jit_codes *codes, uint32_
 
 static int need_process(struct jit_codes *codes, uint32_t slot, struct process_codes **ret_process)
 {
-	struct process_codes *process = find_process(codes, slot);
-	int r;
+	const struct process_codes added = { .slot = slot };
 
-	if (!process) {
-		process = calloc(1, sizeof(*process));
-		if (!process)
-			return -ENOMEM;
-		process->slot = slot;
-		r = hashmap_insert(&codes->processes, process);
-		if (r < 0) {
-			free(process);
-			return r;
-		}
-	}
-	*ret_process = process;
-	return 0;
+	*ret_process = hashmap_intern(&codes->processes, &added, sizeof(added), NULL);
+	return *ret_process ? 0 : -ENOMEM;
 }
 
 static int copy_string(struct jit_codes *codes, const char *s, const char **ret_copy)

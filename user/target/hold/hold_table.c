@@ -74,16 +74,14 @@ int hold_table_add_thread(struct hold_table *table, pid_t tid, struct held_proce
 int hold_table_add_process(struct hold_table *table, pid_t pid, pid_t parent,
 			   struct held_process **ret_process)
 {
-	_cleanup_free_ struct held_process *process = calloc(1, sizeof(*process));
-	int r;
+	const struct held_process added = { .pid = pid, .parent = parent };
+	bool is_new;
+	struct held_process *process =
+		hashmap_intern(&table->processes, &added, sizeof(added), &is_new);
 
-	if (!process)
-		return -ENOMEM;
-	*process = (struct held_process){ .pid = pid, .parent = parent };
-	r = hashmap_insert(&table->processes, process);
-	if (r < 0)
-		return r;
-	*ret_process = TAKE_PTR(process);
+	if (!process || !is_new)
+		return process ? -EEXIST : -ENOMEM;
+	*ret_process = process;
 	return 0;
 }
 

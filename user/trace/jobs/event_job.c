@@ -58,21 +58,15 @@ static const struct hashmap_ops sum_ops = { sum_hash, sum_equal, free };
 static int add_count(struct hashmap *sums, const struct abi_event_key *key,
 		     const struct abi_event_count *count)
 {
-	_cleanup_free_ struct sum *sum = malloc(sizeof(*sum));
-	struct sum *found;
-	int r;
+	struct sum sum = { *key, *count }, *found;
+	bool is_new;
 
-	if (!sum)
+	sum.key.cpu = 0;
+	found = hashmap_intern(sums, &sum, sizeof(sum), &is_new);
+	if (!found)
 		return -ENOMEM;
-	*sum = (struct sum){ *key, *count };
-	sum->key.cpu = 0;
-	found = hashmap_find(sums, sum);
-	if (!found) {
-		r = hashmap_insert(sums, sum);
-		if (r == 0)
-			TAKE_PTR(sum);
-		return r;
-	}
+	if (is_new)
+		return 0;
 	found->count.count += count->count;
 	found->count.ns += count->ns;
 	found->count.weight += count->weight;

@@ -94,24 +94,6 @@ static bool stack_equal(const void *item_a, const void *item_b)
 
 static const struct hashmap_ops stack_ops = { stack_hash, stack_equal, free };
 
-/* The row equal to `key`, made when it is new; NULL: no memory. */
-static void *row_get(struct hashmap *map, const void *key, size_t size)
-{
-	void *row = hashmap_find(map, key);
-
-	if (row)
-		return row;
-	row = malloc(size);
-	if (!row)
-		return NULL;
-	memcpy(row, key, size);
-	if (hashmap_insert(map, row)) {
-		free(row);
-		return NULL;
-	}
-	return row;
-}
-
 /* --- reading --------------------------------------------------------------------------------- */
 
 static int on_calls(const void *keys, const void *values, size_t n, void *userdata)
@@ -124,7 +106,7 @@ static int on_calls(const void *keys, const void *values, size_t n, void *userda
 		const struct call_row want = { .slot = key[i].slot, .number = key[i].number };
 		struct call_row *row;
 
-		row = row_get(&r->calls, &want, sizeof(want));
+		row = hashmap_intern(&r->calls, &want, sizeof(want), NULL);
 		if (!row)
 			return -ENOMEM;
 		row->sum.untimed += value[i].untimed;
@@ -161,7 +143,7 @@ static int on_errors(const void *keys, const void *values, size_t n, void *userd
 		const struct call_row want = { .slot = key[i].slot, .number = key[i].number };
 		struct call_row *row;
 
-		row = row_get(&r->calls, &want, sizeof(want));
+		row = hashmap_intern(&r->calls, &want, sizeof(want), NULL);
 		if (!row || add_errors(row, key[i].error, count[i]))
 			return -ENOMEM;
 	}
@@ -179,7 +161,7 @@ static int on_files(const void *keys, const void *values, size_t n, void *userda
 		const struct file_row want = { .slot = key[i].slot, .path = path ? path : "?" };
 		struct file_row *row;
 
-		row = row_get(&r->files, &want, sizeof(want));
+		row = hashmap_intern(&r->files, &want, sizeof(want), NULL);
 		if (!row)
 			return -ENOMEM;
 		row->sum.opens += value[i].opens;
@@ -207,7 +189,7 @@ static int on_stacks(const void *keys, const void *values, size_t n, void *userd
 		};
 		struct stack_row *row;
 
-		row = row_get(&r->stacks, &want, sizeof(want));
+		row = hashmap_intern(&r->stacks, &want, sizeof(want), NULL);
 		if (!row)
 			return -ENOMEM;
 		row->sum.calls += value[i].calls;

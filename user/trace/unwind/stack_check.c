@@ -307,25 +307,10 @@ static int image_update(struct stack_check *check, struct image *image,
 
 static int image_of(struct stack_check *check, uint32_t slot, struct image **ret_image)
 {
-	const struct image key = { .slot = slot };
-	struct image *image = hashmap_find(&check->images, &key);
-	int r;
+	const struct image added = { .slot = slot };
 
-	if (image) {
-		*ret_image = image;
-		return 0;
-	}
-	image = calloc(1, sizeof(*image));
-	if (!image)
-		return -ENOMEM;
-	image->slot = slot;
-	r = hashmap_insert(&check->images, image);
-	if (r) {
-		free(image);
-		return r;
-	}
-	*ret_image = image;
-	return 0;
+	*ret_image = hashmap_intern(&check->images, &added, sizeof(added), NULL);
+	return *ret_image ? 0 : -ENOMEM;
 }
 
 int stack_check_new(struct stack_check **ret_check)

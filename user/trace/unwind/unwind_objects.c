@@ -68,23 +68,16 @@ static const struct hashmap_ops rule_ops = { rule_hash, rule_equal, free };
 static int rule_number(struct unwind_objects *objects, const struct abi_unwind_rule *rule,
 		       uint16_t *ret_number)
 {
-	const struct known_rule key = { .rule = *rule };
-	struct known_rule *known = hashmap_find(&objects->known, &key);
 	size_t n = objects->known.len;
-	int r;
+	const struct known_rule added = { *rule, n };
+	const struct known_rule *known = hashmap_find(&objects->known, &added);
 
 	if (!known) {
 		if (n == ABI_UNWIND_RULES)
 			return -ENOSPC;
-		known = malloc(sizeof(*known));
+		known = hashmap_intern(&objects->known, &added, sizeof(added), NULL);
 		if (!known)
 			return -ENOMEM;
-		*known = (struct known_rule){ *rule, n };
-		r = hashmap_insert(&objects->known, known);
-		if (r) {
-			free(known);
-			return r;
-		}
 		objects->rules[n] = *rule;
 	}
 	*ret_number = known->number;

@@ -130,33 +130,16 @@ int push_subjects_hold(struct push_subjects *subjects, uint64_t trace, struct pu
 
 /* --- processes ------------------------------------------------------------------------------- */
 
-static int add_subject(struct push_told *told, uint32_t slot, struct subject **ret_subject)
-{
-	struct subject *subject = calloc(1, sizeof(*subject));
-	int r;
-
-	if (!subject)
-		return -ENOMEM;
-	subject->slot = slot;
-	r = hashmap_insert(&told->subjects, subject);
-	if (r < 0)
-		subject_free(subject);
-	else
-		*ret_subject = subject;
-	return r;
-}
-
 static int find_subject(struct push_told *told, const struct model_process *image,
 			struct subject **ret_subject)
 {
-	const struct subject key = { .slot = image->slot };
-	struct subject *subject = hashmap_find(&told->subjects, &key);
+	const struct subject added = { .slot = image->slot };
+	struct subject *subject = hashmap_intern(&told->subjects, &added, sizeof(added), NULL);
 	_cleanup_strbuf_ struct strbuf cgroup = {};
 	struct cgroup_place place;
-	int r = subject ? 0 : add_subject(told, image->slot, &subject);
 
-	if (r < 0)
-		return r;
+	if (!subject)
+		return -ENOMEM;
 	subject->round = told->round;
 	*ret_subject = subject;
 	/* It may move while it runs; where it ended is where it was. */

@@ -33,16 +33,11 @@ void stack_index_free(struct stack_index *index)
 
 int stack_index_add(struct stack_index *index, const struct stack_facts *facts)
 {
-	struct stack_facts *copy = malloc(sizeof(*copy));
-	int r;
+	bool is_new;
 
-	if (!copy)
+	if (!hashmap_intern(&index->by_id, facts, sizeof(*facts), &is_new))
 		return -ENOMEM;
-	*copy = *facts;
-	r = hashmap_insert(&index->by_id, copy);
-	if (r)
-		free(copy);
-	return r;
+	return is_new ? 0 : -EEXIST;
 }
 
 static struct stack_facts *find(const struct stack_index *index, uint64_t id)

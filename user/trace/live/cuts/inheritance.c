@@ -26,16 +26,9 @@ DEFINE_HASHMAP_OPS(shed_ops, struct shed_block, key, free);
 
 static int add_shed(struct inheritance *inheritance, uint64_t key, uint32_t era)
 {
-	struct shed_block *shed = malloc(sizeof(*shed));
-	int r;
+	const struct shed_block shed = { key, era };
 
-	if (!shed)
-		return -ENOMEM;
-	*shed = (struct shed_block){ key, era };
-	r = hashmap_insert(&inheritance->shed, shed);
-	if (r)
-		free(shed);
-	return r == -EEXIST ? 0 : r;
+	return hashmap_intern(&inheritance->shed, &shed, sizeof(shed), NULL) ? 0 : -ENOMEM;
 }
 
 static int on_shed(const void *keys, const void *values, size_t n, void *userdata)

@@ -62,20 +62,13 @@ static struct snapshot_site *site_find(const struct snapshot *s, uint32_t slot, 
 static struct snapshot_site *site_get(struct snapshot *s, uint32_t slot, uint16_t fn,
 				      uint64_t stack)
 {
-	struct snapshot_site *site = site_find(s, slot, fn, stack);
+	const struct snapshot_site added = {
+		.stack = stack, .slot = slot, .fn = fn, .oldest_tick = UINT32_MAX
+	};
+	bool is_new;
+	struct snapshot_site *site = hashmap_intern(&s->by_key, &added, sizeof(added), &is_new);
 
-	if (site)
-		return site;
-	site = malloc(sizeof(*site));
-	if (!site)
-		return NULL;
-	*site = (struct snapshot_site){ .stack = stack, .slot = slot, .fn = fn };
-	site->oldest_tick = UINT32_MAX;
-	if (hashmap_insert(&s->by_key, site)) {
-		free(site);
-		return NULL;
-	}
-	return vec_push(&s->order, site) ? NULL : site;
+	return site && is_new && vec_push(&s->order, site) < 0 ? NULL : site;
 }
 
 /* The parts of unions are numbers of the same kind: exact and sampled sites add up alike. */

@@ -2,6 +2,7 @@
 #include "elf/cfi/cfi_cache.h"
 
 #include "build_object.h"
+#include "elf/cfi/cfi_file.h"
 #include "elf/elf_file.h"
 
 #include <errno.h>
@@ -301,6 +302,22 @@ static void a_file_that_has_just_changed_is_not_kept(void **state)
 	assert_int_equal(cfi_cache_put(cache, &key, &some_rows), -EAGAIN);
 }
 
+/* cfi_file_rows(), from the cache where it has them, else into it. */
+static void get_or_put(struct cfi_cache *cache, struct elf_file *file, bool pruned,
+		       struct cfi_rows **ret_rows)
+{
+	struct cfi_key key;
+	int r;
+
+	cfi_key_of(file, NULL, pruned, &key);
+	r = cfi_cache_get(cache, &key, ret_rows);
+	if (r == 0)
+		return;
+	assert_int_equal(r, -ENOENT);
+	assert_int_equal(cfi_file_rows(file, NULL, pruned, ret_rows), 0);
+	assert_int_equal(cfi_cache_put(cache, &key, *ret_rows), 0);
+}
+
 static void a_library_comes_from_the_cache_the_second_time(void **state)
 {
 	_cleanup_(folder_done) struct folder folder = new_folder();
@@ -316,15 +333,14 @@ static void a_library_comes_from_the_cache_the_second_time(void **state)
 		_cleanup_(cfi_rows_free_p) struct cfi_rows *plain = NULL, *cold = NULL,
 							   *warm = NULL;
 
-		assert_int_equal(cfi_cache_rows(NULL, file, NULL, pruned, &plain), 0);
-		assert_int_equal(cfi_cache_rows(cache, file, NULL, pruned, &cold), 0);
-		assert_int_equal(cfi_cache_rows(cache, file, NULL, pruned, &warm), 0);
+		assert_int_equal(cfi_file_rows(file, NULL, pruned, &plain), 0);
+		get_or_put(cache, file, pruned, &cold);
+		get_or_put(cache, file, pruned, &warm);
 		assert_same(plain, cold);
 		assert_same(cold, warm);
 		assert_int_equal(cfi_cache_counts(cache)->hits, pruned + 1);
 		assert_int_equal(cfi_cache_counts(cache)->misses, pruned + 1);
 	}
-	assert_int_equal(cfi_cache_counts(cache)->not_kept, 0);
 }
 
 int main(void)

@@ -629,7 +629,7 @@ static void recorded_symbols_give_the_same_report(void **state)
 	fixture_init(&other);
 	emit_jit_site(&other.script);
 	emit(&other.script, &compute);
-	assert_int_equal(symbols_each(f->symbols, fixture_apply, &other), 0);
+	assert_int_equal(symbols_each_new(f->symbols, fixture_apply, &other), 0);
 	second = fixture_report(&other, "json", NULL);
 	assert_string_equal(first, second);
 	fixture_done(&other);

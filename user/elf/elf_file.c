@@ -437,17 +437,6 @@ int elf_file_offset_of(const struct elf_file *file, uint64_t vaddr, uint64_t *re
 	return 0;
 }
 
-int elf_file_vaddr_of(const struct elf_file *file, uint64_t offset, uint64_t *ret_vaddr)
-{
-	vec_foreach(&file->segments, segment) {
-		if (offset >= segment->offset && offset - segment->offset < segment->size) {
-			*ret_vaddr = segment->vaddr + (offset - segment->offset);
-			return 0;
-		}
-	}
-	return -ENOENT;
-}
-
 /* The page of the file that holds `offset`; it is shorter at the end of the file. */
 static const struct page *load_page(struct elf_file *file, uint64_t offset)
 {

@@ -64,9 +64,8 @@ const struct elf_symbol *elf_file_symbols_at(const struct elf_file *file, uint64
 /* The imported symbol that the dynamic linker binds the pointer at `slot` to, or NULL. */
 const char *elf_file_slot_symbol(const struct elf_file *file, uint64_t slot);
 
-/* Between addresses and offsets, by PT_LOAD. 0, or -ENOENT where the file has no such byte. */
+/* By PT_LOAD. 0, or -ENOENT where the file has no such byte. */
 int elf_file_offset_of(const struct elf_file *file, uint64_t vaddr, uint64_t *ret_offset);
-int elf_file_vaddr_of(const struct elf_file *file, uint64_t offset, uint64_t *ret_vaddr);
 
 /* Copies up to `len` loaded bytes from `vaddr` on; how many there are. text: executable ones. */
 size_t elf_file_read(struct elf_file *file, uint64_t vaddr, void *buf, size_t len);

@@ -554,17 +554,7 @@ uint64_t symbol_object_vaddr(const struct symbol_object *object, uint64_t file_o
 	return file_offset;
 }
 
-const char *symbol_object_path(const struct symbol_object *object)
-{
-	return object->path;
-}
-
 const char *symbol_object_build_id(const struct symbol_object *object)
 {
 	return object->build_id;
-}
-
-uint64_t symbol_object_malformed(const struct symbol_object *object)
-{
-	return object->kallsyms ? kallsyms_malformed(object->kallsyms) : 0;
 }

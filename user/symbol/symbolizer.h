@@ -115,10 +115,7 @@ struct symbolizer_counts symbolizer_count(const struct symbolizer *symbolizer);
  * prints addresses relative to the DSO); the offset itself when unknown.
  */
 uint64_t symbol_object_vaddr(const struct symbol_object *object, uint64_t file_offset);
-const char *symbol_object_path(const struct symbol_object *object);
 /* Lower-case hex or "". */
 const char *symbol_object_build_id(const struct symbol_object *object);
-/* Lines of kallsyms that were skipped; 0 for other objects. */
-uint64_t symbol_object_malformed(const struct symbol_object *object);
 
 #endif

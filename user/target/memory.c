@@ -217,34 +217,22 @@ const struct memory_map *memory_find(const struct memory *memory, uint64_t addr)
 	return &memory->writable.data[low];
 }
 
-static struct memory_code code_of(const struct proc_map *map)
-{
-	return (struct memory_code){ .start = map->start,
-				     .end = map->end,
-				     .file_offset = map->offset,
-				     .readable = map->read,
-				     .writable = map->write,
-				     .executable = map->exec,
-				     .shared = map->shared,
-				     .is_file = map->ino != 0,
-				     .path = map->path };
-}
-
-bool memory_find_any(const struct memory *memory, uint64_t addr, struct memory_code *ret_code)
-{
-	const struct proc_map *map = proc_maps_find(&memory->all, addr);
-
-	if (!map)
-		return false;
-	*ret_code = code_of(map);
-	return true;
-}
-
 bool memory_next_any(const struct memory *memory, size_t *index, struct memory_code *ret_code)
 {
+	const struct proc_map *map;
+
 	if (*index >= memory->all.n_maps)
 		return false;
-	*ret_code = code_of(&memory->all.maps[(*index)++]);
+	map = &memory->all.maps[(*index)++];
+	*ret_code = (struct memory_code){ .start = map->start,
+					  .end = map->end,
+					  .file_offset = map->offset,
+					  .readable = map->read,
+					  .writable = map->write,
+					  .executable = map->exec,
+					  .shared = map->shared,
+					  .is_file = map->ino != 0,
+					  .path = map->path };
 	return true;
 }
 

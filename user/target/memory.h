@@ -59,8 +59,6 @@ DEFINE_CLEANUP(struct memory, memory_free)
 const struct memory_map *memory_maps(const struct memory *memory, size_t *ret_n);
 /* NULL: nothing that can be read and written is there. */
 const struct memory_map *memory_find(const struct memory *memory, uint64_t addr);
-/* Whatever is mapped there; false: nothing. */
-bool memory_find_any(const struct memory *memory, uint64_t addr, struct memory_code *ret_code);
 /* All mappings, ascending: the one at *index (0 at first), which is raised; false: no more. */
 bool memory_next_any(const struct memory *memory, size_t *index, struct memory_code *ret_code);
 

@@ -381,24 +381,6 @@ int cfi_cache_put(struct cfi_cache *cache, const struct cfi_key *key, const stru
 	return 0;
 }
 
-int cfi_cache_rows(struct cfi_cache *cache, struct elf_file *file, struct elf_file *debug,
-		   bool pruned, struct cfi_rows **ret_rows)
-{
-	struct cfi_key key;
-	int r;
-
-	if (!cache)
-		return cfi_file_rows(file, debug, pruned, ret_rows);
-	cfi_key_of(file, debug, pruned, &key);
-	r = cfi_cache_get(cache, &key, ret_rows);
-	if (r != -ENOENT)
-		return r;
-	r = cfi_file_rows(file, debug, pruned, ret_rows);
-	if (r == 0 && cfi_cache_put(cache, &key, *ret_rows) < 0)
-		cache->counts.not_kept++;
-	return r;
-}
-
 const struct cfi_cache_counts *cfi_cache_counts(const struct cfi_cache *cache)
 {
 	return &cache->counts;

@@ -66,8 +66,7 @@ struct cfi_cache;
 struct cfi_cache_counts {
 	uint32_t hits;
 	uint32_t misses;
-	uint32_t refused;  /* misses: there was a file, but damaged, of another version or owner */
-	uint32_t not_kept; /* compiled, and could not, or must not, be written */
+	uint32_t refused; /* misses: there was a file, but damaged, of another version or owner */
 };
 
 /*
@@ -79,10 +78,6 @@ struct cfi_cache_counts {
 int cfi_cache_open(const char *path, uint64_t max_bytes, struct cfi_cache **ret_cache);
 void cfi_cache_free(struct cfi_cache *cache); /* NULL is legal */
 DEFINE_CLEANUP(struct cfi_cache, cfi_cache_free)
-
-/* cfi_file_rows(), from the cache where it has them, else into it. `cache` may be NULL. */
-int cfi_cache_rows(struct cfi_cache *cache, struct elf_file *file, struct elf_file *debug,
-		   bool pruned, struct cfi_rows **ret_rows);
 
 /* 0, or -ENOENT: not there, or not to be taken; -ENOMEM. */
 int cfi_cache_get(struct cfi_cache *cache, const struct cfi_key *key, struct cfi_rows **ret_rows);

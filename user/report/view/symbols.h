@@ -93,11 +93,9 @@ void symbols_miss_codes(struct symbols *symbols, uint64_t n);
  */
 uint64_t symbols_unread(const struct symbols *symbols);
 
-/* Hands all that was looked up to fn as RECORD_SYMBOLs. 0, or what fn returned. */
-int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata);
 /*
- * The same of what no earlier call of this has handed over, or what was forgotten since; and how
- * much is unread.
+ * Hands what was looked up to fn as RECORD_SYMBOLs, without what an earlier call has handed over,
+ * unless it was forgotten since; and how much is unread. 0, or what fn returned.
  */
 int symbols_each_new(struct symbols *symbols, record_fn fn, void *userdata);
 

@@ -188,8 +188,8 @@ static int hand_over(const struct entry *entry, record_fn fn, void *userdata)
 
 typedef VEC(struct entry *) entry_list;
 
-/* Those that can be recorded, object by object; `all`: also what was handed over. 0 or -ENOMEM. */
-static int list_entries(const struct symbols *symbols, bool all, entry_list *list)
+/* Those that can be recorded and were not handed over, object by object. 0 or -ENOMEM. */
+static int list_new_entries(const struct symbols *symbols, entry_list *list)
 {
 	struct entry *entry;
 	size_t pos = 0;
@@ -197,21 +197,10 @@ static int list_entries(const struct symbols *symbols, bool all, entry_list *lis
 
 	while (r == 0 && (entry = hashmap_next(&symbols->entries, &pos)))
 		/* of JIT code the recording has RECORD_JIT_CODE */
-		if (entry->object && (all || !entry->handed_over))
+		if (entry->object && !entry->handed_over)
 			r = vec_push(list, entry);
 	if (r == 0 && list->len > 1)
 		qsort(list->data, list->len, sizeof(list->data[0]), symbols_compare);
-	return r;
-}
-
-int symbols_each(const struct symbols *symbols, record_fn fn, void *userdata)
-{
-	entry_list list = { 0 };
-	int r = list_entries(symbols, true, &list);
-
-	for (size_t i = 0; r == 0 && i < list.len; i++)
-		r = hand_over(list.data[i], fn, userdata);
-	vec_done(&list);
 	return r;
 }
 
@@ -243,7 +232,7 @@ static int hand_over_unread(struct symbols *symbols, record_fn fn, void *userdat
 int symbols_each_new(struct symbols *symbols, record_fn fn, void *userdata)
 {
 	entry_list list = { 0 };
-	int r = list_entries(symbols, false, &list);
+	int r = list_new_entries(symbols, &list);
 
 	for (size_t i = 0; r == 0 && i < list.len; i++) {
 		list.data[i]->handed_over = true;

@@ -58,12 +58,6 @@ static struct unopened_file *find(const struct unopened_files *files, uint32_t d
 	return NULL;
 }
 
-const struct unopened_file *unopened_files_find(const struct unopened_files *files, uint32_t dev,
-						uint64_t ino)
-{
-	return find(files, dev, ino);
-}
-
 static int add_new(struct unopened_files *files, const struct proc_map *map, int error,
 		   uint64_t now_ns, struct unopened_file **ret_file)
 {

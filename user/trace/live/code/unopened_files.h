@@ -34,10 +34,6 @@ void unopened_files_done(struct unopened_files *files);
 /* Is this what opening such a file returns? */
 bool unopened_error(int error);
 
-/* NULL: it is not there. */
-const struct unopened_file *unopened_files_find(const struct unopened_files *files, uint32_t dev,
-						uint64_t ino);
-
 /*
  * A file that could not be opened, for a reason of unopened_error(). *ret_new: it was not there.
  * *ret_file: NULL when there is no room for more. 0 or -ENOMEM.

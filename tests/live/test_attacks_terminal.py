@@ -67,21 +67,33 @@ print("tty", os.ttyname(0))
 os.execvp("stty", ["stty", "-a"])
 """
 
-# Says what it is told: keys, signals, sizes.
+# Says what it is told: keys, signals, sizes. A handler of Python's that is due right before a read
+# runs only after it: what waits here is select(), for the signal as well.
 TALKER = """
-import os, signal, sys
+import os, select, signal, sys
 def say(*words):
     os.write(1, (" ".join(map(str, words)) + "\\n").encode())
 def interrupted(sig, frame):
     say("got", signal.Signals(sig).name)
     if "stay" not in sys.argv:
         sys.exit(7)
+def line():
+    while True:
+        try:
+            return os.read(0, 4096).decode()  # in the background it is stopped here
+        except BlockingIOError:
+            if woken in select.select([0, woken], [], [])[0]:
+                os.read(woken, 4096)
+woken, wakes = os.pipe()
+for fd in (0, woken, wakes):
+    os.set_blocking(fd, False)
+signal.set_wakeup_fd(wakes)
 signal.signal(signal.SIGINT, interrupted)
 signal.signal(signal.SIGCONT, lambda *_: say("continued"))
 signal.signal(signal.SIGWINCH, lambda *_: say("size", *os.get_terminal_size(0)))
 say("ready", os.getpid())
-while (line := sys.stdin.readline()):
-    say("line", repr(line))
+while typed := line():
+    say("line", repr(typed))
 say("end of input")
 """
 

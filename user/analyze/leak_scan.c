@@ -28,7 +28,7 @@ static void leave_out_kept(struct leak_scan *scan, struct process_roots *roots)
 
 	if (roots->kept_vectors.len == 0)
 		return;
-	qsort(roots->kept_vectors.data, roots->kept_vectors.len, sizeof(uint64_t), by_address);
+	vec_sort(&roots->kept_vectors, by_address);
 	for (size_t i = 0; i < scan->n_blocks; i++) {
 		const struct live_block *block = &scan->blocks[i];
 

@@ -53,6 +53,13 @@ static inline int vec_grow_raw(void **data, size_t *cap, size_t size, size_t wan
 		vec_p_tmp;                                                                         \
 	})
 
+/* By a comparison of qsort(3), which may not be given the NULL of an empty vector. */
+#define vec_sort(v, compare)                                                                       \
+	do {                                                                                       \
+		if ((v)->len > 1)                                                                  \
+			qsort((v)->data, (v)->len, sizeof(*(v)->data), (compare));                 \
+	} while (0)
+
 /* Frees the array, not what its elements own. */
 #define vec_done(v)                                                                                \
 	do {                                                                                       \

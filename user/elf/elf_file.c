@@ -322,11 +322,8 @@ static int open_file(int fd, bool with_symbols, struct elf_file **ret_file)
 		r = read_sections(file, with_symbols);
 	if (r < 0)
 		return r;
-	if (file->symbols.len)
-		qsort(file->symbols.data, file->symbols.len, sizeof(struct elf_symbol),
-		      symbol_by_value);
-	if (file->slots.len)
-		qsort(file->slots.data, file->slots.len, sizeof(struct slot), slot_by_vaddr);
+	vec_sort(&file->symbols, symbol_by_value);
+	vec_sort(&file->slots, slot_by_vaddr);
 	*ret_file = TAKE_PTR(file);
 	return 0;
 }

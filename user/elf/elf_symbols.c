@@ -35,9 +35,7 @@ int symbol_names_new(const struct elf_symbol *symbols, size_t n, struct symbol_n
 	for (size_t i = 0; i < n; i++)
 		if (!symbols[i].is_ifunc)
 			names->list.data[names->list.len++] = &symbols[i];
-	if (names->list.len > 0)
-		qsort(names->list.data, names->list.len, sizeof(names->list.data[0]),
-		      compare_symbols);
+	vec_sort(&names->list, compare_symbols);
 	*ret_names = TAKE_PTR(names);
 	return 0;
 }
@@ -140,9 +138,7 @@ int data_symbols_new(struct elf_file *file, struct data_symbols **ret_symbols)
 		r = add_table(symbols, file, i);
 	if (r < 0)
 		return r;
-	if (symbols->list.len > 0)
-		qsort(symbols->list.data, symbols->list.len, sizeof(symbols->list.data[0]),
-		      compare_variables);
+	vec_sort(&symbols->list, compare_variables);
 	*ret_symbols = TAKE_PTR(symbols);
 	return 0;
 }

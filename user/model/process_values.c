@@ -69,8 +69,7 @@ void process_values_commit(struct process_values *values, struct model_process *
 {
 	struct values *next = &values->next;
 
-	if (next->sites.len > 1)
-		qsort(next->sites.data, next->sites.len, sizeof(struct model_site), site_compare);
+	vec_sort(&next->sites, site_compare);
 	set_growth(next, &values->latest);
 	values_done(&values->latest);
 	values->latest = *next;

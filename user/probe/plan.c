@@ -296,9 +296,7 @@ static int collect(struct planner *p)
 		r = collect_custom(p, symbols, n);
 	if (r < 0)
 		return r;
-	if (p->candidates.len)
-		qsort(p->candidates.data, p->candidates.len, sizeof(struct candidate),
-		      candidate_order);
+	vec_sort(&p->candidates, candidate_order);
 	drop_aliases(p);
 	vec_foreach(&p->candidates, candidate)
 		if (!candidate->family)

@@ -444,8 +444,7 @@ int sites_find(struct insn_decoder *decoder, const struct sites_code *code,
 		if (decode_at(&w, entry, &first) == 0 && first.is_refused)
 			w.sites.why_no_entry = why_refused;
 	}
-	if (w.sites.exits.len)
-		qsort(w.sites.exits.data, w.sites.exits.len, sizeof(uint64_t), by_address);
+	vec_sort(&w.sites.exits, by_address);
 	*ret_sites = w.sites;
 	w.sites = (struct sites){ 0 };
 	return 0;

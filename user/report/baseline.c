@@ -58,8 +58,7 @@ int baseline_take(const struct view *view, struct baseline **ret_baseline)
 	r = samples_of_classes(view, add, baseline);
 	if (r < 0)
 		return r;
-	if (baseline->rows.len > 0)
-		qsort(baseline->rows.data, baseline->rows.len, sizeof(struct row), compare);
+	vec_sort(&baseline->rows, compare);
 	*ret_baseline = TAKE_PTR(baseline);
 	return 0;
 }

@@ -121,8 +121,7 @@ static int fold_children(struct massif_tree *tree, uint32_t threshold, uint64_t 
 	tree->children.len = n;
 	if (folded.n > 0)
 		r = vec_push(&tree->children, folded);
-	if (tree->children.len > 0)
-		qsort(tree->children.data, tree->children.len, sizeof(folded), compare_nodes);
+	vec_sort(&tree->children, compare_nodes);
 	return r;
 }
 

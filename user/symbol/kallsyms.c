@@ -199,8 +199,7 @@ int kallsyms_new(const char *text, size_t len, struct kallsyms **ret_kallsyms)
 	}
 	if (r < 0)
 		return r;
-	if (k->entries.len > 1)
-		qsort(k->entries.data, k->entries.len, sizeof(k->entries.data[0]), compare_entries);
+	vec_sort(&k->entries, compare_entries);
 	r = add_ranges(k);
 	if (r < 0)
 		return r;

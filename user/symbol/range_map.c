@@ -111,7 +111,7 @@ int range_map_build(struct range_map *map)
 
 	if (map->ranges.len == 0)
 		return 0;
-	qsort(map->ranges.data, map->ranges.len, sizeof(*map->ranges.data), compare_start);
+	vec_sort(&map->ranges, compare_start);
 	r = vec_reserve(&heap, map->ranges.len);
 	if (r == 0)
 		r = sweep(map, &heap);

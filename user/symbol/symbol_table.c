@@ -282,9 +282,7 @@ int symbol_table_new(const struct elf_image *image, const struct elf_image *debu
 	r = add_all(table, image, debug);
 	if (r < 0)
 		return r;
-	if (table->entries.len > 0)
-		qsort(table->entries.data, table->entries.len, sizeof(*table->entries.data),
-		      compare_entries);
+	vec_sort(&table->entries, compare_entries);
 	r = index_entries(table);
 	if (r < 0)
 		return r;

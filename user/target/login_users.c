@@ -134,8 +134,7 @@ static int read_again(struct login_users *users, const struct stat *st)
 		vec_done(&ranges);
 		return r;
 	}
-	if (ranges.len > 0)
-		qsort(ranges.data, ranges.len, sizeof(*ranges.data), by_name);
+	vec_sort(&ranges, by_name);
 	find_names(users->passwd_path, &ranges);
 	vec_done(&users->ranges);
 	users->ranges = ranges;

@@ -337,7 +337,7 @@ static void shrink(struct cfi_cache *cache)
 			break;
 	}
 	if (total > cache->max_bytes && entries.len)
-		qsort(entries.data, entries.len, sizeof(struct entry), entry_by_use);
+		vec_sort(&entries, entry_by_use);
 	for (size_t i = 0; i < entries.len && total > cache->max_bytes; i++) {
 		(void)unlinkat(cache->dir_fd, entries.data[i].name, 0); /* another may have */
 		total -= entries.data[i].bytes;

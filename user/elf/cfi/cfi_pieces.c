@@ -23,8 +23,7 @@ void cfi_pieces_settle(struct cfi_pieces *pieces)
 	size_t kept = 0;
 
 	/* glibc's qsort() needs no room on the stack, and is fast where most is in order. */
-	if (pieces->len)
-		qsort(pieces->data, pieces->len, sizeof(*pieces->data), piece_order);
+	vec_sort(pieces, piece_order);
 	for (size_t i = 0; i < pieces->len; i++) {
 		struct cfi_piece piece = pieces->data[i];
 

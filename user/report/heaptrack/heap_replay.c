@@ -269,7 +269,7 @@ static int sort_pieces(struct heap_replay *replay)
 
 	if (plan->pieces.len == 0)
 		return 0;
-	qsort(plan->pieces.data, plan->pieces.len, sizeof(*plan->pieces.data), compare_births);
+	vec_sort(&plan->pieces, compare_births);
 	for (size_t i = 0; r == 0 && i < plan->pieces.len; i++)
 		if (plan->pieces.data[i].death != PIECE_STAYS)
 			r = vec_push(&replay->drops, i);

@@ -104,9 +104,7 @@ int event_groups_make(const struct view_event *event, enum group_by by, bool ful
 	*ret_groups = (struct event_groups){ 0 };
 	for (size_t i = 0; r == 0 && i < event->n_stacks; i++)
 		r = add_stack(&g, event, i);
-	if (ret_groups->list.len > 0)
-		qsort(ret_groups->list.data, ret_groups->list.len, sizeof(struct event_group),
-		      compare);
+	vec_sort(&ret_groups->list, compare);
 	strbuf_done(&g.name);
 	return r;
 }

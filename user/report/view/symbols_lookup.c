@@ -361,9 +361,7 @@ int symbols_settle(struct symbols *symbols)
 		calloc(symbols->pending.len + 1, sizeof(*places));
 	int r = places ? 0 : -ENOMEM;
 
-	if (symbols->pending.len > 1)
-		qsort(symbols->pending.data, symbols->pending.len, sizeof(symbols->pending.data[0]),
-		      symbols_compare);
+	vec_sort(&symbols->pending, symbols_compare);
 	for (size_t i = 0; r == 0 && i < symbols->pending.len;)
 		r = settle_object(symbols, i, places, &i);
 	if (r == 0)

@@ -199,8 +199,8 @@ static int list_new_entries(const struct symbols *symbols, entry_list *list)
 		/* of JIT code the recording has RECORD_JIT_CODE */
 		if (entry->object && !entry->handed_over)
 			r = vec_push(list, entry);
-	if (r == 0 && list->len > 1)
-		qsort(list->data, list->len, sizeof(list->data[0]), symbols_compare);
+	if (r == 0)
+		vec_sort(list, symbols_compare);
 	return r;
 }
 

@@ -115,8 +115,8 @@ static int list_ranges(struct reading *r)
 	for (size_t i = 0; i < n && err == 0 && !r->image->from_start; i++)
 		if (maps[i].kind == MEMORY_ANONYMOUS)
 			err = add_older(r, &maps[i]);
-	if (err == 0 && r->ranges.len)
-		qsort(r->ranges.data, r->ranges.len, sizeof(r->ranges.data[0]), by_start);
+	if (err == 0)
+		vec_sort(&r->ranges, by_start);
 	return err;
 }
 

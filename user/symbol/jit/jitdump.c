@@ -145,8 +145,8 @@ static int on_debug_info(struct jitdump *dump, struct reader reader)
 			r = vec_push(&dump->lines, (struct record_jit_line){ entry.addr - info.addr,
 									     entry.line, file });
 	}
-	if (r == 0 && dump->lines.len > 1)
-		qsort(dump->lines.data, dump->lines.len, sizeof(dump->lines.data[0]), line_compare);
+	if (r == 0)
+		vec_sort(&dump->lines, line_compare);
 	return r;
 }
 

@@ -299,8 +299,7 @@ static void sort_segments(struct glibc_walk *w)
 	uint64_t end = 0;
 	size_t kept = 0;
 
-	if (w->segments.len)
-		qsort(w->segments.data, w->segments.len, sizeof(w->segments.data[0]), by_start);
+	vec_sort(&w->segments, by_start);
 	vec_foreach(&w->segments, segment) {
 		if (segment->start < end) {
 			w->heap->unread_bytes += segment->end - segment->start;

@@ -305,7 +305,7 @@ static int walk(struct glibc_walk *w)
 	in_arenas = w->blocks.len;
 	r = glibc_find_mapped(w);
 	if (r == 0 && w->blocks.len > in_arenas)
-		qsort(w->blocks.data, w->blocks.len, sizeof(w->blocks.data[0]), by_address);
+		vec_sort(&w->blocks, by_address);
 	return r;
 }
 

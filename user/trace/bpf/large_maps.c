@@ -83,8 +83,7 @@ int large_maps_make(struct bpf_object *object)
 		if (vec_push(&maps.all, (struct large_map){ map, bytes, -1 }))
 			return -ENOMEM;
 	}
-	if (maps.all.len)
-		qsort(maps.all.data, maps.all.len, sizeof(*maps.all.data), compare_bytes);
+	vec_sort(&maps.all, compare_bytes);
 	parallel_each(maps.all.len, make, &maps);
 	for (size_t i = 0; i < maps.all.len && r == 0; i++) {
 		const struct large_map *large = &maps.all.data[i];

@@ -278,9 +278,7 @@ static int emit_call(const struct call_row *row, record_fn fn, void *userdata)
 			     .errnos = row->errors.data },
 	};
 
-	if (row->errors.len > 1)
-		qsort(row->errors.data, row->errors.len, sizeof(row->errors.data[0]),
-		      compare_errors);
+	vec_sort(&row->errors, compare_errors);
 	return fn(&record, userdata);
 }
 

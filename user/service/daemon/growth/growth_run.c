@@ -67,9 +67,7 @@ int growth_snapshot_take(const struct session *session, struct growth_snapshot *
 		r = session_each_mapped(session, add_mapped, snapshot);
 	if (r < 0)
 		return r;
-	if (snapshot->mapped.len > 0)
-		qsort(snapshot->mapped.data, snapshot->mapped.len, sizeof(*snapshot->mapped.data),
-		      by_pid);
+	vec_sort(&snapshot->mapped, by_pid);
 	snapshot->size = session_size(session);
 	snapshot->regions_left_out = session_regions_left_out(session);
 	*ret_snapshot = TAKE_PTR(snapshot);

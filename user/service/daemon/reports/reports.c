@@ -99,8 +99,7 @@ int reports_list(const struct service_config *config, struct report_rows *ret_ro
 		rows_done(&rows);
 		return r;
 	}
-	if (rows.len > 0)
-		qsort(rows.data, rows.len, sizeof(*rows.data), by_age);
+	vec_sort(&rows, by_age);
 	*ret_rows = (struct report_rows){ .rows = rows.data, .n_rows = rows.len };
 	return 0;
 }

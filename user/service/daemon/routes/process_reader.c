@@ -85,8 +85,7 @@ static void read_processes(struct aside_work *work)
 	}
 	vec_done(&pids);
 	for (struct process_question *q = reading->questions; q; q = q->next)
-		if (q->rows.len > 0)
-			qsort(q->rows.data, q->rows.len, sizeof(*q->rows.data), by_size);
+		vec_sort(&q->rows, by_size);
 }
 
 /* --- the loop -------------------------------------------------------------------------------- */

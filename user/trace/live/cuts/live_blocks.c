@@ -130,8 +130,7 @@ int live_blocks(const struct live *live, uint32_t slot, uint64_t deadline_ns,
 		vec_done(&c.blocks);
 		return r;
 	}
-	if (c.blocks.len)
-		qsort(c.blocks.data, c.blocks.len, sizeof(c.blocks.data[0]), by_address);
+	vec_sort(&c.blocks, by_address);
 	*ret_n = without_repeats(c.blocks.data, c.blocks.len);
 	*ret_blocks = c.blocks.data;
 	return 0;

@@ -57,7 +57,7 @@ static void sort_blocks(struct live_image *image)
 
 	if (!image->blocks.len)
 		return;
-	qsort(image->blocks.data, image->blocks.len, sizeof(image->blocks.data[0]), by_address);
+	vec_sort(&image->blocks, by_address);
 	for (size_t i = 0; i < image->blocks.len; i++)
 		if (kept == 0 || image->blocks.data[kept - 1].start != image->blocks.data[i].start)
 			image->blocks.data[kept++] = image->blocks.data[i];

@@ -166,9 +166,8 @@ int live_frees_read(const struct live *live, struct live_frees *ret_frees)
 		return 0;
 	r = bpf_batch_read(frees_fd(live), sizeof(struct abi_free_key),
 			   sizeof(struct abi_free_pair), collect_frees, ret_frees);
-	if (r == 0 && ret_frees->all.len > 0)
-		qsort(ret_frees->all.data, ret_frees->all.len, sizeof(ret_frees->all.data[0]),
-		      compare_images);
+	if (r == 0)
+		vec_sort(&ret_frees->all, compare_images);
 	return r;
 }
 

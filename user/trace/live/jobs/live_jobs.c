@@ -173,8 +173,7 @@ static int list_last(const struct live *live, struct image_list *list)
 	vec_foreach(&live->slots.all, p)
 		if (r == 0 && *p && (*p)->counts.read && !(*p)->counts.purged)
 			r = vec_push(&list->images, (*p)->image.n);
-	if (list->images.len)
-		qsort(list->images.data, list->images.len, sizeof(uint32_t), compare_images);
+	vec_sort(&list->images, compare_images);
 	return r;
 }
 

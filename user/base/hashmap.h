@@ -18,15 +18,28 @@ struct hashmap_ops {
 	void (*free_item)(void *item); /* NULL: items belong to somebody else */
 };
 
-/* Of items whose key is one member, a number or a pointer. */
-#define DEFINE_HASHMAP_OPS(ops, type, member, free_item_fn)                                        \
+/* The hash of one to four members of *x, and whether *x and *y have the same. */
+#define HASHED_1(x, a) hash_u64((uint64_t)(x)->a)
+#define HASHED_2(x, a, b) hash_u64((uint64_t)(x)->a ^ HASHED_1(x, b))
+#define HASHED_3(x, a, b, c) hash_u64((uint64_t)(x)->a ^ HASHED_2(x, b, c))
+#define HASHED_4(x, a, b, c, d) hash_u64((uint64_t)(x)->a ^ HASHED_3(x, b, c, d))
+#define SAME_1(x, y, a) ((x)->a == (y)->a)
+#define SAME_2(x, y, a, b) (SAME_1(x, y, a) && SAME_1(x, y, b))
+#define SAME_3(x, y, a, b, c) (SAME_1(x, y, a) && SAME_2(x, y, b, c))
+#define SAME_4(x, y, a, b, c, d) (SAME_1(x, y, a) && SAME_3(x, y, b, c, d))
+#define BY_MEMBERS(prefix, a, b, c, d, n, ...) prefix##n
+#define OF_MEMBERS(prefix, ...) BY_MEMBERS(prefix, __VA_ARGS__, 4, 3, 2, 1, )
+
+/* Of items whose key is these members, numbers or pointers. */
+#define DEFINE_HASHMAP_OPS(ops, type, free_item_fn, ...)                                           \
 	static uint64_t ops##_hash(const void *item)                                               \
 	{                                                                                          \
-		return hash_u64((uint64_t)((const type *)item)->member);                           \
+		return OF_MEMBERS(HASHED_, __VA_ARGS__)((const type *)item, __VA_ARGS__);          \
 	}                                                                                          \
 	static bool ops##_equal(const void *a, const void *b)                                      \
 	{                                                                                          \
-		return ((const type *)a)->member == ((const type *)b)->member;                     \
+		return OF_MEMBERS(SAME_, __VA_ARGS__)((const type *)a, (const type *)b,            \
+						      __VA_ARGS__);                                \
 	}                                                                                          \
 	static const struct hashmap_ops ops = { ops##_hash, ops##_equal, free_item_fn }
 

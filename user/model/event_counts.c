@@ -11,24 +11,7 @@ struct place {
 	size_t index;
 };
 
-static uint64_t place_hash(const void *item)
-{
-	const struct record_event_count *key = &((const struct place *)item)->key;
-	uint64_t h = hash_u64(key->stack ^ hash_u64(key->kernel_stack));
-
-	return hash_u64(h ^ ((uint64_t)key->id << 32 | key->slot));
-}
-
-static bool place_equal(const void *item_a, const void *item_b)
-{
-	const struct record_event_count *a = &((const struct place *)item_a)->key;
-	const struct record_event_count *b = &((const struct place *)item_b)->key;
-
-	return a->id == b->id && a->slot == b->slot && a->stack == b->stack &&
-	       a->kernel_stack == b->kernel_stack;
-}
-
-static const struct hashmap_ops place_ops = { place_hash, place_equal, free };
+DEFINE_HASHMAP_OPS(place_ops, struct place, free, key.stack, key.kernel_stack, key.id, key.slot);
 
 void event_counts_init(struct event_counts *ret_events, struct strings *strings)
 {

@@ -50,7 +50,7 @@ static void process_free(void *item)
 }
 DEFINE_CLEANUP(struct process, process_free)
 
-DEFINE_HASHMAP_OPS(process_ops, struct process, image.slot, process_free);
+DEFINE_HASHMAP_OPS(process_ops, struct process, process_free, image.slot);
 
 int processes_new(struct strings *strings, struct processes **ret_processes)
 {

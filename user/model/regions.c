@@ -51,25 +51,7 @@ struct regions {
 	uint64_t left_out;
 };
 
-static uint64_t site_hash(const void *item)
-{
-	const struct site *site = item;
-
-	return hash_u64(site->stack ^ (uint64_t)site->fn << 48);
-}
-
-static bool site_equal(const void *item_a, const void *item_b)
-{
-	const struct site *a = item_a, *b = item_b;
-
-	return a->stack == b->stack && a->fn == b->fn;
-}
-
-static const struct hashmap_ops site_ops = {
-	.hash = site_hash,
-	.equal = site_equal,
-	.free_item = free,
-};
+DEFINE_HASHMAP_OPS(site_ops, struct site, free, stack, fn);
 
 int regions_new(struct regions **ret_regions)
 {

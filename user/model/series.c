@@ -44,20 +44,6 @@ static void process_free(void *item)
 	free(process);
 }
 
-static uint64_t site_hash(const void *item)
-{
-	const struct site_series *s = item;
-
-	return hash_u64(s->stack ^ (uint64_t)s->slot << 16 ^ s->fn);
-}
-
-static bool site_equal(const void *item_a, const void *item_b)
-{
-	const struct site_series *a = item_a, *b = item_b;
-
-	return a->stack == b->stack && a->slot == b->slot && a->fn == b->fn;
-}
-
 static void site_free(void *item)
 {
 	struct site_series *site = item;
@@ -66,8 +52,8 @@ static void site_free(void *item)
 	free(site);
 }
 
-DEFINE_HASHMAP_OPS(process_ops, struct process_series, slot, process_free);
-static const struct hashmap_ops site_ops = { site_hash, site_equal, site_free };
+DEFINE_HASHMAP_OPS(process_ops, struct process_series, process_free, slot);
+DEFINE_HASHMAP_OPS(site_ops, struct site_series, site_free, stack, slot, fn);
 
 int series_new(struct series **ret_series)
 {

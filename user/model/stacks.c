@@ -19,7 +19,7 @@ static void stack_free(void *item)
 	}
 }
 
-DEFINE_HASHMAP_OPS(stack_ops, struct model_stack, id, stack_free);
+DEFINE_HASHMAP_OPS(stack_ops, struct model_stack, stack_free, id);
 
 void stacks_init(struct stacks *ret_stacks)
 {

@@ -31,7 +31,7 @@ static void process_free(void *item)
 	free(process);
 }
 
-DEFINE_HASHMAP_OPS(process_ops, struct process_syscalls, shown.slot, process_free);
+DEFINE_HASHMAP_OPS(process_ops, struct process_syscalls, process_free, shown.slot);
 
 void syscalls_init(struct syscalls *ret_syscalls, struct strings *strings)
 {

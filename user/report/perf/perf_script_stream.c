@@ -26,27 +26,13 @@ struct perf_script_stream {
 	struct hashmap cache;
 };
 
-static uint64_t cached_hash(const void *item)
-{
-	const struct cached *c = item;
-
-	return hash_u64(c->stack ^ hash_u64(c->kernel_stack ^ hash_u64(c->slot)));
-}
-
-static bool cached_equal(const void *item_a, const void *item_b)
-{
-	const struct cached *a = item_a, *b = item_b;
-
-	return a->slot == b->slot && a->stack == b->stack && a->kernel_stack == b->kernel_stack;
-}
-
 static void cached_free(void *item)
 {
 	free(((struct cached *)item)->text);
 	free(item);
 }
 
-static const struct hashmap_ops cached_ops = { cached_hash, cached_equal, cached_free };
+DEFINE_HASHMAP_OPS(cached_ops, struct cached, cached_free, stack, kernel_stack, slot);
 
 int perf_script_stream_new(const struct model *model, struct symbols *symbols, uint32_t event_id,
 			   FILE *file, struct perf_script_stream **ret_stream)

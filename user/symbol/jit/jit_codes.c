@@ -49,7 +49,7 @@ static void process_free(void *item)
 	free(process);
 }
 
-DEFINE_HASHMAP_OPS(process_ops, struct process_codes, slot, process_free);
+DEFINE_HASHMAP_OPS(process_ops, struct process_codes, process_free, slot);
 
 int jit_codes_new(struct jit_codes **ret_codes)
 {

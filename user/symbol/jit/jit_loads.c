@@ -35,7 +35,7 @@ static void free_code_item(void *item)
 	code_free(item);
 }
 
-DEFINE_HASHMAP_OPS(code_ops, struct code, index, free_code_item);
+DEFINE_HASHMAP_OPS(code_ops, struct code, free_code_item, index);
 
 int jit_loads_new(struct jit_loads **ret_loads)
 {

@@ -13,8 +13,8 @@ struct hold_table {
 	struct hashmap threads, processes;
 };
 
-DEFINE_HASHMAP_OPS(thread_ops, struct held_thread, tid, free);
-DEFINE_HASHMAP_OPS(process_ops, struct held_process, pid, free);
+DEFINE_HASHMAP_OPS(thread_ops, struct held_thread, free, tid);
+DEFINE_HASHMAP_OPS(process_ops, struct held_process, free, pid);
 
 int hold_table_new(struct hold_table **ret_table)
 {

@@ -40,20 +40,7 @@ struct sum {
 	struct abi_event_count count;
 };
 
-static uint64_t sum_hash(const void *item)
-{
-	return hash_bytes(&((const struct sum *)item)->key, sizeof(struct abi_event_key), 0);
-}
-
-static bool sum_equal(const void *item_a, const void *item_b)
-{
-	const struct abi_event_key *a = &((const struct sum *)item_a)->key;
-	const struct abi_event_key *b = &((const struct sum *)item_b)->key;
-
-	return a->stack == b->stack && a->kernel_stack == b->kernel_stack && a->image == b->image;
-}
-
-static const struct hashmap_ops sum_ops = { sum_hash, sum_equal, free };
+DEFINE_HASHMAP_OPS(sum_ops, struct sum, free, key.stack, key.kernel_stack, key.image);
 
 static int add_count(struct hashmap *sums, const struct abi_event_key *key,
 		     const struct abi_event_count *count)

@@ -18,20 +18,7 @@ struct file_names {
 	struct hashmap by_id;
 };
 
-static uint64_t name_hash(const void *item)
-{
-	const struct abi_file_id *id = &((const struct file_name *)item)->id;
-
-	return hash_bytes(id, sizeof(*id), 0);
-}
-
-static bool name_equal(const void *a, const void *b)
-{
-	return memcmp(&((const struct file_name *)a)->id, &((const struct file_name *)b)->id,
-		      sizeof(struct abi_file_id)) == 0;
-}
-
-static const struct hashmap_ops name_ops = { name_hash, name_equal, free };
+DEFINE_HASHMAP_OPS(name_ops, struct file_name, free, id.ino, id.dev, id.kind);
 
 int file_names_new(struct file_names **ret_names)
 {

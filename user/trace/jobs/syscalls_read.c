@@ -37,20 +37,6 @@ struct reading {
 	struct hashmap calls, files, stacks;
 };
 
-static uint64_t call_hash(const void *item)
-{
-	const struct call_row *row = item;
-
-	return hash_u64((uint64_t)row->slot << 32 | (uint32_t)row->number);
-}
-
-static bool call_equal(const void *item_a, const void *item_b)
-{
-	const struct call_row *a = item_a, *b = item_b;
-
-	return a->slot == b->slot && a->number == b->number;
-}
-
 static void call_free(void *item)
 {
 	struct call_row *row = item;
@@ -59,7 +45,7 @@ static void call_free(void *item)
 	free(row);
 }
 
-static const struct hashmap_ops call_ops = { call_hash, call_equal, call_free };
+DEFINE_HASHMAP_OPS(call_ops, struct call_row, call_free, slot, number);
 
 /* Files of one path are one: many can share it, such as those of anon_inodefs. */
 static uint64_t file_hash(const void *item)
@@ -78,21 +64,7 @@ static bool file_equal(const void *item_a, const void *item_b)
 
 static const struct hashmap_ops file_ops = { file_hash, file_equal, free };
 
-static uint64_t stack_hash(const void *item)
-{
-	const struct stack_row *row = item;
-
-	return hash_u64(row->stack ^ hash_u64((uint64_t)row->slot << 32 | (uint32_t)row->number));
-}
-
-static bool stack_equal(const void *item_a, const void *item_b)
-{
-	const struct stack_row *a = item_a, *b = item_b;
-
-	return a->slot == b->slot && a->number == b->number && a->stack == b->stack;
-}
-
-static const struct hashmap_ops stack_ops = { stack_hash, stack_equal, free };
+DEFINE_HASHMAP_OPS(stack_ops, struct stack_row, free, stack, slot, number);
 
 /* --- reading --------------------------------------------------------------------------------- */
 

@@ -183,7 +183,7 @@ static void image_free(void *item)
 	free(image);
 }
 
-DEFINE_HASHMAP_OPS(image_ops, struct image, slot, image_free);
+DEFINE_HASHMAP_OPS(image_ops, struct image, image_free, slot);
 
 /* A vDSO is the same code in all processes, ours included. */
 static int vdso_file(void)

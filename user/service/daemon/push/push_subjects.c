@@ -38,7 +38,7 @@ static void subject_free(void *item)
 	free(subject);
 }
 
-DEFINE_HASHMAP_OPS(subject_ops, struct subject, slot, subject_free);
+DEFINE_HASHMAP_OPS(subject_ops, struct subject, subject_free, slot);
 
 int push_subjects_new(struct push_subjects **ret_subjects)
 {

@@ -21,7 +21,7 @@ struct watched {
 	struct watched_counts counts;
 };
 
-DEFINE_HASHMAP_OPS(process_ops, struct watched_process, pid, free);
+DEFINE_HASHMAP_OPS(process_ops, struct watched_process, free, pid);
 
 static uint64_t cgroup_hash(const void *item)
 {

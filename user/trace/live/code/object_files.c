@@ -24,21 +24,7 @@ static_assert(OBJECT_BUILD_ID_MAX <= RECORD_BUILD_ID_MAX, "a record has room for
 /* Ids below are the daemon's own: FUNCTION_MMAP and the like, RECORD_BEFORE_ATTACH. */
 #define FIRST_FUNCTION_ID 16
 
-static uint64_t object_hash(const void *item)
-{
-	const struct object *o = item;
-
-	return hash_u64(o->ino ^ (uint64_t)o->dev << 40);
-}
-
-static bool object_equal(const void *a, const void *b)
-{
-	const struct object *x = a, *y = b;
-
-	return x->dev == y->dev && x->ino == y->ino;
-}
-
-static const struct hashmap_ops object_ops = { object_hash, object_equal, NULL };
+DEFINE_HASHMAP_OPS(object_ops, struct object, NULL, ino, dev);
 
 static void object_free(struct object *object)
 {

@@ -10,7 +10,7 @@ struct stack_index {
 	struct hashmap by_id; /* struct stack_facts */
 };
 
-DEFINE_HASHMAP_OPS(ops, struct stack_facts, id, free);
+DEFINE_HASHMAP_OPS(ops, struct stack_facts, free, id);
 
 int stack_index_new(struct stack_index **ret_index)
 {

@@ -22,7 +22,7 @@ struct shed_block {
 	uint32_t era; /* its forks before */
 };
 
-DEFINE_HASHMAP_OPS(shed_ops, struct shed_block, key, free);
+DEFINE_HASHMAP_OPS(shed_ops, struct shed_block, free, key);
 
 static int add_shed(struct inheritance *inheritance, uint64_t key, uint32_t era)
 {

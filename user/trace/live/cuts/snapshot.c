@@ -30,21 +30,7 @@ struct snapshot {
 	struct descendants *descendants;
 };
 
-static uint64_t site_hash(const void *item)
-{
-	const struct snapshot_site *s = item;
-
-	return hash_u64(s->stack ^ (uint64_t)s->slot << 16 ^ s->fn);
-}
-
-static bool site_equal(const void *a, const void *b)
-{
-	const struct snapshot_site *x = a, *y = b;
-
-	return x->stack == y->stack && x->slot == y->slot && x->fn == y->fn;
-}
-
-static const struct hashmap_ops site_ops = { site_hash, site_equal, free };
+DEFINE_HASHMAP_OPS(site_ops, struct snapshot_site, free, stack, slot, fn);
 
 static bool wanted(const struct snapshot *s, uint32_t slot)
 {

@@ -37,21 +37,7 @@ struct view_names {
 	struct interns wrappers; /* of those of other views, too */
 };
 
-static uint64_t hash_function(const void *item)
-{
-	const struct function *function = item;
-
-	return hash_u64((uintptr_t)function->name ^ hash_u64((uintptr_t)function->object));
-}
-
-static bool equal_functions(const void *a, const void *b)
-{
-	const struct function *x = a, *y = b;
-
-	return x->name == y->name && x->object == y->object;
-}
-
-static const struct hashmap_ops function_ops = { hash_function, equal_functions, free };
+DEFINE_HASHMAP_OPS(function_ops, struct function, free, name, object);
 
 static bool is_given(const struct view_names *names, const struct view_frame *frame)
 {

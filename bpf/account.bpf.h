@@ -191,7 +191,7 @@ static __always_inline void peak_was(struct abi_proc *proc, __s64 most)
 /* The n-th of what was freed, and of what was made, inside the call of this place. */
 VERIFIED_ONCE_NUMBERS int inner_told(__u32 slot, __u32 place, __u32 n)
 {
-	struct parked_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
+	struct suspended_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
 	struct inner_list *list = bpf_map_lookup_elem(&inner_lists, &key);
 
 	if (!list || n >= INNER_BLOCKS)
@@ -204,16 +204,16 @@ VERIFIED_ONCE_NUMBERS int inner_told(__u32 slot, __u32 place, __u32 n)
 }
 
 /* call_failed_if_left(), apart: call_left() has no room left on the stack. */
-VERIFIED_ONCE_NUMBERS int parked_failed(__u32 slot, __u32 place)
+VERIFIED_ONCE_NUMBERS int suspended_failed(__u32 slot, __u32 place)
 {
-	call_failed_if_left(proc_by_slot(slot), parked_call(place));
+	call_failed_if_left(proc_by_slot(slot), suspended_call(place));
 	return 0;
 }
 
-/* The parked call has been left: it has failed, and what was made inside it enters the books. */
+/* The suspended call has been left: it has failed, and what was made inside it enters the books. */
 VERIFIED_ONCE_NUMBERS int call_left(__u32 slot, __u32 place)
 {
-	struct parked_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
+	struct suspended_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
 	struct inner_list *list = bpf_map_lookup_elem(&inner_lists, &key);
 	struct abi_proc *proc = proc_by_slot(slot);
 	struct thread *t = thread_find();
@@ -221,7 +221,7 @@ VERIFIED_ONCE_NUMBERS int call_left(__u32 slot, __u32 place)
 
 	if (!t || !proc)
 		return 0;
-	parked_failed(slot, place);
+	suspended_failed(slot, place);
 	for (i = 0; list && i < INNER_BLOCKS; i++)
 		inner_told(slot, place, i);
 	if (list) {
@@ -230,21 +230,21 @@ VERIFIED_ONCE_NUMBERS int call_left(__u32 slot, __u32 place)
 			proc_lost(proc, ABI_LOST_INFLIGHT);
 	}
 	bpf_map_delete_elem(&inner_lists, &key);
-	t->parked_sp[place & (PARKED_CALLS - 1)] = 0;
-	t->parked--;
+	t->suspended_sp[place & (SUSPENDED_CALLS - 1)] = 0;
+	t->suspended--;
 	return 0;
 }
 
-VERIFIED_ONCE_NUMBERS int thread_ends_parked(__u32 slot, __u32 place)
+VERIFIED_ONCE_NUMBERS int thread_ends_suspended(__u32 slot, __u32 place)
 {
-	struct alloc_call *call = parked_call(place);
+	struct alloc_call *call = suspended_call(place);
 	struct thread *t = thread_find();
 
-	place &= PARKED_CALLS - 1;
+	place &= SUSPENDED_CALLS - 1;
 	if (!t || !call || !call->inner)
 		return 0;
 	/* Else it is of an image that was replaced. */
-	if (t->slot == slot && t->parked_sp[place])
+	if (t->slot == slot && t->suspended_sp[place])
 		call_left(slot, place);
 	else
 		inner_forget(place);
@@ -256,8 +256,8 @@ static __always_inline void thread_ends_calls(__u32 slot)
 {
 	int i;
 
-	for (i = 0; i < PARKED_CALLS; i++)
-		thread_ends_parked(slot, i);
+	for (i = 0; i < SUSPENDED_CALLS; i++)
+		thread_ends_suspended(slot, i);
 }
 
 #endif

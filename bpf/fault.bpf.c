@@ -48,9 +48,9 @@ static __always_inline void handled_inside(struct alloc_call *call, __u64 sp)
 		call->signal_below = below;
 }
 
-VERIFIED_ONCE_NUMBERS int handled_inside_parked(__u32 place, __u64 sp)
+VERIFIED_ONCE_NUMBERS int handled_inside_suspended(__u32 place, __u64 sp)
 {
-	struct alloc_call *call = parked_call(place);
+	struct alloc_call *call = suspended_call(place);
 
 	if (call)
 		handled_inside(call, sp);
@@ -64,13 +64,13 @@ static __always_inline void handled(void)
 	struct user_registers regs;
 	int i;
 
-	if (!t || (!t->busy && !t->parked) || !read_user_registers(task_registers(), &regs))
+	if (!t || (!t->busy && !t->suspended) || !read_user_registers(task_registers(), &regs))
 		return;
 	if (t->busy)
 		handled_inside(&t->call, regs.sp);
-	for (i = 0; i < PARKED_CALLS; i++)
-		if (t->parked_sp[i])
-			handled_inside_parked(i, regs.sp);
+	for (i = 0; i < SUSPENDED_CALLS; i++)
+		if (t->suspended_sp[i])
+			handled_inside_suspended(i, regs.sp);
 }
 
 static __always_inline void tell_death(int sig, int code)

@@ -5,7 +5,7 @@
  * shows when that call ends. If it returns, they were its own affair. If it was left, or somebody
  * else frees one, they are the program's, and enter the books then (account.bpf.h).
  *
- * The call waits as a parked one meanwhile (thread.bpf.h), and its place has the list of them.
+ * The call waits as a suspended one meanwhile (thread.bpf.h), and its place has the list of them.
  */
 #ifndef MEMTRACED_INNER_BPF_H
 #define MEMTRACED_INNER_BPF_H
@@ -19,7 +19,7 @@
 struct inner_block {
 	struct abi_block block;
 	__u32 peak_epoch; /* of the process when it was made */
-	__u32 place;	  /* of the parked call */
+	__u32 place;	  /* of the suspended call */
 };
 
 struct inner_list {
@@ -48,17 +48,17 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 4096);
-	__type(key, struct parked_key);
+	__type(key, struct suspended_key);
 	__type(value, struct inner_list);
 } inner_lists SEC(".maps") __weak;
 
 #ifndef OLD_KERNEL
 
-/* The list of this thread's parked call, made anew for its first block. */
+/* The list of this thread's suspended call, made anew for its first block. */
 static __always_inline struct inner_list *inner_list_get(const struct thread *t,
 							 struct alloc_call *call, __u32 place)
 {
-	struct parked_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
+	struct suspended_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
 	struct inner_list *list;
 
 	if (call->inner)
@@ -76,7 +76,7 @@ static __always_inline struct inner_list *inner_list_get(const struct thread *t,
 /* A number in the list for this key; INNER_BLOCKS: there is none. */
 VERIFIED_ONCE_NUMBERS __u32 inner_number(__u32 place, __u64 key)
 {
-	struct parked_key list_key = { .tid = bpf_get_current_pid_tgid(), .place = place };
+	struct suspended_key list_key = { .tid = bpf_get_current_pid_tgid(), .place = place };
 	struct inner_list *list = bpf_map_lookup_elem(&inner_lists, &list_key);
 	__u32 i;
 
@@ -90,10 +90,10 @@ VERIFIED_ONCE_NUMBERS __u32 inner_number(__u32 place, __u64 key)
 	return INNER_BLOCKS;
 }
 
-/* A block has been made inside the parked call; 0: there is no room for its list. */
+/* A block has been made inside the suspended call; 0: there is no room for its list. */
 VERIFIED_ONCE int inner_add(__u32 slot, __u32 place, __u64 key, const struct abi_block *block)
 {
-	struct alloc_call *call = parked_call(place);
+	struct alloc_call *call = suspended_call(place);
 	struct abi_proc *proc = proc_by_slot(slot);
 	struct thread *t = thread_find();
 	struct inner_block inner = { .place = place };
@@ -125,7 +125,7 @@ VERIFIED_ONCE int inner_add(__u32 slot, __u32 place, __u64 key, const struct abi
 /* Freed inside the call where it was made; 0: it was not. */
 VERIFIED_ONCE_NUMBERS int inner_free(__u64 key)
 {
-	struct parked_key list_key = { .tid = bpf_get_current_pid_tgid() };
+	struct suspended_key list_key = { .tid = bpf_get_current_pid_tgid() };
 	struct inner_block *found = bpf_map_lookup_elem(&inner_blocks, &key);
 	struct thread *t = thread_find();
 	struct inner_list *list;
@@ -156,7 +156,7 @@ VERIFIED_ONCE_NUMBERS int inner_free(__u64 key)
 /* The call returns, or is given up. */
 VERIFIED_ONCE_NUMBERS int inner_forget(__u32 place)
 {
-	struct parked_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
+	struct suspended_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
 	struct inner_list *list = bpf_map_lookup_elem(&inner_lists, &key);
 	struct thread *t = thread_find();
 	int i;

@@ -4,7 +4,7 @@
  * by an exception or longjmp) and such as it ends much later (interrupted by a signal, on another
  * stack). Where the stack can be walked, it is read off the stack: a call is inside another if the
  * walk from it meets the other's return address, in its place, with no signal between. A call that
- * the walk goes past is over. All others are parked until they return.
+ * the walk goes past is over. All others are suspended until they return.
  *
  * Where it cannot be walked it is a guess, and what is then not counted is a loss until the other
  * call returns, which proves that it had not been left.
@@ -73,14 +73,14 @@ static __always_inline int nesting_in(const struct nesting_from *from, __u32 slo
 	return below < NESTING_UNWALKED_RANGE ? NESTING_GUESSED : NESTING_APART;
 }
 
-/* A free place for a parked call; PARKED_CALLS: there is none. */
-VERIFIED_ONCE_NUMBERS __u32 parked_room(void)
+/* A free place for a suspended call; SUSPENDED_CALLS: there is none. */
+VERIFIED_ONCE_NUMBERS __u32 suspended_room(void)
 {
 	struct thread *t = thread_find();
-	__u32 i, place = PARKED_CALLS;
+	__u32 i, place = SUSPENDED_CALLS;
 
-	for (i = 0; t && i < PARKED_CALLS; i++)
-		if (!t->parked_sp[i])
+	for (i = 0; t && i < SUSPENDED_CALLS; i++)
+		if (!t->suspended_sp[i])
 			place = i;
 	return place;
 }
@@ -90,30 +90,30 @@ VERIFIED_ONCE_NUMBERS __u32 parked_room(void)
  * meanwhile. When all places are taken, the one that waits there is given up (counted). 1 + its
  * place.
  */
-VERIFIED_ONCE_NUMBERS int call_park(__u32 slot)
+VERIFIED_ONCE_NUMBERS int call_suspend(__u32 slot)
 {
-	struct parked_key key = { .tid = bpf_get_current_pid_tgid() };
+	struct suspended_key key = { .tid = bpf_get_current_pid_tgid() };
 	struct abi_proc *proc = proc_by_slot(slot);
 	struct thread *t = thread_find();
-	__u32 place = parked_room();
+	__u32 place = suspended_room();
 	struct alloc_call *before;
 
 	if (!t || !proc)
 		return 0;
-	if (place >= PARKED_CALLS) {
+	if (place >= SUSPENDED_CALLS) {
 		proc_lost(proc, ABI_LOST_INFLIGHT);
-		place = t->call.sp >> 4 & (PARKED_CALLS - 1);
+		place = t->call.sp >> 4 & (SUSPENDED_CALLS - 1);
 	} else {
-		t->parked++;
+		t->suspended++;
 	}
 	key.place = place;
-	before = bpf_map_lookup_elem(&parked_calls, &key);
+	before = bpf_map_lookup_elem(&suspended_calls, &key);
 	if (before && before->inner)
 		inner_forget(place);
-	if (bpf_map_update_elem(&parked_calls, &key, &t->call, BPF_ANY))
+	if (bpf_map_update_elem(&suspended_calls, &key, &t->call, BPF_ANY))
 		proc_lost(proc, ABI_LOST_INFLIGHT);
 	barrier_var(place); /* old verifiers have forgotten its bound */
-	t->parked_sp[place & (PARKED_CALLS - 1)] = t->call.sp;
+	t->suspended_sp[place & (SUSPENDED_CALLS - 1)] = t->call.sp;
 	call_drop(t);
 	return 1 + place;
 }
@@ -124,8 +124,8 @@ static __always_inline bool same_block(const struct abi_block *a, const struct a
 	       a->era == b->era;
 }
 
-/* What a realloc that goes on is to replace, if it is still there. */
-VERIFIED_ONCE_NUMBERS int call_takes_again(void)
+/* Takes the block out that a resumed realloc is to replace, if it is still there. */
+VERIFIED_ONCE_NUMBERS int call_take_block_again(void)
 {
 	struct thread *t = thread_find();
 	struct alloc_call *call;
@@ -152,25 +152,25 @@ VERIFIED_ONCE_NUMBERS int call_takes_again(void)
 }
 
 /*
- * A parked call goes on; the one that the thread is in is parked for it. call_takes_again() is for
- * whoever has more room on the kernel's stack.
+ * A suspended call goes on; the one that the thread is in is suspended for it. The caller calls
+ * call_take_block_again() when there is more room on the kernel's stack.
  */
 VERIFIED_ONCE_NUMBERS int call_resume(__u32 slot, __u32 place)
 {
-	struct alloc_call *parked = parked_call(place), call;
+	struct alloc_call *suspended = suspended_call(place), call;
 	struct thread *t = thread_find();
 
-	if (!t || !parked)
+	if (!t || !suspended)
 		return 0;
-	call = *parked;
+	call = *suspended;
 	if (call.inner)
 		inner_forget(place);
 	call.inner = 0;
-	parked->inner = 0;
-	t->parked_sp[place & (PARKED_CALLS - 1)] = 0;
-	t->parked--;
+	suspended->inner = 0;
+	t->suspended_sp[place & (SUSPENDED_CALLS - 1)] = 0;
+	t->suspended--;
 	if (t->busy)
-		call_park(slot);
+		call_suspend(slot);
 	t->call = call;
 	t->busy = 1;
 	return 1;
@@ -179,21 +179,21 @@ VERIFIED_ONCE_NUMBERS int call_resume(__u32 slot, __u32 place)
 /* Looked up again: what lives on across calls is on the stack, and there is no room. */
 static __always_inline bool has_inner(__u32 place)
 {
-	struct alloc_call *call = parked_call(place);
+	struct alloc_call *call = suspended_call(place);
 
 	return call && call->inner;
 }
 
-/* CALL_NESTED_IN_PARKED with the place of the parked call, from bit CALL_PLACE_SHIFT on. */
-enum { CALL_APART, CALL_NESTED, CALL_RESUMED, CALL_NESTED_IN_PARKED, CALL_SEARCH, CALL_LEFT };
+/* CALL_NESTED_IN_SUSPENDED with the place of the suspended call, from bit CALL_PLACE_SHIFT on. */
+enum { CALL_APART, CALL_NESTED, CALL_RESUMED, CALL_NESTED_IN_SUSPENDED, CALL_SEARCH, CALL_LEFT };
 #define CALL_PLACE_SHIFT 8
 #define CALL_IS(r) ((r)&0xff)
-#define CALL_PLACE(r) ((r) >> CALL_PLACE_SHIFT & (PARKED_CALLS - 1))
+#define CALL_PLACE(r) ((r) >> CALL_PLACE_SHIFT & (SUSPENDED_CALLS - 1))
 #define CALL_GUESSED (1 << 16) /* beside the nested ones */
 
 /*
  * Is the call that begins inside the one that the thread is in? CALL_SEARCH: no, and that is over,
- * or parked.
+ * or suspended.
  */
 VERIFIED_ONCE_NUMBERS int nested_in_current(__u64 sp, __u64 fp, __u64 link)
 {
@@ -215,7 +215,7 @@ VERIFIED_ONCE_NUMBERS int nested_in_current(__u64 sp, __u64 fp, __u64 link)
 			call_failed_if_left(proc_by_slot(t->slot), &t->call);
 			call_drop(t);
 		} else {
-			call_park(t->slot);
+			call_suspend(t->slot);
 		}
 	}
 	t->call.within = 0;
@@ -223,25 +223,25 @@ VERIFIED_ONCE_NUMBERS int nested_in_current(__u64 sp, __u64 fp, __u64 link)
 }
 
 /*
- * The same of a parked one. Of one that is over with blocks made inside it, CALL_LEFT: for whoever
+ * The same of a suspended one. CALL_LEFT of one that is over with blocks made inside it: the caller
  * has more room on the stack.
  */
-VERIFIED_ONCE_NUMBERS int nested_in_parked(__u32 place, __u64 sp, __u64 fp, __u64 link)
+VERIFIED_ONCE_NUMBERS int nested_in_suspended(__u32 place, __u64 sp, __u64 fp, __u64 link)
 {
 	const struct nesting_from from = { .sp = sp, .fp = fp, .link = link };
 	struct thread *t = thread_find();
 	struct alloc_call *call;
 	int r;
 
-	place &= PARKED_CALLS - 1;
-	if (!t || t->parked_sp[place] - sp >= NESTING_RANGE)
+	place &= SUSPENDED_CALLS - 1;
+	if (!t || t->suspended_sp[place] - sp >= NESTING_RANGE)
 		return CALL_SEARCH;
-	call = parked_call(place);
+	call = suspended_call(place);
 	r = call ? nesting_in(&from, t->slot, call) : NESTING_OVER;
 	if (r == NESTING_INSIDE)
-		return CALL_NESTED_IN_PARKED | place << CALL_PLACE_SHIFT;
+		return CALL_NESTED_IN_SUSPENDED | place << CALL_PLACE_SHIFT;
 	if (r == NESTING_GUESSED)
-		return CALL_NESTED_IN_PARKED | CALL_GUESSED | place << CALL_PLACE_SHIFT;
+		return CALL_NESTED_IN_SUSPENDED | CALL_GUESSED | place << CALL_PLACE_SHIFT;
 	/* What jumps on has made nothing yet: with blocks, it is called anew. */
 	if (r == NESTING_SAME && !has_inner(place))
 		return call_resume(t->slot, place) ? CALL_RESUMED : CALL_APART;
@@ -250,8 +250,8 @@ VERIFIED_ONCE_NUMBERS int nested_in_parked(__u32 place, __u64 sp, __u64 fp, __u6
 	if (has_inner(place))
 		return CALL_LEFT;
 	call_failed_if_left(proc_by_slot(t->slot), call);
-	t->parked_sp[place] = 0;
-	t->parked--;
+	t->suspended_sp[place] = 0;
+	t->suspended--;
 	return CALL_SEARCH;
 }
 
@@ -266,7 +266,7 @@ static __always_inline int call_begins_within(__u32 slot, int nested)
 #else
 
 /*
- * Is the allocation that begins inside a call which an exception can leave? That call is parked,
+ * Is the allocation that begins inside a call which an exception can leave? That call is suspended,
  * and the thread's one is within it. nested: what thread_nested() has said.
  */
 VERIFIED_ONCE_NUMBERS int call_begins_within(__u32 slot, int nested)
@@ -279,9 +279,9 @@ VERIFIED_ONCE_NUMBERS int call_begins_within(__u32 slot, int nested)
 		return 0;
 	if (CALL_IS(nested) == CALL_NESTED) {
 		if (t->busy && t->call.throws)
-			within = call_park(slot);
+			within = call_suspend(slot);
 	} else {
-		outer = parked_call(CALL_PLACE(nested));
+		outer = suspended_call(CALL_PLACE(nested));
 		if (outer && outer->throws)
 			within = 1 + CALL_PLACE(nested);
 	}
@@ -314,7 +314,7 @@ VERIFIED_ONCE_NUMBERS int call_guessed(__u32 slot, int nested, __u64 sp)
 
 	if (!t || !proc)
 		return 0;
-	outer = CALL_IS(nested) == CALL_NESTED ? &t->call : parked_call(CALL_PLACE(nested));
+	outer = CALL_IS(nested) == CALL_NESTED ? &t->call : suspended_call(CALL_PLACE(nested));
 	if (outer && !signal_between(outer, sp) && outer->guessed < 255)
 		outer->guessed++;
 	proc_lost(proc, ABI_LOST_NESTING);
@@ -331,10 +331,10 @@ static __always_inline void call_returns(struct abi_proc *proc, struct thread *t
 	t->call.guessed = 0;
 }
 
-/* Is what runs with this sp inside the parked call? */
-VERIFIED_ONCE_NUMBERS int inside_parked(__u32 place, __u64 sp)
+/* Is what runs with this sp inside the suspended call? */
+VERIFIED_ONCE_NUMBERS int inside_suspended(__u32 place, __u64 sp)
 {
-	struct alloc_call *call = parked_call(place);
+	struct alloc_call *call = suspended_call(place);
 
 	return call && call->sp - sp < NESTING_RANGE && call_stands(call);
 }
@@ -352,8 +352,8 @@ VERIFIED_ONCE_NUMBERS int inside_call(__u32 slot, __u64 sp)
 		return 0;
 	if (t->busy && t->call.sp - sp < NESTING_RANGE && call_stands(&t->call))
 		return 1;
-	for (i = 0; t->parked && i < PARKED_CALLS; i++)
-		if (t->parked_sp[i] - sp < NESTING_RANGE && inside_parked(i, sp))
+	for (i = 0; t->suspended && i < SUSPENDED_CALLS; i++)
+		if (t->suspended_sp[i] - sp < NESTING_RANGE && inside_suspended(i, sp))
 			return 1;
 	return 0;
 }
@@ -363,10 +363,10 @@ VERIFIED_ONCE_NUMBERS int call_settled(__u32 slot, int r, __u32 fn)
 {
 	struct thread *t = thread_find();
 
-	if (CALL_IS(r) == CALL_NESTED || CALL_IS(r) == CALL_NESTED_IN_PARKED)
+	if (CALL_IS(r) == CALL_NESTED || CALL_IS(r) == CALL_NESTED_IN_SUSPENDED)
 		return r;
 	if (CALL_IS(r) == CALL_RESUMED)
-		call_takes_again();
+		call_take_block_again();
 	return t && t->busy && t->call.is_scope && t->call.fn != fn ? CALL_NESTED : CALL_APART;
 }
 
@@ -379,12 +379,12 @@ static __always_inline int thread_nested_at(struct thread *t, __u32 slot, __u16 
 {
 	int i, r;
 
-	if (!t->busy && !t->parked)
+	if (!t->busy && !t->suspended)
 		return CALL_APART;
 	r = nested_in_current(sp, fp, link);
 	/* A step of the search is verified once, and not in each round of a loop. */
-	for (i = 0; i < PARKED_CALLS && r == CALL_SEARCH; i++) {
-		r = nested_in_parked(i, sp, fp, link);
+	for (i = 0; i < SUSPENDED_CALLS && r == CALL_SEARCH; i++) {
+		r = nested_in_suspended(i, sp, fp, link);
 		if (r != CALL_LEFT)
 			continue;
 		call_left(slot, i);
@@ -405,7 +405,7 @@ static __always_inline int thread_nested(const struct pt_regs *ctx, struct threa
 }
 
 /* The call that has been entered with this sp returns: the thread is in it then. */
-VERIFIED_ONCE_NUMBERS int parked_call_ends(__u32 slot, __u64 sp, __u32 fn)
+VERIFIED_ONCE_NUMBERS int suspended_call_ends(__u32 slot, __u64 sp, __u32 fn)
 {
 	struct thread *t = thread_find();
 	struct alloc_call *call;
@@ -413,10 +413,10 @@ VERIFIED_ONCE_NUMBERS int parked_call_ends(__u32 slot, __u64 sp, __u32 fn)
 
 	if (!t)
 		return 0;
-	for (i = 0; i < PARKED_CALLS; i++) {
-		if (t->parked_sp[i] != sp)
+	for (i = 0; i < SUSPENDED_CALLS; i++) {
+		if (t->suspended_sp[i] != sp)
 			continue;
-		call = parked_call(i);
+		call = suspended_call(i);
 		if (call && call->fn == fn)
 			return call_resume(slot, i);
 	}
@@ -429,9 +429,9 @@ static __always_inline bool thread_leaves(struct thread *t, __u32 slot, __u64 sp
 		return false;
 	if (t->busy && t->call.sp == sp && t->call.fn == fn)
 		return true;
-	if (!t->parked || !parked_call_ends(slot, sp, fn))
+	if (!t->suspended || !suspended_call_ends(slot, sp, fn))
 		return false;
-	call_takes_again();
+	call_take_block_again();
 	return true;
 }
 

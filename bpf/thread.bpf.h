@@ -37,10 +37,10 @@ struct alloc_call {
 	__u8 is_odd : 1;      /* and found something else than its entry */
 	__u8 failed;	      /* at the return: there was no memory */
 	__u8 form;	      /* enum abi_form */
-	__u8 within;	      /* 1 + the place of the parked call that it is inside: inner.bpf.h */
-	__u8 inner;	      /* parked: there is a list of blocks that were made inside it */
-	__u8 released;	      /* at the return: `old` has left the books */
-	__u8 guessed;	      /* calls that are taken for a part of it: its return is the proof */
+	__u8 within;   /* 1 + the place of the suspended call that it is inside: inner.bpf.h */
+	__u8 inner;    /* suspended: there is a list of blocks that were made inside it */
+	__u8 released; /* at the return: `old` has left the books */
+	__u8 guessed;  /* calls that are taken for a part of it: its return is the proof */
 };
 
 /* How far below a call's sp, by 16 bytes; of several handlers the nearest counts. */
@@ -61,7 +61,7 @@ enum goes_on {
 #define STORED(place) (*(volatile typeof(place) *)&(place))
 
 /* Calls of a thread that are neither over nor what it does now. */
-#define PARKED_CALLS 8
+#define SUSPENDED_CALLS 8
 
 struct thread {
 	struct alloc_call call;
@@ -70,9 +70,9 @@ struct thread {
 	__u64 free_sp;
 	__u32 slot; /* process image this state belongs to */
 	__u16 free_fn;
-	__u8 busy;		       /* in `call` */
-	__u8 parked;		       /* others there are */
-	__u64 parked_sp[PARKED_CALLS]; /* 0: a free place */
+	__u8 busy;			     /* in `call` */
+	__u8 suspended;			     /* others there are */
+	__u64 suspended_sp[SUSPENDED_CALLS]; /* 0: a free place */
 };
 
 /*
@@ -103,18 +103,18 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps") __weak;
 
-struct parked_key {
+struct suspended_key {
 	__u32 tid;
-	__u32 place; /* in thread.parked_sp */
+	__u32 place; /* in thread.suspended_sp */
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 8192);
-	__type(key, struct parked_key);
+	__type(key, struct suspended_key);
 	__type(value, struct alloc_call);
-} parked_calls SEC(".maps") __weak;
+} suspended_calls SEC(".maps") __weak;
 
 /* form.bpf.h: where a marked function began, and its return address. */
 struct mark_place {
@@ -166,23 +166,23 @@ static __always_inline struct thread *thread_find(void)
 	return bpf_map_lookup_elem(&threads, &tid);
 }
 
-static __always_inline struct alloc_call *parked_call(__u32 place)
+static __always_inline struct alloc_call *suspended_call(__u32 place)
 {
-	struct parked_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
+	struct suspended_key key = { .tid = bpf_get_current_pid_tgid(), .place = place };
 
-	return bpf_map_lookup_elem(&parked_calls, &key);
+	return bpf_map_lookup_elem(&suspended_calls, &key);
 }
 
 /* The thread has ended. */
 static __always_inline void thread_drop(__u32 tid)
 {
 	struct thread_place *place = thread_place(tid);
-	struct parked_key key;
+	struct suspended_key key;
 	int i;
 
-	for (i = 0; i < PARKED_CALLS; i++) {
-		key = (struct parked_key){ tid, i };
-		bpf_map_delete_elem(&parked_calls, &key);
+	for (i = 0; i < SUSPENDED_CALLS; i++) {
+		key = (struct suspended_key){ tid, i };
+		bpf_map_delete_elem(&suspended_calls, &key);
 	}
 	if (knob_forms)
 		bpf_map_delete_elem(&marks, &tid);
@@ -235,9 +235,9 @@ VERIFIED_ONCE_NUMBERS int thread_renew(__u32 slot)
 	t->slot = slot;
 	t->busy = 0;
 	t->call.within = 0;
-	t->parked = 0;
-	for (i = 0; i < PARKED_CALLS; i++)
-		t->parked_sp[i] = 0;
+	t->suspended = 0;
+	for (i = 0; i < SUSPENDED_CALLS; i++)
+		t->suspended_sp[i] = 0;
 	t->last_key = 0;
 	t->free_ptr = 0;
 	return 1;

@@ -318,9 +318,11 @@ static void run_line(struct table *t, const struct diff_run *run, const char *na
 enum { GROUP_BEFORE, GROUP_AFTER, GROUP_CHANGE, GROUP_BLOCKS, GROUP_ALLOCS, GROUP_COLUMNS };
 
 static const struct table_column group_columns[GROUP_COLUMNS] = {
-	[GROUP_BEFORE] = { "LIVE BEFORE", 13, false }, [GROUP_AFTER] = { "AFTER", 13, false },
-	[GROUP_CHANGE] = { "CHANGE", 13, false },      [GROUP_BLOCKS] = { "BLOCKS", 10, true },
-	[GROUP_ALLOCS] = { "ALLOCS", 10, true },
+	[GROUP_BEFORE] = { .head = "LIVE BEFORE", .columns = 13 },
+	[GROUP_AFTER] = { .head = "AFTER", .columns = 13 },
+	[GROUP_CHANGE] = { .head = "CHANGE", .columns = 13 },
+	[GROUP_BLOCKS] = { .head = "BLOCKS", .columns = 10, .is_count = true },
+	[GROUP_ALLOCS] = { .head = "ALLOCS", .columns = 10, .is_count = true },
 };
 
 /* From *ret_first up to where there is no more room: in narrow windows, changes alone. */

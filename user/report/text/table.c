@@ -314,10 +314,10 @@ static void head_line(struct table *t)
 enum { ENDED, ENDED_LIVE, ENDED_PEAK, ENDED_ALLOCS, ENDED_COLUMNS };
 
 static const struct table_column ended_columns[ENDED_COLUMNS] = {
-	[ENDED] = { "ENDED", 8, true },
-	[ENDED_LIVE] = { "LIVE AT END", 13, false },
-	[ENDED_PEAK] = { "LARGEST PEAK", 14, false },
-	[ENDED_ALLOCS] = { "ALLOCS", 9, true },
+	[ENDED] = { .head = "ENDED", .columns = 8, .is_count = true },
+	[ENDED_LIVE] = { .head = "LIVE AT END", .columns = 13 },
+	[ENDED_PEAK] = { .head = "LARGEST PEAK", .columns = 14 },
+	[ENDED_ALLOCS] = { .head = "ALLOCS", .columns = 9, .is_count = true },
 };
 #define LEAST_PATH 12
 

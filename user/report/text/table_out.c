@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 size_t table_rest(const struct table *t, size_t used)
 {
@@ -158,6 +159,41 @@ void table_margin_cell(struct table *t, uint64_t ci95, bool is_count, size_t col
 		format_size((int64_t)ci95, number);
 	have = text_columns(number) + 1;
 	strbuf_addf(&t->out, "%*s±%s", have < columns ? (int)(columns - have) : 0, "", number);
+}
+
+static int64_t number_at(const void *row, size_t offset)
+{
+	int64_t number;
+
+	memcpy(&number, (const char *)row + offset, sizeof(number));
+	return number;
+}
+
+void table_number_cells(struct table *t, const struct table_column *columns, size_t n,
+			const void *row, bool exact)
+{
+	const char *const marks[] = { [TABLE_NEAR] = exact ? "" : "~",
+				      [TABLE_AT_LEAST] = table_at_least(t, exact),
+				      [TABLE_EXACT] = "" };
+	char number[FORMAT_UNIT_LEN] = "-";
+
+	for (size_t i = 0; i < n; i++) {
+		if (row && columns[i].is_count)
+			format_count(number_at(row, columns[i].value), number);
+		else if (row)
+			format_size(number_at(row, columns[i].value), number);
+		table_cell(&t->out, row ? marks[columns[i].mark] : "", number, columns[i].columns);
+	}
+}
+
+void table_margin_cells(struct table *t, const struct table_column *columns, size_t n,
+			const void *row)
+{
+	for (size_t i = 0; i < n; i++)
+		if (columns[i].mark != TABLE_EXACT)
+			table_margin_cell(t, (uint64_t)number_at(row, columns[i].margin),
+					  columns[i].is_count, columns[i].columns);
+	strbuf_addch(&t->out, '\n');
 }
 
 void table_few_samples(struct strbuf *line, const struct view_estimate *estimate)

@@ -62,6 +62,10 @@ struct table_column {
 	const char *head;
 	size_t columns;
 	bool is_count; /* else bytes, in tables that have both */
+	/* Of table_number_cells(), offsets of numbers of 8 bytes in what the line is of: */
+	size_t value, margin;
+	/* Before a number of a process that lost something: "~", "≥", or none, nor a margin. */
+	enum table_mark { TABLE_NEAR, TABLE_AT_LEAST, TABLE_EXACT } mark;
 };
 
 /*
@@ -70,6 +74,12 @@ struct table_column {
  */
 size_t table_fit(const struct table *t, const struct table_column *columns, size_t n, size_t least,
 		 size_t *ret_used);
+/* Their numbers, from `row`; NULL: none was counted. */
+void table_number_cells(struct table *t, const struct table_column *columns, size_t n,
+			const void *row, bool exact);
+/* The margins of these, in a line below. */
+void table_margin_cells(struct table *t, const struct table_column *columns, size_t n,
+			const void *row);
 /* The line above them. */
 void table_heads(struct table *t, const struct table_column *columns, size_t n, const char *name);
 

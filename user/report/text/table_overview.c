@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 /* From this many processes on, an overview comes first. */
@@ -78,48 +79,42 @@ int64_t table_heap_bytes(const struct table *t, const struct view_process *proce
 	return counted->image->has_totals ? counted->totals.live_bytes : 0;
 }
 
-/* Numbers that leave room for the state. */
-static size_t overview_columns(const struct table *t)
-{
-	size_t width = view_opts(t->view)->width;
+struct overview_row {
+	struct record_totals totals;
+	struct view_estimate margins;
+};
 
-	return width < 60 ? 1 : width < 80 ? 2 : 4;
-}
-
-/* "-" where nothing was counted, for what it would take. */
-static void overview_numbers(struct table *t, const struct view_process *process, size_t n,
-			     const size_t *columns)
-{
-	const struct record_totals *totals = &process->totals;
-	const char *near = process->exact ? "" : "~", *at_least = table_at_least(t, process->exact);
-	const int64_t values[] = { totals->live_bytes, totals->live_blocks, totals->peak_bytes,
-				   (int64_t)totals->allocs };
-	bool is_counted =
-		process->image->has_totals || process->image->depth != RECORD_DEPTH_GROWTH;
-	char number[FORMAT_UNIT_LEN];
-
-	for (size_t i = 0; i < n; i++) {
-		if (i % 2)
-			format_count(values[i], number);
-		else
-			format_size(values[i], number);
-		table_cell(&t->out,
-			   !is_counted ? "" :
-			   i < 3       ? near :
-					 at_least,
-			   is_counted ? number : "-", columns[i]);
+#define COLUMN(head, columns, is_count, member, margin, mark)                                      \
+	{                                                                                          \
+		head, columns, is_count, offsetof(struct overview_row, totals.member),             \
+			offsetof(struct overview_row, margins.margin), mark                        \
 	}
+
+static const struct table_column overview_columns[] = {
+	COLUMN("LIVE", 12, false, live_bytes, ci95_bytes, TABLE_NEAR),
+	COLUMN("BLOCKS", 9, true, live_blocks, ci95_blocks, TABLE_NEAR),
+	COLUMN("PEAK", 12, false, peak_bytes, ci95_peak_bytes, TABLE_NEAR),
+	COLUMN("ALLOCS", 9, true, allocs, ci95_allocs, TABLE_AT_LEAST),
+};
+
+/* How many leave room for the state; *ret_used is what they take, with what stands before them. */
+static size_t shown_columns(const struct table *t, size_t *ret_used)
+{
+	size_t width = view_opts(t->view)->width, n = width < 60 ? 1 : width < 80 ? 2 : 4;
+
+	*ret_used = 27;
+	for (size_t i = 0; i < n; i++)
+		*ret_used += overview_columns[i].columns;
+	return n;
 }
 
 /* `is_part`: the process has a line already. */
 static void overview_line(struct table *t, const struct view_process *process, bool is_part)
 {
-	static const size_t columns[] = { 12, 9, 12, 9 };
-	size_t n = overview_columns(t), used = 27;
+	size_t used, n = shown_columns(t, &used);
 	const struct model_process *image = process->image;
-	const struct view_estimate estimate = view_estimate_totals(&process->totals);
-	const uint64_t margins[] = { estimate.ci95_bytes, estimate.ci95_blocks,
-				     estimate.ci95_peak_bytes, estimate.ci95_allocs };
+	const struct overview_row row = { process->totals, view_estimate_totals(&process->totals) };
+	bool is_counted = image->has_totals || image->depth != RECORD_DEPTH_GROWTH;
 	_cleanup_strbuf_ struct strbuf name = { 0 }, state = { 0 };
 	char pid[TABLE_PID_LEN];
 
@@ -133,19 +128,15 @@ static void overview_line(struct table *t, const struct view_process *process, b
 	}
 	strbuf_addf(&t->out, "%8s  %s%*s", is_part ? "" : pid, strbuf_str(&name),
 		    15 - (int)text_columns(strbuf_str(&name)), "");
-	overview_numbers(t, process, n, columns);
-	for (size_t i = 0; i < n; i++)
-		used += columns[i];
+	table_number_cells(t, overview_columns, n, is_counted ? &row : NULL, process->exact);
 	if (n > 1) {
 		strbuf_adds(&t->out, "  ");
 		text_fit(&t->out, strbuf_str(&state), table_rest(t, used));
 	}
 	strbuf_addch(&t->out, '\n');
-	if (estimate.interval) {
+	if (row.margins.interval) {
 		strbuf_addf(&t->out, "%25s", "");
-		for (size_t i = 0; i < n; i++)
-			table_margin_cell(t, margins[i], i % 2, columns[i]);
-		strbuf_addch(&t->out, '\n');
+		table_margin_cells(t, overview_columns, n, &row);
 	}
 	if (strbuf_error(&name) < 0 || strbuf_error(&state) < 0)
 		t->out.error = -ENOMEM;
@@ -202,14 +193,15 @@ static bool has_past(const struct table *t)
 void table_overview(struct table *t, struct view_process *const *processes, size_t n,
 		    size_t n_shown)
 {
+	size_t n_columns, used;
+
 	if (n < OVERVIEW_MIN && !has_past(t))
 		return;
-	strbuf_addf(&t->out, "%8s  %-15s %11s", "PID", "COMMAND", "LIVE");
-	if (overview_columns(t) > 1)
-		strbuf_addf(&t->out, " %8s", "BLOCKS");
-	if (overview_columns(t) > 2)
-		strbuf_addf(&t->out, " %11s %8s", "PEAK", "ALLOCS");
-	strbuf_adds(&t->out, overview_columns(t) > 1 ? "  STATE\n" : "\n");
+	n_columns = shown_columns(t, &used);
+	strbuf_addf(&t->out, "%8s  %-15s", "PID", "COMMAND");
+	for (size_t i = 0; i < n_columns; i++)
+		table_cell(&t->out, "", overview_columns[i].head, overview_columns[i].columns);
+	strbuf_adds(&t->out, n_columns > 1 ? "  STATE\n" : "\n");
 	for (size_t i = 0; i < n_shown; i++)
 		overview_lines(t, processes[i]);
 	table_hidden(t, processes, n, n_shown, "          ", "");

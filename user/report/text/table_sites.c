@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 /* Places of a site that are shown. */
@@ -275,53 +276,25 @@ void table_sites(struct table *t, const struct view_process *process, enum view_
 /* What names of groups need to be read. */
 #define LEAST_NAME 16
 
-enum group_column { LIVE, BLOCKS, AT_PEAK, ALLOCATED, ALLOCS, SITES, GROUP_COLUMNS };
+#define COLUMN(head, columns, is_count, member, margin, mark)                                      \
+	{                                                                                          \
+		head, columns, is_count, offsetof(struct site_group, sides[0].member),             \
+			offsetof(struct site_group, sides[0].estimate.margin), mark                \
+	}
 
-static const struct table_column group_columns[GROUP_COLUMNS] = {
-	[LIVE] = { "LIVE", 9, false },	      [BLOCKS] = { "BLOCKS", 8, true },
-	[AT_PEAK] = { "AT PEAK", 10, false }, [ALLOCATED] = { "ALLOCATED", 10, false },
-	[ALLOCS] = { "ALLOCS", 8, true },     [SITES] = { "SITES", 7, true },
+static const struct table_column group_columns[] = {
+	COLUMN("LIVE", 9, false, live_bytes, ci95_bytes, TABLE_NEAR),
+	COLUMN("BLOCKS", 8, true, live_blocks, ci95_blocks, TABLE_NEAR),
+	COLUMN("AT PEAK", 10, false, peak_bytes, ci95_peak_bytes, TABLE_NEAR),
+	COLUMN("ALLOCATED", 10, false, bytes, ci95_allocated_bytes, TABLE_AT_LEAST),
+	COLUMN("ALLOCS", 8, true, allocs, ci95_allocs, TABLE_AT_LEAST),
+	{ "SITES", 7, true, offsetof(struct site_group, n_sites), 0, TABLE_EXACT },
 };
 
 static size_t fitting_columns(const struct table *t, size_t *ret_used)
 {
-	return table_fit(t, group_columns, GROUP_COLUMNS, LEAST_NAME, ret_used);
-}
-
-static void margins_line(struct table *t, const struct view_estimate *estimate, size_t n)
-{
-	const uint64_t margins[] = {
-		[LIVE] = estimate->ci95_bytes,	       [BLOCKS] = estimate->ci95_blocks,
-		[AT_PEAK] = estimate->ci95_peak_bytes, [ALLOCATED] = estimate->ci95_allocated_bytes,
-		[ALLOCS] = estimate->ci95_allocs,
-	};
-
-	for (size_t i = 0; i < n && i < SITES; i++)
-		table_margin_cell(t, margins[i], group_columns[i].is_count,
-				  group_columns[i].columns);
-	strbuf_addch(&t->out, '\n');
-}
-
-static void group_cells(struct table *t, const struct site_group *group, size_t n)
-{
-	const struct site_sums *sums = &group->sides[0];
-	const char *near = group->exact ? "" : "~", *at_least = table_at_least(t, group->exact);
-	const int64_t values[GROUP_COLUMNS] = {
-		[LIVE] = sums->live_bytes,	  [BLOCKS] = sums->live_blocks,
-		[AT_PEAK] = sums->peak_bytes,	  [ALLOCATED] = (int64_t)sums->bytes,
-		[ALLOCS] = (int64_t)sums->allocs, [SITES] = (int64_t)group->n_sites,
-	};
-	char number[FORMAT_UNIT_LEN];
-
-	for (size_t i = 0; i < n; i++) {
-		const char *mark = i < ALLOCATED ? near : i < SITES ? at_least : "";
-
-		if (group_columns[i].is_count)
-			format_count(values[i], number);
-		else
-			format_size(values[i], number);
-		table_cell(&t->out, mark, number, group_columns[i].columns);
-	}
+	return table_fit(t, group_columns, sizeof(group_columns) / sizeof(group_columns[0]),
+			 LEAST_NAME, ret_used);
 }
 
 static void group_line(struct table *t, const struct site_group *group)
@@ -332,7 +305,7 @@ static void group_line(struct table *t, const struct site_group *group)
 	/* Of a path, the end tells more than the beginning. */
 	if (*name == '/' && text_columns(name) > columns)
 		name = text_base_name(name);
-	group_cells(t, group, n);
+	table_number_cells(t, group_columns, n, group, group->exact);
 	strbuf_adds(&t->out, "  ");
 	if (view_opts(t->view)->group_by == GROUP_BY_FUNCTION)
 		text_fit_function(&t->out, name, columns);
@@ -340,7 +313,7 @@ static void group_line(struct table *t, const struct site_group *group)
 		text_fit(&t->out, name, columns);
 	strbuf_addch(&t->out, '\n');
 	if (group->sides[0].estimate.interval)
-		margins_line(t, &group->sides[0].estimate, n);
+		table_margin_cells(t, group_columns, n, group);
 }
 
 /* Are there mappings that the groups are not of? */

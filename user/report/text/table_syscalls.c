@@ -105,10 +105,13 @@ static void call_notes(struct table *t, const struct view_call *call)
 enum { CALLS, ERRORS, TIME, MEAN, P99, MAX, BYTES, CALL_COLUMNS };
 
 static const struct table_column call_columns[CALL_COLUMNS] = {
-	[CALLS] = { "CALLS", 10, true },  [ERRORS] = { "ERRORS", 8, true },
-	[TIME] = { "TIME", 9, false },	  [MEAN] = { "MEAN", 8, false },
-	[P99] = { "P99<=", 8, false },	  [MAX] = { "MAX", 8, false },
-	[BYTES] = { "BYTES", 10, false },
+	[CALLS] = { .head = "CALLS", .columns = 10, .is_count = true },
+	[ERRORS] = { .head = "ERRORS", .columns = 8, .is_count = true },
+	[TIME] = { .head = "TIME", .columns = 9 },
+	[MEAN] = { .head = "MEAN", .columns = 8 },
+	[P99] = { .head = "P99<=", .columns = 8 },
+	[MAX] = { .head = "MAX", .columns = 8 },
+	[BYTES] = { .head = "BYTES", .columns = 10 },
 };
 
 static void call_line(struct table *t, const struct view_call *call)
@@ -155,12 +158,12 @@ static void calls_section(struct table *t, const struct view_calls *calls)
 enum { OPENS, READS, WRITES, BYTES_READ, BYTES_WRITTEN, FILE_TIME, FILE_COLUMNS };
 
 static const struct table_column file_columns[FILE_COLUMNS] = {
-	[OPENS] = { "OPENS", 7, true },
-	[READS] = { "READS", 8, true },
-	[WRITES] = { "WRITES", 8, true },
-	[BYTES_READ] = { "READ", 10, false },
-	[BYTES_WRITTEN] = { "WRITTEN", 10, false },
-	[FILE_TIME] = { "TIME", 8, false },
+	[OPENS] = { .head = "OPENS", .columns = 7, .is_count = true },
+	[READS] = { .head = "READS", .columns = 8, .is_count = true },
+	[WRITES] = { .head = "WRITES", .columns = 8, .is_count = true },
+	[BYTES_READ] = { .head = "READ", .columns = 10 },
+	[BYTES_WRITTEN] = { .head = "WRITTEN", .columns = 10 },
+	[FILE_TIME] = { .head = "TIME", .columns = 8 },
 };
 
 static void file_line(struct table *t, const struct record_syscall_file *file)

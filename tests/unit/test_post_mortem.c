@@ -174,7 +174,7 @@ static void what_is_mapped_is_said_to_be_exact_or_about_and_nothing_is_not_said(
 
 	(void)state;
 	assert_false(growth_words_mapped(&process, &out));
-	assert_false(growth_words_mapped_place(&process, &out));
+	assert_false(growth_words_site(&process, VIEW_MMAP, &out));
 	assert_int_equal(out.len, 0);
 	process.mmap = (struct region_totals){ .live_bytes = 80 << 20, .live_blocks = 12 };
 	assert_true(growth_words_mapped(&process, &out));
@@ -194,7 +194,7 @@ static void what_is_mapped_is_said_to_be_exact_or_about_and_nothing_is_not_said(
 	/* A stack that was lost has no place, and a site of the heap is none of theirs. */
 	process.sites = sites;
 	process.n_sites = 2;
-	assert_false(growth_words_mapped_place(&process, &out));
+	assert_false(growth_words_site(&process, VIEW_MMAP, &out));
 	/* It is in the words of growth; most of the heap is not. */
 	post_mortem_words(&process, "growth", "death-x", 0, &out);
 	assert_string_equal(strbuf_str(&out), "process 42 (p) was ended by signal 9; growth; "

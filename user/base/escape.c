@@ -130,3 +130,16 @@ void escape_invalid(struct strbuf *out, const char *s)
 {
 	add(out, s, strlen(s), is_never, "");
 }
+
+void escape_query(struct strbuf *out, const char *s)
+{
+	static const char unreserved[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					 "0123456789-._~";
+
+	for (; *s; s++) {
+		if (strchr(unreserved, *s))
+			strbuf_addch(out, *s);
+		else
+			strbuf_addf(out, "%%%02X", (unsigned char)*s);
+	}
+}

@@ -32,6 +32,9 @@ void escape_bytes(struct strbuf *out, const char *s, size_t len, const char *lay
 /* escape_bytes of a string, without layout. */
 void escape_text(struct strbuf *out, const char *s);
 
+/* A value of a query in a URL: what is not unreserved (RFC 3986) is escaped. */
+void escape_query(struct strbuf *out, const char *s);
+
 /* Valid UTF-8 in which controls stay: only bytes that are none are escaped. */
 void escape_invalid(struct strbuf *out, const char *s);
 

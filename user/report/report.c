@@ -146,28 +146,6 @@ const struct report_format *report_format_find(const char *name)
 	return NULL;
 }
 
-void report_format_unknown(const char *name, struct strbuf *error)
-{
-	size_t n = sizeof(formats) / sizeof(formats[0]);
-	struct near_name near;
-	const char *best;
-
-	near_name_init(&near, name);
-	for (size_t i = 0; i < n; i++)
-		near_name_offer(&near, formats[i].name);
-	near_name_offer(&near, "record"); /* no report, but a name that -o takes */
-	best = near_name_get(&near);
-	strbuf_adds(error, "unknown format '");
-	escape_text(error, name);
-	strbuf_adds(error, "'; ");
-	if (best)
-		strbuf_addf(error, "did you mean '%s'? ", best);
-	strbuf_adds(error, "formats are: ");
-	for (size_t i = 0; i < n; i++)
-		strbuf_addf(error, "%s%s", i ? " " : "", formats[i].name);
-	strbuf_adds(error, ", and record (-o only)");
-}
-
 const struct report_format *report_format_find_diff(const char *name)
 {
 	const struct report_format *found = report_format_find(name);
@@ -175,7 +153,9 @@ const struct report_format *report_format_find_diff(const char *name)
 	return found && found->write_diff ? found : NULL;
 }
 
-void report_format_unknown_diff(const char *name, struct strbuf *error)
+/* `begin` says what is wrong with the name, `of` what formats of; `is_diff`: those of diff. */
+static void add_unknown(struct strbuf *error, const char *begin, const char *name, const char *of,
+			bool is_diff)
 {
 	size_t n = sizeof(formats) / sizeof(formats[0]);
 	struct near_name near;
@@ -183,20 +163,34 @@ void report_format_unknown_diff(const char *name, struct strbuf *error)
 
 	near_name_init(&near, name);
 	for (size_t i = 0; i < n; i++)
-		if (formats[i].write_diff)
+		if (!is_diff || formats[i].write_diff)
 			near_name_offer(&near, formats[i].name);
+	if (!is_diff)
+		near_name_offer(&near, "record"); /* no report, but a name that -o takes */
 	best = near_name_get(&near);
-	strbuf_adds(error, report_format_find(name) || strcmp(name, "record") == 0 ?
-				   "'diff' does not write '" :
-				   "unknown format '");
+	strbuf_adds(error, begin);
 	escape_text(error, name);
 	strbuf_adds(error, "'; ");
 	if (best)
 		strbuf_addf(error, "did you mean '%s'? ", best);
-	strbuf_adds(error, "formats of 'diff' are:");
+	strbuf_addf(error, "formats%s are:", of);
 	for (size_t i = 0; i < n; i++)
-		if (formats[i].write_diff)
+		if (!is_diff || formats[i].write_diff)
 			strbuf_addf(error, " %s", formats[i].name);
+}
+
+void report_format_unknown(const char *name, struct strbuf *error)
+{
+	add_unknown(error, "unknown format '", name, "", false);
+	strbuf_adds(error, ", and record (-o only)");
+}
+
+void report_format_unknown_diff(const char *name, struct strbuf *error)
+{
+	bool is_known = report_format_find(name) || strcmp(name, "record") == 0;
+
+	add_unknown(error, is_known ? "'diff' does not write '" : "unknown format '", name,
+		    " of 'diff'", true);
 }
 
 bool report_format_diff_one_job(const struct report_format *format)

@@ -32,19 +32,6 @@ static int open_socket(const char *path, int *ret_fd)
 	return 0;
 }
 
-/* For an address: what is no letter or digit is escaped. */
-static void add_escaped(struct strbuf *out, const char *text)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789-._~";
-
-	for (; *text; text++)
-		if (strchr(plain, *text))
-			strbuf_addch(out, *text);
-		else
-			strbuf_addf(out, "%%%02X", (unsigned char)*text);
-}
-
 /* HTTP/1.0: the answer ends with the connection, and has no chunks. */
 static int make_request(const struct ctl_options *options, struct strbuf *out)
 {
@@ -56,14 +43,14 @@ static int make_request(const struct ctl_options *options, struct strbuf *out)
 			strbuf_addf(out, "&depth=%s", heap_depth_names[options->depth]);
 		if (options->format) {
 			strbuf_adds(out, "&format=");
-			add_escaped(out, options->format);
+			escape_query(out, options->format);
 		}
 		break;
 	case CTL_REPORTS:
 		strbuf_adds(out, "GET /ctl/reports");
 		if (options->name) {
 			strbuf_adds(out, "?name=");
-			add_escaped(out, options->name);
+			escape_query(out, options->name);
 		}
 		break;
 	case CTL_TOKEN:
@@ -88,24 +75,6 @@ static int send_all(int fd, const struct strbuf *text)
 		sent += n > 0 ? (size_t)n : 0;
 	}
 	return 0;
-}
-
-static int receive_all(int fd, struct strbuf *out)
-{
-	char buf[65536];
-
-	for (;;) {
-		ssize_t n = recv(fd, buf, sizeof(buf), 0);
-
-		if (n == 0)
-			return strbuf_error(out);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0)
-			strbuf_add(out, buf, (size_t)n);
-		if (out->len > MOST)
-			return -EFBIG;
-	}
 }
 
 /* The body is what is behind the headers. 0 or negative errno (logged). */
@@ -151,7 +120,7 @@ static int exchange(int fd, const struct ctl_options *options, struct strbuf *an
 
 	if (r == 0)
 		r = send_all(fd, &request);
-	return r ? r : receive_all(fd, answer);
+	return r ? r : strbuf_read(answer, fd, MOST);
 }
 
 int ctl_run(const struct ctl_options *options)

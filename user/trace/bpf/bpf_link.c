@@ -146,6 +146,19 @@ int link_perf_uprobe(int prog_fd, const char *path, const struct uprobe_site *si
 	return perf_event_link(prog_fd, &perf_fd, site->cookie);
 }
 
+int link_load_empty(int type, int value)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = value },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = type);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "memtraced_empty", "GPL", insns,
+			       sizeof(insns) / sizeof(insns[0]), &opts);
+
+	return fd < 0 ? -errno : fd;
+}
+
 int link_kprobe(int prog_fd, const char *function)
 {
 	struct perf_event_attr attr = {

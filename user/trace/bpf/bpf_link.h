@@ -24,6 +24,12 @@ struct uprobe_site {
 };
 
 /*
+ * Loads a program for uprobes that does nothing but return `value`: 1 tells a session to leave the
+ * return alone. `type`: LINK_TYPE_*, 0 for perf events. A descriptor, or negative errno.
+ */
+int link_load_empty(int type, int value);
+
+/*
  * One uprobe-multi link over all sites of a file. `type`: LINK_TYPE_*, as the program was loaded
  * with; `at_return`: return probes (LINK_TYPE_UPROBE_MULTI only); `pid`: only the process with this
  * thread group id, 0: all. The order of sites is the order of installing.

@@ -23,19 +23,6 @@ struct first_uprobe {
 	bool multi;
 };
 
-static int load_empty(bool multi)
-{
-	const struct bpf_insn insns[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	LIBBPF_OPTS(bpf_prog_load_opts, opts,
-		    .expected_attach_type = multi ? LINK_TYPE_UPROBE_MULTI : 0);
-
-	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "memtraced_first", "GPL", insns,
-			     sizeof(insns) / sizeof(insns[0]), &opts);
-}
-
 /* Nothing is mapped of the file, so that nothing is written anywhere. */
 static int link_to_file(const struct first_uprobe *uprobe, int prog_fd, int file_fd)
 {
@@ -52,7 +39,8 @@ static void *wait_for_it(void *arg)
 {
 	const struct first_uprobe *uprobe = arg;
 	_cleanup_close_ int file_fd = memfd_create("memtraced-first", MFD_CLOEXEC);
-	_cleanup_close_ int prog_fd = load_empty(uprobe->multi);
+	_cleanup_close_ int prog_fd =
+		link_load_empty(uprobe->multi ? LINK_TYPE_UPROBE_MULTI : 0, 0);
 	_cleanup_close_ int link_fd = -1;
 
 	if (file_fd < 0 || prog_fd < 0 || ftruncate(file_fd, FILE_BYTES))

@@ -130,20 +130,6 @@ static void probe_sampling(struct features *f)
 	mark_unsure(f, FEATURE_SAMPLING, r);
 }
 
-/* A program that does nothing: returns 1, which tells a session to leave the return alone. */
-static int load_empty(int attach_type, int return_value)
-{
-	const struct bpf_insn insns[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = return_value },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = attach_type);
-	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "memtraced_try", "GPL", insns,
-			       sizeof(insns) / sizeof(insns[0]), &opts);
-
-	return fd < 0 ? -errno : fd;
-}
-
 static void keep_link(struct features *f, int fd)
 {
 	link_home_keep(f->link_home, fd);
@@ -156,7 +142,7 @@ static int try_attach(struct features *f, const struct probe_page *page, enum fe
 	int type = id == FEATURE_UPROBE_SESSION ? LINK_TYPE_UPROBE_SESSION :
 		   id == FEATURE_UPROBE_MULTI	? LINK_TYPE_UPROBE_MULTI :
 						  0;
-	_cleanup_close_ int prog_fd = load_empty(type, 1);
+	_cleanup_close_ int prog_fd = link_load_empty(type, 1);
 	struct uprobe_site sites[PROBE_PAGE_KINDS];
 	size_t n = probe_page_sites(page, sites);
 	int fd;
@@ -207,7 +193,7 @@ static void probe_seccomp(struct features *f, const struct probe_page *page)
 {
 	bool multi =
 		f->rows[FEATURE_UPROBE_MULTI].present || f->rows[FEATURE_UPROBE_SESSION].present;
-	_cleanup_close_ int prog_fd = load_empty(multi ? LINK_TYPE_UPROBE_MULTI : 0, 0);
+	_cleanup_close_ int prog_fd = link_load_empty(multi ? LINK_TYPE_UPROBE_MULTI : 0, 0);
 	struct uprobe_site site = probe_page_call_site(page);
 	int fd, r;
 

@@ -64,14 +64,15 @@ bool growth_words_mapped(const struct view_process *process, struct strbuf *out)
 	return true;
 }
 
-bool growth_words_mapped_place(const struct view_process *process, struct strbuf *out)
+bool growth_words_site(const struct view_process *process, enum view_class class,
+		       struct strbuf *out)
 {
 	const struct view_site *most = NULL;
 	struct view_frame frame;
 	char size[FORMAT_UNIT_LEN];
 
 	for (size_t i = 0; i < process->n_sites; i++)
-		if (process->sites[i].class == VIEW_MMAP &&
+		if (process->sites[i].class == class &&
 		    (!most || process->sites[i].live_bytes > most->live_bytes))
 			most = &process->sites[i];
 	if (!most || most->live_bytes <= 0 || !view_stack_name(&most->stack, &frame) ||

@@ -29,7 +29,8 @@ bool growth_words_place(const struct view_event *faults, uint64_t page_size, str
  * nothing mapped, nothing is added.
  */
 bool growth_words_mapped(const struct view_process *process, struct strbuf *out);
-/* "fill (grow.c:12), 60.0 MiB", as growth_words_place, of the site that holds most. */
-bool growth_words_mapped_place(const struct view_process *process, struct strbuf *out);
+/* "fill (grow.c:12), 60.0 MiB", as growth_words_place, of the site of the class that holds most. */
+bool growth_words_site(const struct view_process *process, enum view_class class,
+		       struct strbuf *out);
 
 #endif

@@ -2,6 +2,7 @@
 #include "service/daemon/push/push_body.h"
 
 #include "base/clock.h"
+#include "base/escape.h"
 #include "report/otlp/otlp.h"
 #include "report/text/text.h"
 #include "service/http/answer.h"
@@ -116,20 +117,6 @@ void push_labels_done(struct push_labels *labels)
 #define PROFILE_MOST (64U << 20) /* what is larger is no profile that a server takes */
 #define WHY_MOST 200
 
-/* A query's value: what is not unreserved (RFC 3986) is escaped. */
-static void add_escaped(struct strbuf *out, const char *text)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789-._~";
-
-	for (; *text; text++) {
-		if (strchr(plain, *text))
-			strbuf_addch(out, *text);
-		else
-			strbuf_addf(out, "%%%02X", (unsigned char)*text);
-	}
-}
-
 /* --- Pyroscope ------------------------------------------------------------------------------- */
 
 /* "service{name=value,...}", in which some characters have no place (its labelset.Parse). */
@@ -158,7 +145,7 @@ static int make_pyroscope(const struct profile_part_time *time, const struct pus
 
 	add_pyroscope_name(labels, &name);
 	strbuf_adds(&item->path, "/ingest?format=pprof&spyName=memtraced&name=");
-	add_escaped(&item->path, strbuf_str(&name));
+	escape_query(&item->path, strbuf_str(&name));
 	strbuf_addf(&item->path, "&from=%" PRIu64 "&until=%" PRIu64, time->start_ns / SECOND_NS,
 		    (time->start_ns + time->length_ns) / SECOND_NS);
 	item->body = *profile;

@@ -97,27 +97,6 @@ uid_t post_mortem_owner(const struct model_process *image, uid_t asked)
 	return image->has_death && death->uid == asked && death->euid == asked ? asked : 0;
 }
 
-/* Of the site that holds most of the heap. */
-static bool add_site(const struct view_process *process, struct strbuf *out)
-{
-	const struct view_site *most = NULL;
-	struct view_frame frame;
-	char size[FORMAT_UNIT_LEN];
-
-	for (size_t i = 0; i < process->n_sites; i++)
-		if (process->sites[i].class == VIEW_HEAP &&
-		    (!most || process->sites[i].live_bytes > most->live_bytes))
-			most = &process->sites[i];
-	if (!most || most->live_bytes <= 0)
-		return false;
-	if (!view_stack_name(&most->stack, &frame) || frame.place->alloc)
-		return false;
-	view_frame_words(&frame, out);
-	strbuf_addf(out, ", %s%s", process->exact ? "" : "about ",
-		    format_size(most->live_bytes, size));
-	return true;
-}
-
 void post_mortem_words(const struct view_process *process, const char *growth, const char *report,
 		       int error, struct strbuf *out)
 {
@@ -134,7 +113,7 @@ void post_mortem_words(const struct view_process *process, const char *growth, c
 	if (image->has_totals)
 		strbuf_addf(out, "; it held %s%s of heap", process->exact ? "" : "about ",
 			    format_size(process->totals.live_bytes, size));
-	if (!growth && add_site(process, &site))
+	if (!growth && growth_words_site(process, VIEW_HEAP, &site))
 		strbuf_addf(out, ", most from %s", strbuf_str(&site));
 	if (growth)
 		strbuf_addf(out, "; %s", growth);
@@ -156,7 +135,7 @@ static void log_death(const struct view_process *process, const struct telling *
 	const struct model_process *image = process->image;
 	const struct record_death *death = image->has_death ? &image->death : NULL;
 	_cleanup_strbuf_ struct strbuf words = { 0 }, site = { 0 };
-	bool has_site = !telling->growth && add_site(process, &site);
+	bool has_site = !telling->growth && growth_words_site(process, VIEW_HEAP, &site);
 	char pid[16], signal[16], live[32], mapped[32], sender[16];
 	const struct journal_field fields[] = {
 		{ "MEMTRACED_PID", pid },
@@ -333,7 +312,7 @@ static void add_mapped(const struct view_process *process, struct strbuf *out)
 	if (!growth_words_mapped(process, &words))
 		return;
 	strbuf_addf(out, "; %s", strbuf_str(&words));
-	if (growth_words_mapped_place(process, &place))
+	if (growth_words_site(process, VIEW_MMAP, &place))
 		strbuf_addf(out, ", most from %s", strbuf_str(&place));
 }
 

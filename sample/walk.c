@@ -34,6 +34,8 @@ static bool page_is_readable(uint64_t page)
 	int error = errno;
 	bool readable;
 
+	if (!page)
+		return false; /* the kernel takes it for no mask */
 	readable = syscall(SYS_rt_sigprocmask, ~0, (void *)(uintptr_t)page, NULL, 8) == 0 ||
 		   errno != EFAULT;
 	errno = error;

@@ -568,6 +568,8 @@ $(O)/tests/unit/test_memory: TEST_LDFLAGS := -Wl,--wrap=ioctl
 $(O)/tests/unit/test_thread_exit: TEST_LDFLAGS := -Wl,--wrap=process_threads
 # Its map of pids is the test's.
 $(O)/tests/unit/test_live_follow: TEST_LDFLAGS := -Wl,--wrap=urgent_lookup,--wrap=bpf_map_update_elem
+# The rules by which the library walks are the test's.
+$(O)/tests/unit/test_unwind_steps: TEST_LDFLAGS := -Wl,--wrap=walk_rule
 # There are no maps of losses to read.
 $(O)/tests/unit/test_live_jobs: TEST_LDFLAGS := -Wl,--wrap=programs_losses
 $(UNIT_SRCS:%.c=$(O)/%): $(O)/%: $(O)/%.o $(HELPER_OBJS) $(SAMPLE_PURE_OBJS) $(LIB)

@@ -159,6 +159,12 @@ enum abi_stack_cut {
 	ABI_CUTS
 };
 
+/* Where a walk is (unwind_steps.h): the frame that is next. */
+struct unwind_place {
+	__u64 pc, sp, bp;
+	__u64 exact; /* pc is the next instruction, no return address */
+};
+
 #ifndef __bpf__
 static_assert(sizeof(struct abi_unwind_rule) == 8, "abi_unwind_rule");
 static_assert(sizeof(struct abi_unwind_row) == 8, "abi_unwind_row");

@@ -33,9 +33,9 @@ enum nesting {
 /* Where the walk is, against the place of the other call's return address. */
 static __always_inline int nesting_at(const struct unwind_walk *w, __u64 outer)
 {
-	__s64 above = w->sp - 8 - outer;
+	__s64 above = w->at.sp - 8 - outer;
 
-	if (w->exact)
+	if (w->at.exact)
 		return NESTING_APART; /* a signal came between */
 	if (!above)
 		return NESTING_INSIDE;
@@ -55,9 +55,9 @@ static __always_inline bool nesting_step(struct stack_scratch *s, struct unwind_
 	int r;
 
 	w->frames = 1;
-	if (!(w->pc & UNWIND_PAGE_MASK) && !unwind_page_start(scratch_tell(s)))
+	if (!(w->at.pc & UNWIND_PAGE_MASK) && !unwind_page_start(scratch_tell(s)))
 		return false;
-	mix = unwind_mix(w->pc + w->exact, w->seed);
+	mix = unwind_mix(w->at.pc + w->at.exact, w->seed);
 	word = cache->word[mix & (UNWIND_CACHE_WORDS - 1)];
 	code = word & UNWIND_CODE_MASK;
 	if ((word ^ mix) >> UNWIND_CACHE_BITS)
@@ -95,9 +95,9 @@ static __always_inline int nesting_begin(struct stack_scratch *s, __u32 slot, __
 	struct abi_proc *proc = proc_by_slot(slot);
 	struct unwind_walk *w = &s->walk;
 
-	w->sp = sp;
-	w->bp = fp;
-	w->exact = 0;
+	w->at.sp = sp;
+	w->at.bp = fp;
+	w->at.exact = 0;
 	w->kept = ABI_MAX_FRAMES;
 	w->seed = proc ? stack_seed(proc) : 0;
 	w->slot = slot;
@@ -133,7 +133,7 @@ VERIFIED_ONCE_NUMBERS int nesting_first(scratch_ref ref, __u64 outer)
 	if (!s || !cache || !nesting_step(s, cache))
 		return NESTING_UNKNOWN;
 	w = &s->walk;
-	return w->sp - 8 == outer && !w->exact && !w->any_fp ? NESTING_SAME : NESTING_SEARCH;
+	return w->at.sp - 8 == outer && !w->at.exact && !w->any_fp ? NESTING_SAME : NESTING_SEARCH;
 }
 
 /* As nesting_walk(), but NESTING_SAME where that call itself has called this one. */

@@ -159,11 +159,11 @@ static __always_inline __u64 walk_cfi(struct stack_scratch *s, const struct user
 {
 	struct unwind_walk *w = &s->walk;
 
-	w->pc = regs->pc;
-	w->sp = regs->sp;
-	w->bp = regs->fp;
+	w->at.pc = regs->pc;
+	w->at.sp = regs->sp;
+	w->at.bp = regs->fp;
 	/* A system call is one whose return address is its ip: information may end behind it. */
-	w->exact = at == STACK_AT_ANY || at == STACK_AT_PROBE;
+	w->at.exact = at == STACK_AT_ANY || at == STACK_AT_PROBE;
 	w->kept = frames_kept(at, ABI_MAX_FRAMES);
 	w->seed = seed;
 	w->slot = slot;

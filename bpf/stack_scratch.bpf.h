@@ -6,6 +6,7 @@
 #define MEMTRACED_STACK_SCRATCH_BPF_H
 
 #include "abi_event.h"
+#include "abi_unwind.h"
 
 #include <bpf/bpf_helpers.h>
 
@@ -21,10 +22,8 @@ struct unwind_from {
 };
 
 struct unwind_walk {
-	/* The frame that is next: its code address and registers. */
-	__u64 pc, sp, bp;
-	__u64 exact; /* pc is the next instruction, no return address */
-	__u64 hash;  /* of the frames that are folded: those without a caller first */
+	struct unwind_place at;
+	__u64 hash; /* of the frames that are folded: those without a caller first */
 	__u64 frames;
 	__u64 kept;	/* frames to keep */
 	__u64 seed;	/* stack_seed() */

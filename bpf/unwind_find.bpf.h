@@ -229,15 +229,15 @@ static __always_inline bool syscall_at(__u64 address)
 static __always_inline bool row_address(const struct unwind_walk *w,
 					const struct abi_unwind_object *object, __u64 *ret)
 {
-	*ret = w->pc - !w->exact;
-	if (!w->exact || !(object->flags & ABI_UNWIND_PRUNED))
+	*ret = w->at.pc - !w->at.exact;
+	if (!w->at.exact || !(object->flags & ABI_UNWIND_PRUNED))
 		return true;
 	/* Rows behind system calls are kept: a call that is begun anew has its ip on it. */
-	if (syscall_at(w->pc)) {
-		*ret = w->pc + 2;
+	if (syscall_at(w->at.pc)) {
+		*ret = w->at.pc + 2;
 		return true;
 	}
-	return syscall_at(w->pc - 2);
+	return syscall_at(w->at.pc - 2);
 }
 
 /* The object whose code is at the address, and its mapping; NULL: none is known. */
@@ -298,7 +298,7 @@ VERIFIED_ONCE_NUMBERS __u32 unwind_find(scratch_ref ref, __u64 mix)
 
 	if (!s || !cache)
 		return UNWIND_NO_MAPPING;
-	object = find_object(s->walk.slot, s->walk.pc - !s->walk.exact, &mapping);
+	object = find_object(s->walk.slot, s->walk.at.pc - !s->walk.at.exact, &mapping);
 	if (!object)
 		return UNWIND_NO_MAPPING;
 	if (!row_address(&s->walk, object, &address))

@@ -101,7 +101,7 @@ static __always_inline void path_begin(struct stack_scratch *s)
 
 	w->path_frames = !s->level && path && path->seed == w->seed ? path->count : 0;
 	w->path_above = 0;
-	w->path_from = w->exact;
+	w->path_from = w->at.exact;
 	w->joined = 0;
 	w->misses = 0;
 }
@@ -115,11 +115,11 @@ static __always_inline bool path_meet(struct unwind_walk *w)
 
 	if (!path)
 		return false;
-	k = *path_place(path, w->sp);
+	k = *path_place(path, w->at.sp);
 	f = path_frame(path, k);
-	if (f->sp != w->sp || f->pc != w->pc || f->bp != w->bp || w->exact)
+	if (f->sp != w->at.sp || f->pc != w->at.pc || f->bp != w->at.bp || w->at.exact)
 		return false;
-	if (k >= w->path_frames || w->sp <= w->path_above || w->frames + k >= w->kept)
+	if (k >= w->path_frames || w->at.sp <= w->path_above || w->frames + k >= w->kept)
 		return false;
 	w->joined = k + 1;
 	w->unchecked = f->words;
@@ -197,7 +197,7 @@ VERIFIED_ONCE_NUMBERS int path_check(scratch_ref ref)
 	w->unchecked = n;
 	if (n)
 		return 1;
-	w->sp = path->frame[0].sp;
+	w->at.sp = path->frame[0].sp;
 	w->hash = path_frame(path, w->joined - 1)->hash;
 	return unwind_cut(w, ABI_CUT_NONE);
 }

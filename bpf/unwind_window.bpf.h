@@ -10,6 +10,8 @@
 
 #include <bpf/bpf_helpers.h>
 
+typedef struct stack_scratch unwind_side; /* of unwind_steps.h */
+
 #define UNWIND_PAGE 4096ULL
 #define UNWIND_PAGE_MASK (UNWIND_PAGE - 1)
 
@@ -33,9 +35,11 @@ static __always_inline int unwind_cut(struct unwind_walk *w, enum abi_stack_cut 
 	return 0;
 }
 
-static __always_inline bool unwind_read(__u64 address, __u64 *ret)
+static __always_inline bool unwind_read(struct stack_scratch *s, __u64 address, __u64 *ret,
+					__u32 words)
 {
-	return !bpf_probe_read_user(ret, sizeof(*ret), (void *)address);
+	(void)s;
+	return !bpf_probe_read_user(ret, words * sizeof(*ret), (void *)address);
 }
 
 static __always_inline bool unwind_window(struct unwind_walk *w, __u64 len, __u64 need)

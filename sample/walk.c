@@ -14,14 +14,6 @@
 #define PAGE_MASK (PAGE - 1)
 /* A stack that goes on beyond what has been read of it does so in the next pages. */
 #define NEAR (1ULL << 20)
-/* As bpf/unwind.bpf.h does. */
-#define RBX_FRAMES 8
-
-/* struct sigcontext, arch/x86/include/uapi/asm/sigcontext.h */
-#define SIGCONTEXT_BP 80
-#define SIGCONTEXT_BX 88
-#define SIGCONTEXT_SP 120
-#define SIGCONTEXT_IP 128
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
@@ -91,83 +83,41 @@ static const uint64_t *word_at(uint64_t address)
 	return (const uint64_t *)(uintptr_t)address;
 }
 
-/* A word of the stack. */
-static bool read_word(struct walker *w, uint64_t address, uint64_t *ret)
+static bool holds_word(struct walker *w, uint64_t address)
 {
-	if (address & 7)
-		return false;
-	if (!range_holds(&w->home, address) && !range_holds(&w->other, address) &&
-	    !find_range(w, address))
-		return false;
-	*ret = *word_at(address);
-	return true;
+	return range_holds(&w->home, address) || range_holds(&w->other, address) ||
+	       find_range(w, address);
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
+typedef struct walker unwind_side;
+#include "bpf/unwind_steps.h"
+
+static __always_inline bool unwind_read(struct walker *w, __u64 address, __u64 *ret, __u32 words)
+{
+	for (__u32 i = 0; i < words; i++, address += sizeof(*ret)) {
+		/* One that is not aligned may begin in one page and end in the next. */
+		if (!holds_word(w, address) ||
+		    (address & 7 && !holds_word(w, address + sizeof(*ret) - 1)))
+			return false;
+		/* not memcpy(), which is a call in this library */
+		__builtin_memcpy(&ret[i], (const void *)(uintptr_t)address, sizeof(*ret));
+	}
+	return true;
+}
+
 /* Where a walk is. */
 struct place {
-	struct walk_registers at; /* bx: as it came */
-	bool is_exact;		  /* code that was interrupted */
+	struct unwind_place at;
+	uint64_t bx; /* as it came */
 	bool any_guided;
 };
 
-static bool end(struct walker *w, enum abi_stack_cut cut)
+static bool end(struct walker *w, int cut)
 {
-	w->cut = cut;
+	w->cut = (uint8_t)cut;
 	return false;
-}
-
-static bool step_by_fp(struct walker *w, struct place *p, struct walk_frame *frame,
-		       enum abi_stack_cut cut)
-{
-	struct walk_registers *at = &p->at;
-	uint64_t bp, pc;
-
-	if (at->bp < at->sp || !read_word(w, at->bp, &bp) || !read_word(w, at->bp + 8, &pc) || !pc)
-		return end(w, cut);
-	frame->flags |= ABI_BOOK_GUIDED;
-	at->sp = at->bp + 16;
-	at->bp = bp;
-	at->pc = pc;
-	p->is_exact = false;
-	p->any_guided = true;
-	return true;
-}
-
-static bool step_from_signal(struct walker *w, struct place *p, struct walk_frame *frame,
-			     uint64_t context)
-{
-	frame->flags |= ABI_BOOK_EXACT;
-	if (!read_word(w, context + SIGCONTEXT_BP, &p->at.bp) ||
-	    !read_word(w, context + SIGCONTEXT_IP, &p->at.pc) ||
-	    !read_word(w, context + SIGCONTEXT_SP, &p->at.sp))
-		return end(w, ABI_CUT_UNREADABLE);
-	p->is_exact = true;
-	return true;
-}
-
-static bool step_to(struct walker *w, struct place *p, struct walk_frame *frame,
-		    const struct abi_unwind_rule *rule, uint64_t cfa)
-{
-	struct walk_registers *at = &p->at;
-	uint64_t pc, bp = at->bp;
-
-	if (cfa <= at->sp)
-		return end(w, ABI_CUT_NOT_RISING);
-	if (!read_word(w, cfa - 8, &pc))
-		return end(w, ABI_CUT_UNREADABLE);
-	if (rule->kind != ABI_UNWIND_PLT && rule->bp != ABI_UNWIND_BP_SAME &&
-	    !read_word(w, (rule->bp == ABI_UNWIND_BP_AT_CFA ? cfa : bp) + rule->bp_offset, &bp))
-		return end(w, ABI_CUT_UNREADABLE);
-	frame->is_plain = (rule->kind == ABI_UNWIND_SP || rule->kind == ABI_UNWIND_BP) &&
-			  rule->bp != ABI_UNWIND_BP_AT_BP && !p->is_exact;
-	frame->bp_at = rule->bp == ABI_UNWIND_BP_AT_CFA ? rule->bp_offset : 0;
-	at->pc = pc;
-	at->sp = cfa;
-	at->bp = bp;
-	p->is_exact = false;
-	return true;
 }
 
 static uint64_t looked_up(const struct walk_frame *frame)
@@ -175,70 +125,46 @@ static uint64_t looked_up(const struct walk_frame *frame)
 	return frame->pc - !(frame->flags & ABI_BOOK_EXACT);
 }
 
-/* rbx in the last frame, by the nearest one called from there that has saved it, or the register.
- */
-static bool find_rbx(struct walker *w, const struct place *p, uint64_t *ret)
+static int unwind_rbx_of(struct walker *w, __u64 frame, __u64 *ret)
 {
-	uint32_t i = w->n_fresh - 1;
+	struct abi_unwind_rule rule = walk_rule(looked_up(&w->fresh[frame]));
 
-	for (uint32_t n = 0; n < RBX_FRAMES && i > 0; n++, i--) {
-		const struct walk_frame *callee = &w->fresh[i - 1];
-		struct abi_unwind_rule rule = walk_rule(looked_up(callee));
-
-		if (rule.kind == ABI_UNWIND_SIGNAL)
-			return read_word(
-				w, callee->sp + (uint64_t)(int64_t)rule.offset + SIGCONTEXT_BX,
-				ret);
-		if (rule.rbx == ABI_UNWIND_RBX_UNKNOWN)
-			return false;
-		if (rule.rbx != ABI_UNWIND_RBX_SAME)
-			return read_word(w, w->fresh[i].sp - rule.rbx * 8U, ret);
-	}
-	*ret = p->at.bx;
-	return i == 0;
+	return unwind_saved_rbx(w, &rule, w->fresh[frame].sp, w->fresh[frame + 1].sp, ret);
 }
 
-static bool step_by_deref(struct walker *w, struct place *p, struct walk_frame *frame,
-			  const struct abi_unwind_rule *rule)
+static __always_inline int find_caller(struct walker *w, struct place *p,
+				       const struct abi_unwind_rule *rule)
 {
-	uint64_t base = rule->kind == ABI_UNWIND_SP_DEREF ? p->at.sp : p->at.bp, cfa;
-
-	if (!read_word(w, base + (uint64_t)(int64_t)ABI_UNWIND_DEREF_AT(rule->offset), &cfa))
-		return end(w, ABI_CUT_UNREADABLE);
-	return step_to(w, p, frame, rule,
-		       cfa + (uint64_t)(int64_t)ABI_UNWIND_DEREF_THEN(rule->offset));
+	switch (rule->kind) {
+	case WALK_NO_OBJECT:
+		return unwind_by_frame_pointer(w, &p->at, ABI_CUT_NO_MAPPING);
+	case ABI_UNWIND_RBX:
+		return unwind_by_rbx(w, &p->at, rule, w->n_fresh, p->bx);
+	default:
+		return unwind_by_rule(w, &p->at, rule);
+	}
 }
 
 /* To the caller of the frame; false: the walk is over, w->cut says why. */
 static bool step(struct walker *w, struct place *p, struct walk_frame *frame)
 {
 	struct abi_unwind_rule rule = walk_rule(looked_up(frame));
-	uint64_t offset = (uint64_t)(int64_t)rule.offset, bx;
+	int found = find_caller(w, p, &rule);
 
-	switch (rule.kind) {
-	case ABI_UNWIND_SP:
-		return step_to(w, p, frame, &rule, p->at.sp + offset);
-	case ABI_UNWIND_BP:
-		return step_to(w, p, frame, &rule, p->at.bp + offset);
-	case ABI_UNWIND_PLT:
-		return step_to(w, p, frame, &rule,
-			       p->at.sp + offset +
-				       ((p->at.pc & 15) >= (uint64_t)rule.bp_offset ? 8 : 0));
-	case ABI_UNWIND_BP_DEREF:
-	case ABI_UNWIND_SP_DEREF:
-		return step_by_deref(w, p, frame, &rule);
-	case ABI_UNWIND_SIGNAL:
-		return step_from_signal(w, p, frame, p->at.sp + offset);
-	case ABI_UNWIND_RBX:
-		if (!find_rbx(w, p, &bx))
-			return end(w, ABI_CUT_UNSUPPORTED);
-		return step_to(w, p, frame, &rule, bx + offset);
-	case ABI_UNWIND_END:
-		return end(w, ABI_CUT_NONE);
-	case ABI_UNWIND_NONE:
-		return step_by_fp(w, p, frame, ABI_CUT_NO_CFI);
+	switch (found) {
+	case UNWIND_CALLER:
+		frame->is_plain = unwind_is_plain(&rule) && !(frame->flags & ABI_BOOK_EXACT);
+		frame->bp_at = rule.bp == ABI_UNWIND_BP_AT_CFA ? rule.bp_offset : 0;
+		return true;
+	case UNWIND_GUIDED:
+		frame->flags |= ABI_BOOK_GUIDED;
+		p->any_guided = true;
+		return true;
+	case UNWIND_INTERRUPTED:
+		frame->flags |= ABI_BOOK_EXACT;
+		return true;
 	default:
-		return end(w, ABI_CUT_UNSUPPORTED);
+		return end(w, found);
 	}
 }
 
@@ -309,12 +235,12 @@ static bool join(struct walker *w, struct place *p, int64_t *k)
 	return false;
 }
 
-/* A code address at the beginning of a page. True: the stack begins here. */
+/* True: the stack begins here. */
 static bool is_root(struct walker *w, const struct place *p)
 {
 	if (p->at.pc || !w->n_fresh)
 		return false;
-	w->cut = p->any_guided ? ABI_CUT_NO_CFI : ABI_CUT_NONE;
+	w->cut = (uint8_t)unwind_at_root(p->any_guided);
 	w->has_root = false;
 	return true;
 }
@@ -328,7 +254,8 @@ static void begin_home(struct walker *w, uint64_t sp)
 
 void walk(struct walker *w, const struct walk_registers *from)
 {
-	struct place p = { .at = *from };
+	struct place p = { .at = { .pc = from->pc, .sp = from->sp, .bp = from->bp },
+			   .bx = from->bx };
 	int64_t k;
 
 	w->n_fresh = 0;
@@ -347,14 +274,14 @@ void walk(struct walker *w, const struct walk_registers *from)
 			return;
 		while (k >= 0 && w->path[k].sp < p.at.sp)
 			k--;
-		if (k >= 0 && !p.is_exact && is_same(&w->path[k], &p)) {
+		if (k >= 0 && !p.at.exact && is_same(&w->path[k], &p)) {
 			if (join(w, &p, &k))
 				return;
 			frame.pc = p.at.pc;
 			frame.sp = p.at.sp;
 			frame.bp = p.at.bp;
 		}
-		frame.flags = p.is_exact ? ABI_BOOK_EXACT : 0;
+		frame.flags = p.at.exact ? ABI_BOOK_EXACT : 0;
 		if (!push(w, &frame) || !step(w, &p, &w->fresh[w->n_fresh - 1]))
 			return;
 	}
@@ -364,7 +291,7 @@ void walk(struct walker *w, const struct walk_registers *from)
 static bool is_comparable(const struct walker *w, const struct walk_frame *frame,
 			  const struct walk_frame *caller)
 {
-	return frame->is_plain && range_holds(&w->home, caller->sp - 8) &&
+	return frame->is_plain && !(caller->sp & 7) && range_holds(&w->home, caller->sp - 8) &&
 	       (!frame->bp_at ||
 		range_holds(&w->home, caller->sp + (uint64_t)(int64_t)frame->bp_at));
 }

@@ -3,7 +3,7 @@
  * Walks the calling thread's stack, from inside. Most stacks differ from the one before in their
  * innermost frames alone, so the last one is kept: where a walk comes to one of its frames in the
  * same registers, memory is compared from there on, and nothing is looked up. The steps are those
- * of bpf/unwind.bpf.h, by the same rules. A walker belongs to one thread.
+ * of the BPF programs (bpf/unwind_steps.h). A walker belongs to one thread.
  */
 #ifndef MEMTRACED_SAMPLE_WALK_H
 #define MEMTRACED_SAMPLE_WALK_H

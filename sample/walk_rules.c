@@ -313,15 +313,15 @@ static void note_object(const struct dl_find_object *object)
 
 struct abi_unwind_rule walk_rule(uint64_t address)
 {
-	struct abi_unwind_rule rule = { .kind = ABI_UNWIND_NONE };
+	struct abi_unwind_rule rule = { .kind = WALK_NO_OBJECT };
 	uint64_t key = key_of(address);
 	struct dl_find_object object;
 
 	if (find_known(__atomic_load_n(&table, __ATOMIC_ACQUIRE), key, &rule))
 		return rule;
-	/* Code that is in no object is not remembered: one may be loaded there. */
+	/* That is not remembered: an object may be loaded there. */
 	if (address >> EPOCH_SHIFT || _dl_find_object((void *)(uintptr_t)address, &object))
-		return (struct abi_unwind_rule){ .kind = ABI_UNWIND_NONE };
+		return (struct abi_unwind_rule){ .kind = WALK_NO_OBJECT };
 	note_object(&object);
 	rule = read_rule(&object, address);
 	put_known(key, rule);

@@ -16,6 +16,9 @@
 /* Can it be done here? Not with a C library that does not tell which object has an address. */
 bool walk_rules_begin(void);
 
+/* The kind of a rule, beside those of enum abi_unwind_kind: no object is at the address. */
+#define WALK_NO_OBJECT 0xff
+
 /*
  * The rule for the instruction that the byte at `address` is part of: of a return address that is
  * the byte before. ABI_UNWIND_NONE: there is no information.

@@ -67,10 +67,10 @@ static void walk(const struct head *head, struct unwind_host *h, uint64_t *word)
 			*word += 8;
 		if (i == 3)
 			memset(&host_path, 0, sizeof(host_path));
-		s->walk.pc = head->pc;
-		s->walk.sp = head->sp;
-		s->walk.bp = head->bp;
-		s->walk.exact = head->exact;
+		s->walk.at.pc = head->pc;
+		s->walk.at.sp = head->sp;
+		s->walk.at.bp = head->bp;
+		s->walk.at.exact = head->exact;
 		s->walk.kept = kept;
 		s->walk.slot = h->space.slot;
 		unwind_begin(s, head->exact);

@@ -1,137 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/unwind_fixture.h"
 
-#define RULE_SP (STACK + 4096)
-#define RULE_BP (RULE_SP + 512)
-
-static const struct {
-	struct abi_unwind_rule rule;
-	uint64_t pc, cfa;
-	uint64_t bp_slot;  /* 0: rbp is the caller's already */
-	uint64_t cfa_slot; /* 0, or has the CFA - then */
-	int64_t then;
-} rule_cases[] = {
-	{ { 8, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 }, RETURN_TO(0), RULE_SP + 8, 0, 0, 0 },
-	{ { 48, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
-	  RETURN_TO(0),
-	  RULE_SP + 48,
-	  RULE_SP + 32,
-	  0,
-	  0 },
-	{ { 2040, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -56 },
-	  RETURN_TO(0),
-	  RULE_SP + 2040,
-	  RULE_SP + 1984,
-	  0,
-	  0 },
-	/* no short codes */
-	{ { 2048, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 },
-	  RETURN_TO(0),
-	  RULE_SP + 2048,
-	  0,
-	  0,
-	  0 },
-	{ { 1024, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -512 },
-	  RETURN_TO(0),
-	  RULE_SP + 1024,
-	  RULE_SP + 512,
-	  0,
-	  0 },
-	{ { 9000, ABI_UNWIND_SP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
-	  RETURN_TO(0),
-	  RULE_SP + 9000,
-	  RULE_SP + 8984,
-	  0,
-	  0 },
-	{ { 44, ABI_UNWIND_SP, ABI_UNWIND_BP_SAME, 0, 0 }, RETURN_TO(0), RULE_SP + 44, 0, 0, 0 },
-	{ { 16, ABI_UNWIND_BP, ABI_UNWIND_BP_AT_CFA, 0, -16 },
-	  RETURN_TO(0),
-	  RULE_BP + 16,
-	  RULE_BP,
-	  0,
-	  0 },
-	{ { 64, ABI_UNWIND_BP, ABI_UNWIND_BP_AT_BP, 0, 8 },
-	  RETURN_TO(0),
-	  RULE_BP + 64,
-	  RULE_BP + 8,
-	  0,
-	  0 },
-	{ { ABI_UNWIND_DEREF(-8, 0), ABI_UNWIND_BP_DEREF, ABI_UNWIND_BP_AT_BP, 0, 0 },
-	  RETURN_TO(0),
-	  RULE_BP + 96,
-	  RULE_BP,
-	  RULE_BP - 8,
-	  0 },
-	{ { ABI_UNWIND_DEREF(0, 16), ABI_UNWIND_BP_DEREF, ABI_UNWIND_BP_AT_CFA, 0, -16 },
-	  RETURN_TO(0),
-	  RULE_BP + 96,
-	  RULE_BP + 80,
-	  RULE_BP,
-	  16 },
-	{ { ABI_UNWIND_DEREF(40, 8), ABI_UNWIND_SP_DEREF, ABI_UNWIND_BP_AT_CFA, 0, -24 },
-	  RETURN_TO(0),
-	  RULE_SP + 96,
-	  RULE_SP + 72,
-	  RULE_SP + 40,
-	  8 },
-	{ { ABI_UNWIND_DEREF(40, -8), ABI_UNWIND_SP_DEREF, ABI_UNWIND_BP_SAME, 0, 0 },
-	  RETURN_TO(0),
-	  RULE_SP + 96,
-	  0,
-	  RULE_SP + 40,
-	  -8 },
-	/* PLT entries, before and behind the push */
-	{ { 8, ABI_UNWIND_PLT, ABI_UNWIND_BP_SAME, 0, 11 },
-	  FUNCTION(0) + 17,
-	  RULE_SP + 8,
-	  0,
-	  0,
-	  0 },
-	{ { 8, ABI_UNWIND_PLT, ABI_UNWIND_BP_SAME, 0, 11 },
-	  FUNCTION(0) + 27,
-	  RULE_SP + 16,
-	  0,
-	  0,
-	  0 },
-};
-
-/*
- * Function 0 is called by function 1, whose CFA is at rbp + 16 and which function 2 has called,
- * where the stack begins: that is found if both the CFA and rbp of function 0 are.
- */
-static void each_kind_of_rule_finds_the_caller_and_its_frame_pointer(void **state)
-{
-	const uint64_t sp = RULE_SP, bp = RULE_BP, caller_bp = sp + 0x4000;
-	(void)state;
-
-	for (size_t i = 0; i < sizeof(rule_cases) / sizeof(rule_cases[0]); i++) {
-		const uint64_t expected[] = { rule_cases[i].pc, RETURN_TO(1), RETURN_TO(2) };
-		uint64_t before = rule_cases[i].bp_slot ? bp : caller_bp;
-		/* a cfa that is no multiple of 8 */
-		uint8_t *slot = (uint8_t *)f.stack + (rule_cases[i].cfa - 8 - STACK);
-		uint64_t to = RETURN_TO(1);
-
-		memset(f.stack, 0xcc, STACK_BYTES);
-		host_use(&f.host);
-		f.rules[1] = rule_cases[i].rule;
-		rule(1, ABI_UNWIND_BP, 16, ABI_UNWIND_BP_AT_CFA, -16);
-		rule(2, ABI_UNWIND_END, 0, 0, 0);
-		memcpy(slot, &to, sizeof(to));
-		poke(caller_bp + 8, RETURN_TO(2));
-		if (rule_cases[i].bp_slot)
-			poke(rule_cases[i].bp_slot, caller_bp);
-		if (rule_cases[i].cfa_slot)
-			poke(rule_cases[i].cfa_slot,
-			     rule_cases[i].cfa - (uint64_t)rule_cases[i].then);
-		/* of a PLT entry the pc is exact */
-		walk_kept(rule_cases[i].pc, sp, before, rule_cases[i].rule.kind == ABI_UNWIND_PLT,
-			  ABI_MAX_FRAMES);
-		assert_cut(ABI_CUT_NONE);
-		assert_frames(expected, 3);
-		assert_int_equal(f.scratch.ev.flags, ABI_STACK_CFI);
-	}
-}
-
 /* Makes n frames above sp, of functions 1 to n; the last one has the END rule. */
 static uint64_t random_frames(size_t n, uint32_t *seed, uint64_t *expected)
 {
@@ -163,8 +32,8 @@ static uint64_t random_frames(size_t n, uint32_t *seed, uint64_t *expected)
 		}
 		at = cfa;
 	}
-	f.scratch.walk.pc = expected[0];
-	f.scratch.walk.bp = bp;
+	f.scratch.walk.at.pc = expected[0];
+	f.scratch.walk.at.bp = bp;
 	return sp;
 }
 
@@ -181,7 +50,7 @@ static void stacks_of_any_depth_and_frame_size_are_whole(void **state)
 
 		host_use(&f.host);
 		sp = random_frames(n, &seed, expected);
-		walk(f.scratch.walk.pc, sp, f.scratch.walk.bp);
+		walk(f.scratch.walk.at.pc, sp, f.scratch.walk.at.bp);
 		assert_cut(ABI_CUT_NONE);
 		assert_frames(expected, n);
 		assert_int_equal(f.host.failed_reads, 0);
@@ -195,7 +64,7 @@ static void equal_stacks_have_equal_hashes_and_others_do_not(void **state)
 	(void)state;
 
 	sp = random_frames(20, &seed, expected);
-	bp = f.scratch.walk.bp;
+	bp = f.scratch.walk.at.bp;
 	first = walk(RETURN_TO(1), sp, bp);
 	assert_int_equal(walk(RETURN_TO(1), sp, bp), first);
 	assert_int_not_equal(walk(RETURN_TO(1) + 1, sp, bp), first);
@@ -203,9 +72,9 @@ static void equal_stacks_have_equal_hashes_and_others_do_not(void **state)
 	/* the same code in another process */
 	f.scratch.walk.seed++;
 	unwind_begin(&f.scratch, false);
-	f.scratch.walk.pc = RETURN_TO(1);
-	f.scratch.walk.sp = sp;
-	f.scratch.walk.bp = bp;
+	f.scratch.walk.at.pc = RETURN_TO(1);
+	f.scratch.walk.at.sp = sp;
+	f.scratch.walk.at.bp = bp;
 	f.scratch.walk.kept = ABI_MAX_FRAMES;
 	other_seed = unwind(&f.scratch);
 	assert_frames(expected, 20);
@@ -219,7 +88,7 @@ static void an_address_is_searched_once(void **state)
 	(void)state;
 
 	sp = random_frames(60, &seed, expected);
-	bp = f.scratch.walk.bp;
+	bp = f.scratch.walk.at.bp;
 	walk(RETURN_TO(1), sp, bp);
 	assert_int_equal(f.host.searches, 60);
 	walk(RETURN_TO(1), sp, bp);
@@ -257,119 +126,6 @@ static void a_stack_of_just_as_many_frames_as_are_kept_is_whole(void **state)
 		assert_cut(cases[i].cut);
 		assert_frames(expected, cases[i].expected);
 	}
-}
-
-static void the_cause_of_a_cut_is_told(void **state)
-{
-	const uint64_t sp = STACK + 256, end = STACK + STACK_BYTES;
-	const struct {
-		struct abi_unwind_rule rule;
-		uint64_t pc, sp, bp, word; /* word: at [sp] */
-		enum abi_stack_cut cut;
-		uint32_t frames;
-	} cases[] = {
-		{ { 8, ABI_UNWIND_SP, 0, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NONE, 1 },
-		{ { 8, ABI_UNWIND_SP, 0, 0, 0 },
-		  RETURN_TO(0),
-		  sp,
-		  0,
-		  0x1234567,
-		  ABI_CUT_NO_MAPPING,
-		  2 },
-		{ { 8, ABI_UNWIND_SP, 0, 0, 0 },
-		  RETURN_TO(0),
-		  sp,
-		  0,
-		  OTHER_CODE + 9,
-		  ABI_CUT_NO_CFI,
-		  2 },
-		{ { 0, ABI_UNWIND_NONE, 0, 0, 0 }, 0, sp, 0, 0, ABI_CUT_NO_MAPPING, 1 },
-		{ { 0, ABI_UNWIND_NONE, 0, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NO_CFI, 1 },
-		{ { 0, ABI_UNWIND_NONE, 0, 0, 0 }, RETURN_TO(0), sp, sp - 8, 0, ABI_CUT_NO_CFI, 1 },
-		{ { 0, ABI_UNWIND_NONE, 0, 0, 0 }, RETURN_TO(0), sp, sp + 4, 0, ABI_CUT_NO_CFI, 1 },
-		{ { 0, ABI_UNWIND_NONE, 0, 0, 0 },
-		  RETURN_TO(0),
-		  sp,
-		  end - 8,
-		  0,
-		  ABI_CUT_NO_CFI,
-		  1 },
-		{ { 0, ABI_UNWIND_UNSUPPORTED, 0, 0, 0 },
-		  RETURN_TO(0),
-		  sp,
-		  sp,
-		  0,
-		  ABI_CUT_UNSUPPORTED,
-		  1 },
-		{ { 0, 200, 0, 0, 0 }, RETURN_TO(0), sp, sp, 0, ABI_CUT_UNSUPPORTED, 1 },
-		{ { 8, ABI_UNWIND_SP, 0, 0, 0 }, RETURN_TO(0), end, 0, 0, ABI_CUT_UNREADABLE, 1 },
-		{ { 4096, ABI_UNWIND_SP, 0, 0, 0 },
-		  RETURN_TO(0),
-		  end - 8,
-		  0,
-		  0,
-		  ABI_CUT_UNREADABLE,
-		  1 },
-		{ { 8, ABI_UNWIND_BP_DEREF, 0, 0, 0 },
-		  RETURN_TO(0),
-		  sp,
-		  end,
-		  0,
-		  ABI_CUT_UNREADABLE,
-		  1 },
-		{ { 40, ABI_UNWIND_SIGNAL, 0, 0, 0 },
-		  RETURN_TO(0),
-		  end - 64,
-		  0,
-		  0,
-		  ABI_CUT_UNREADABLE,
-		  1 },
-		{ { 16, ABI_UNWIND_BP, 0, 0, 0 },
-		  RETURN_TO(0),
-		  sp,
-		  sp - 16,
-		  0,
-		  ABI_CUT_NOT_RISING,
-		  1 },
-		{ { 16, ABI_UNWIND_BP, 0, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NOT_RISING, 1 },
-		{ { -8, ABI_UNWIND_SP, 0, 0, 0 }, RETURN_TO(0), sp, 0, 0, ABI_CUT_NOT_RISING, 1 },
-	};
-	(void)state;
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		host_use(&f.host);
-		memset(f.stack, 0, STACK_BYTES);
-		poke(sp, cases[i].word);
-		f.rules[1] = cases[i].rule;
-		walk(cases[i].pc, cases[i].sp, cases[i].bp);
-		assert_cut(cases[i].cut);
-		assert_int_equal(f.scratch.ev.frames, cases[i].frames);
-	}
-}
-
-/* Node's code, say: the stack is whole when information takes over where it began. */
-static void code_without_information_is_passed_by_its_frame_pointer(void **state)
-{
-	const uint64_t bp = STACK + 64, next = STACK + 160;
-	const uint64_t expected[] = { OTHER_CODE + 40, 0xdeadbeef, RETURN_TO(1), RETURN_TO(2) };
-	(void)state;
-
-	poke(bp, next);
-	poke(bp + 8, 0xdeadbeef); /* code of a run-time: in no mapping */
-	poke(next, STACK + 320);
-	poke(next + 8, RETURN_TO(1));
-	rule(1, ABI_UNWIND_SP, 32, ABI_UNWIND_BP_SAME, 0);
-	poke(next + 16 + 24, RETURN_TO(2));
-	rule(2, ABI_UNWIND_END, 0, 0, 0);
-	walk(OTHER_CODE + 40, STACK, bp);
-	assert_cut(ABI_CUT_NONE);
-	assert_frames(expected, 4);
-	assert_int_equal(f.scratch.ev.flags, ABI_STACK_CFI | ABI_STACK_FRAME_POINTERS);
-	/* a return address of 0 behind frame pointers proves nothing */
-	rule(2, ABI_UNWIND_SP, 8, ABI_UNWIND_BP_SAME, 0);
-	host_use(&f.host);
-	walk(OTHER_CODE + 40, STACK, bp);
-	assert_cut(ABI_CUT_NO_CFI);
 }
 
 /* The page behind a stack is not there: a read of a whole window fails. */
@@ -421,32 +177,6 @@ static void of_a_window_without_its_third_page_two_are_read(void **state)
 	assert_cut(ABI_CUT_NONE);
 	assert_frames(expected, 4);
 	assert_int_equal(f.host.failed_reads, 1);
-}
-
-/* The handler runs on a stack of its own, above the one that was interrupted. */
-static void behind_a_signal_frame_the_interrupted_code_is_looked_up_exactly(void **state)
-{
-	const uint64_t handler = STACK + 0x10000, interrupted = STACK + 256;
-	const uint64_t expected[] = { RETURN_TO(1), RETURN_TO(2), FUNCTION(4), RETURN_TO(5) };
-	(void)state;
-
-	rule(1, ABI_UNWIND_SP, 16, ABI_UNWIND_BP_SAME, 0);
-	poke(handler + 8, RETURN_TO(2));
-	rule(2, ABI_UNWIND_SIGNAL, 40, 0, 0);
-	signal_frame(handler + 16, FUNCTION(4), interrupted, 0x1111);
-	/* one byte before is another function, which would not lead on */
-	rule(3, ABI_UNWIND_UNSUPPORTED, 0, 0, 0);
-	rule(4, ABI_UNWIND_SP, 8, ABI_UNWIND_BP_SAME, 0);
-	poke(interrupted, RETURN_TO(5));
-	rule(5, ABI_UNWIND_END, 0, 0, 0);
-	walk(RETURN_TO(1), handler, 0);
-	assert_cut(ABI_CUT_NONE);
-	assert_frames(expected, 4);
-	assert_int_equal(f.scratch.ev.exact[0], 1 << 1 | 1 << 2);
-	assert_int_equal(f.scratch.ev.exact[1], 0);
-	/* the same address as a return address */
-	walk(FUNCTION(4), interrupted, 0);
-	assert_cut(ABI_CUT_UNSUPPORTED);
 }
 
 /* A recursion of 199 frames that a signal handler has begun. */
@@ -576,7 +306,7 @@ static void an_exit_site_begins_with_the_word_on_the_stack(void **state)
 	poke(STACK + 16, RETURN_TO(2));
 	rule(1, ABI_UNWIND_SP, 16, ABI_UNWIND_BP_SAME, 0);
 	rule(2, ABI_UNWIND_END, 0, 0, 0);
-	f.scratch.walk.sp = STACK;
+	f.scratch.walk.at.sp = STACK;
 	f.scratch.walk.kept = ABI_MAX_FRAMES;
 	f.scratch.walk.slot = SLOT;
 	unwind_begin(&f.scratch, false);
@@ -585,7 +315,7 @@ static void an_exit_site_begins_with_the_word_on_the_stack(void **state)
 	assert_cut(ABI_CUT_NONE);
 	assert_frames(expected, 2);
 	assert_int_equal(f.host.reads, 1);
-	f.scratch.walk.sp = STACK + STACK_BYTES;
+	f.scratch.walk.at.sp = STACK + STACK_BYTES;
 	unwind_begin(&f.scratch, false);
 	assert_int_equal(unwind_return(&f.scratch), 0);
 }
@@ -593,16 +323,12 @@ static void an_exit_site_begins_with_the_word_on_the_stack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(each_kind_of_rule_finds_the_caller_and_its_frame_pointer),
 		TEST(stacks_of_any_depth_and_frame_size_are_whole),
 		TEST(equal_stacks_have_equal_hashes_and_others_do_not),
 		TEST(an_address_is_searched_once),
 		TEST(a_stack_of_just_as_many_frames_as_are_kept_is_whole),
-		TEST(the_cause_of_a_cut_is_told),
-		TEST(code_without_information_is_passed_by_its_frame_pointer),
 		TEST(a_stack_is_read_to_its_end_and_the_end_is_remembered),
 		TEST(of_a_window_without_its_third_page_two_are_read),
-		TEST(behind_a_signal_frame_the_interrupted_code_is_looked_up_exactly),
 		TEST(what_a_signal_interrupted_is_marked_in_deep_stacks),
 		TEST(rows_for_return_addresses_serve_interrupted_code_at_system_calls_only),
 		TEST(return_probes_are_seen_through),

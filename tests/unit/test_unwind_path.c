@@ -85,10 +85,10 @@ static uint64_t walk(const struct registers *regs)
 	struct unwind_walk *w = &f.scratch.walk;
 	uint64_t hash;
 
-	w->pc = regs->pc;
-	w->sp = regs->sp;
-	w->bp = regs->bp;
-	w->exact = 0;
+	w->at.pc = regs->pc;
+	w->at.sp = regs->sp;
+	w->at.bp = regs->bp;
+	w->at.exact = 0;
 	w->kept = regs->kept;
 	w->seed = regs->seed;
 	w->slot = SLOT;

@@ -9,18 +9,20 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
 /* Function i has 64 bytes of code at CODE + i * 64 and row i; its calls return to byte 8. */
-#define CODE 0x555500001000ULL
+#define CODE 0x210000001000ULL
 #define FUNCTION(i) (CODE + (uint64_t)(i)*64)
 #define RETURN_TO(i) (FUNCTION(i) + 8)
 #define FUNCTIONS 768
-#define OTHER_CODE 0x7f0000000000ULL /* of object 2: no rows */
-#define LATE_CODE 0x7e0000000000ULL  /* a recent mapping of object 1 */
+#define OTHER_CODE 0x220000000000ULL /* of object 2: no rows */
+#define LATE_CODE 0x230000000000ULL  /* a recent mapping of object 1 */
 
-#define STACK 0x7ffc00000000ULL
+/* It is there, and nothing beside it: sample/walk.c reads it, too. */
+#define STACK 0x200000000000ULL
 #define STACK_BYTES (192 * 4096UL)
 #define SLOT 7
 
@@ -41,8 +43,9 @@ static inline int setup(void **state)
 {
 	(void)state;
 	memset(&f, 0, sizeof(f));
-	f.stack = calloc(1, STACK_BYTES);
-	if (!f.stack)
+	f.stack = mmap((void *)STACK, STACK_BYTES, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (f.stack == MAP_FAILED)
 		return -1;
 	for (uint32_t i = 0; i < FUNCTIONS; i++)
 		f.rows[i] = (struct abi_unwind_row){ .pc = i * 64, .rule = 1 + i };
@@ -71,8 +74,7 @@ static inline int setup(void **state)
 static inline int teardown(void **state)
 {
 	(void)state;
-	free(f.stack);
-	return 0;
+	return munmap(f.stack, STACK_BYTES);
 }
 
 static inline void rule(uint32_t i, enum abi_unwind_kind kind, int32_t offset,
@@ -92,10 +94,10 @@ static inline uint64_t walk_kept(uint64_t pc, uint64_t sp, uint64_t bp, bool exa
 {
 	struct unwind_walk *w = &f.scratch.walk;
 
-	w->pc = pc;
-	w->sp = sp;
-	w->bp = bp;
-	w->exact = exact;
+	w->at.pc = pc;
+	w->at.sp = sp;
+	w->at.bp = bp;
+	w->at.exact = exact;
 	w->kept = kept;
 	w->seed = (uint64_t)SLOT << 32;
 	w->slot = SLOT;

@@ -53,41 +53,42 @@ static inline void emit_function(const struct script *s, uint16_t id, const char
 				  .function = { id, name, object, file_offset } });
 }
 
-/* `from`: the slot of the image before (flags without SCRIPT_INHERITS) or of the parent. */
-static inline void emit_begin(const struct script *s, uint32_t slot, uint32_t pid, uint32_t from,
+/* `from`: the image of the image before (flags without SCRIPT_INHERITS) or of the parent. */
+static inline void emit_begin(const struct script *s, uint32_t image, uint32_t pid, uint32_t from,
 			      unsigned int flags, uint64_t time_ns, const char *comm)
 {
 	bool inherits = flags & SCRIPT_INHERITS;
 
-	emit(s,
-	     &(struct record){ .type = RECORD_PROCESS,
-			       .process = { .slot = slot,
-					    .pid = pid,
-					    .ppid = 1,
-					    .parent_slot = inherits ? from : RECORD_NO_SLOT,
-					    .prev_slot = inherits ? RECORD_NO_SLOT : from,
-					    .root = flags & SCRIPT_ROOT,
-					    .inherits = inherits,
-					    .time_ns = time_ns,
-					    .comm = comm,
-					    .exe = "/opt/demo/server",
-					    .command = inherits ? NULL : "server --name 'a b'" } });
+	emit(s, &(struct record){
+			.type = RECORD_PROCESS,
+			.process = { .image = { image },
+				     .pid = pid,
+				     .ppid = 1,
+				     .parent_image = inherits ? (image_t){ from } : RECORD_NO_IMAGE,
+				     .prev_image = inherits ? RECORD_NO_IMAGE : (image_t){ from },
+				     .root = flags & SCRIPT_ROOT,
+				     .inherits = inherits,
+				     .time_ns = time_ns,
+				     .comm = comm,
+				     .exe = "/opt/demo/server",
+				     .command = inherits ? NULL : "server --name 'a b'" } });
 }
 
-static inline void emit_end(const struct script *s, uint32_t slot, enum record_end how, int value,
+static inline void emit_end(const struct script *s, uint32_t image, enum record_end how, int value,
 			    uint64_t time_ns)
 {
-	emit(s, &(struct record){
-			.type = RECORD_PROCESS_END,
-			.process_end = {
-				.slot = slot, .how = how, .value = value, .time_ns = time_ns } });
+	emit(s, &(struct record){ .type = RECORD_PROCESS_END,
+				  .process_end = { .image = { image },
+						   .how = how,
+						   .value = value,
+						   .time_ns = time_ns } });
 }
 
-static inline void emit_map(const struct script *s, uint32_t slot, uint64_t start, uint64_t end,
+static inline void emit_map(const struct script *s, uint32_t image, uint64_t start, uint64_t end,
 			    uint64_t file_offset, uint64_t time_ns, const char *path, uint64_t ino)
 {
 	emit(s, &(struct record){ .type = RECORD_MAPPING,
-				  .mapping = { .slot = slot,
+				  .mapping = { .image = { image },
 					       .start = start,
 					       .end = end,
 					       .file_offset = file_offset,
@@ -98,40 +99,40 @@ static inline void emit_map(const struct script *s, uint32_t slot, uint64_t star
 					       .executable = true } });
 }
 
-static inline void emit_unmap(const struct script *s, uint32_t slot, uint64_t start, uint64_t end,
+static inline void emit_unmap(const struct script *s, uint32_t image, uint64_t start, uint64_t end,
 			      uint64_t time_ns)
 {
 	emit(s, &(struct record){ .type = RECORD_UNMAPPING,
-				  .unmapping = { slot, start, end, time_ns } });
+				  .unmapping = { { image }, start, end, time_ns } });
 }
 
-static inline void emit_stack_of(const struct script *s, uint64_t id, uint32_t slot,
+static inline void emit_stack_of(const struct script *s, uint64_t id, uint32_t image,
 				 uint64_t time_ns, bool truncated, const uint64_t *frames, size_t n)
 {
 	emit(s, &(struct record){ .type = RECORD_STACK,
 				  .stack = { .id = id,
-					     .slot = slot,
+					     .image = { image },
 					     .time_ns = time_ns,
 					     .truncated = truncated,
 					     .n_frames = n,
 					     .frames = frames } });
 }
-#define emit_stack(s, id, slot, time_ns, ...)                                                      \
-	emit_stack_of((s), (id), (slot), (time_ns), false, (const uint64_t[]){ __VA_ARGS__ },      \
+#define emit_stack(s, id, image, time_ns, ...)                                                     \
+	emit_stack_of((s), (id), (image), (time_ns), false, (const uint64_t[]){ __VA_ARGS__ },     \
 		      sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
 
-static inline void emit_region(const struct script *s, uint32_t slot, uint64_t start, uint64_t end,
+static inline void emit_region(const struct script *s, uint32_t image, uint64_t start, uint64_t end,
 			       uint16_t fn, uint64_t stack, uint64_t time_ns)
 {
 	emit(s, &(struct record){ .type = RECORD_REGION,
-				  .region = { slot, start, end, stack, time_ns, fn } });
+				  .region = { { image }, start, end, stack, time_ns, fn } });
 }
 
-static inline void emit_region_gone(const struct script *s, uint32_t slot, uint64_t start,
+static inline void emit_region_gone(const struct script *s, uint32_t image, uint64_t start,
 				    uint64_t end, uint64_t time_ns)
 {
 	emit(s, &(struct record){ .type = RECORD_REGION_GONE,
-				  .region_gone = { slot, start, end, time_ns } });
+				  .region_gone = { { image }, start, end, time_ns } });
 }
 
 static inline void emit_cut(const struct script *s, uint64_t time_ns)
@@ -180,7 +181,7 @@ static inline void emit_symbol_of(const struct script *s, const char *object, ui
 				  .symbol = { .object = object,
 					      .dev = 8,
 					      .ino = ino,
-					      .slot = RECORD_NO_SLOT,
+					      .image = RECORD_NO_IMAGE,
 					      .file_offset = file_offset,
 					      .is_call = true,
 					      .vaddr = file_offset + 0x1000,
@@ -198,7 +199,7 @@ static inline void emit_symbol_of(const struct script *s, const char *object, ui
 #define SCRIPT_KERNEL "[kernel.kallsyms]"
 static inline void emit_kernel(const struct script *s, uint64_t start, uint64_t end)
 {
-	emit_map(s, RECORD_NO_SLOT, start, end, start, 0, SCRIPT_KERNEL, 0);
+	emit_map(s, RECORD_NO_IMAGE.n, start, end, start, 0, SCRIPT_KERNEL, 0);
 }
 
 /* Of one function, or of none (NULL). */
@@ -210,7 +211,7 @@ static inline void emit_kernel_symbol(const struct script *s, uint64_t addr, con
 	emit(s, &(struct record){ .type = RECORD_SYMBOL,
 				  .symbol = { .object = SCRIPT_KERNEL,
 					      .dev = 8,
-					      .slot = RECORD_NO_SLOT,
+					      .image = RECORD_NO_IMAGE,
 					      .file_offset = addr,
 					      .is_call = true,
 					      .vaddr = addr,

@@ -10,10 +10,10 @@
 #define DEATHS_MIB ((uint64_t)1 << 20)
 
 /* The OOM killer, for the limit of a cgroup that its own is in. */
-static inline void emit_oom_kill(const struct script *s, uint32_t slot, uint64_t time_ns)
+static inline void emit_oom_kill(const struct script *s, uint32_t image, uint64_t time_ns)
 {
 	const struct record_death death = {
-		.slot = slot,
+		.image = { image },
 		.signal = 9,
 		.code = 0x80,
 		.time_ns = time_ns,

@@ -47,7 +47,7 @@ static void emit_code(const struct script *s, const struct build *b)
 		  false },
 	};
 
-	emit_begin(s, 0, b->pid, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_begin(s, 0, b->pid, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "server");
 	emit_map(s, 0, server, server + 0x10000, 0x1000, 1000, SERVER, b->ino);
 	emit_map(s, 0, library, library + 0x10000, 0x1000, 1000, b->library, b->ino + 1);
 	emit_map(s, 0, b->code + 0x80000, b->code + 0x90000, 0x1000, 1000, LIBC, 13);
@@ -88,7 +88,7 @@ static void emit_old(record_fn fn, void *userdata)
 	emit_region(&s, 0, 0x500000, 0x510000, 5, 74, 3000);
 	emit_resident_process(&s, 0, 1000, 1900000000);
 	emit_cut(&s, 2000000000);
-	emit_site(&s, (struct record_site){ .slot = 0,
+	emit_site(&s, (struct record_site){ .image = { 0 },
 					    .fn = 5,
 					    .stack = 71,
 					    .live_bytes = 1000,
@@ -97,7 +97,7 @@ static void emit_old(record_fn fn, void *userdata)
 					    .bytes = 2000,
 					    .temporary = 4,
 					    .peak_bytes = 1200 });
-	emit_site(&s, (struct record_site){ .slot = 0,
+	emit_site(&s, (struct record_site){ .image = { 0 },
 					    .fn = 5,
 					    .stack = 72,
 					    .live_bytes = 24,
@@ -105,7 +105,7 @@ static void emit_old(record_fn fn, void *userdata)
 					    .allocs = 1,
 					    .bytes = 24,
 					    .peak_bytes = 24 });
-	emit_site(&s, (struct record_site){ .slot = 0,
+	emit_site(&s, (struct record_site){ .image = { 0 },
 					    .fn = 5,
 					    .stack = 73,
 					    .live_bytes = 640,
@@ -113,7 +113,7 @@ static void emit_old(record_fn fn, void *userdata)
 					    .allocs = 10,
 					    .bytes = 640,
 					    .peak_bytes = 640 });
-	emit_site(&s, (struct record_site){ .slot = 0,
+	emit_site(&s, (struct record_site){ .image = { 0 },
 					    .fn = 5,
 					    .stack = 75,
 					    .live_bytes = 4096,
@@ -121,7 +121,7 @@ static void emit_old(record_fn fn, void *userdata)
 					    .allocs = 1,
 					    .bytes = 4096,
 					    .peak_bytes = 4096 });
-	end(&s, &(struct record_totals){ .slot = 0,
+	end(&s, &(struct record_totals){ .image = { 0 },
 					 .allocs = 32,
 					 .frees = 10,
 					 .bytes = 6760,
@@ -141,7 +141,7 @@ static void emit_new(record_fn fn, void *userdata)
 	emit_resident_process(&s, 0, 2000, 2900000000);
 	emit_resident_process(&s, 1, 1000, 2900000000);
 	emit_cut(&s, 3000000000);
-	emit_site(&s, (struct record_site){ .slot = 0,
+	emit_site(&s, (struct record_site){ .image = { 0 },
 					    .fn = 5,
 					    .stack = 71,
 					    .live_bytes = 3000,
@@ -150,7 +150,7 @@ static void emit_new(record_fn fn, void *userdata)
 					    .bytes = 6000,
 					    .temporary = 9,
 					    .peak_bytes = 3100 });
-	emit_site(&s, (struct record_site){ .slot = 0,
+	emit_site(&s, (struct record_site){ .image = { 0 },
 					    .fn = 5,
 					    .stack = 73,
 					    .live_bytes = 512,
@@ -158,7 +158,7 @@ static void emit_new(record_fn fn, void *userdata)
 					    .allocs = 10,
 					    .bytes = 640,
 					    .peak_bytes = 640 });
-	emit_site(&s, (struct record_site){ .slot = 0,
+	emit_site(&s, (struct record_site){ .image = { 0 },
 					    .fn = 5,
 					    .stack = 74,
 					    .live_bytes = 100,
@@ -166,8 +166,8 @@ static void emit_new(record_fn fn, void *userdata)
 					    .allocs = 2,
 					    .bytes = 100,
 					    .peak_bytes = 100 });
-	emit_totals(&s, (struct record_totals){ .slot = 1 });
-	end(&s, &(struct record_totals){ .slot = 0,
+	emit_totals(&s, (struct record_totals){ .image = { 1 } });
+	end(&s, &(struct record_totals){ .image = { 0 },
 					 .allocs = 72,
 					 .frees = 32,
 					 .bytes = 6740,
@@ -185,14 +185,14 @@ static void emit_lossy(record_fn fn, void *userdata)
 
 	emit_places(&s, &old_build);
 	emit_cut(&s, 2000000000);
-	emit_site(&s, (struct record_site){ .slot = 0,
+	emit_site(&s, (struct record_site){ .image = { 0 },
 					    .fn = 5,
 					    .stack = 71,
 					    .live_bytes = 500,
 					    .live_blocks = 5,
 					    .allocs = 9,
 					    .bytes = 900 });
-	emit_totals(&s, (struct record_totals){ .slot = 0,
+	emit_totals(&s, (struct record_totals){ .image = { 0 },
 						.allocs = 9,
 						.bytes = 900,
 						.live_bytes = 500,

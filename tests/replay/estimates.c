@@ -13,14 +13,14 @@ enum { AT_MAKE = 0x71, AT_LOOP };
 #define FUNCTION 4
 
 /* What so many live samples of blocks of this size stand for, and seven that are gone. */
-static struct record_site estimated_site(uint32_t slot, uint64_t stack, int64_t samples,
+static struct record_site estimated_site(uint32_t image, uint64_t stack, int64_t samples,
 					 int64_t size)
 {
 	const int64_t bytes = samples * INTERVAL;
 	const int64_t all = bytes + 7 * INTERVAL;
 
 	return (struct record_site){
-		.slot = slot,
+		.image = { image },
 		.fn = FUNCTION,
 		.stack = stack,
 		.live_bytes = bytes,
@@ -35,10 +35,10 @@ static struct record_site estimated_site(uint32_t slot, uint64_t stack, int64_t 
 	};
 }
 
-/* A process with these sites, all of one slot. */
+/* A process with these sites, all of one image. */
 static void emit_estimated(const struct script *s, const struct record_site *sites, size_t n)
 {
-	struct record_totals t = { .slot = sites->slot,
+	struct record_totals t = { .image = sites->image,
 				   .sample_interval = INTERVAL,
 				   .sample_shown = INTERVAL };
 
@@ -78,7 +78,7 @@ static void emit_sampled_run(const struct script *s)
 					   .unwinder = "cfi",
 					   .sampled = true } });
 	emit_function(s, FUNCTION, RECORD_SAMPLED_NAME, "", 0);
-	emit_begin(s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
 	emit_code(s);
 	emit_begin(s, 1, 4243, 0, SCRIPT_INHERITS, 2 * SECOND, "worker");
 	emit_cut(s, 3 * SECOND);

@@ -16,10 +16,10 @@ static inline void emit_free_pair(const struct script *s, struct record_free_pai
  * Of the site of function 1 at `made`: two ids of one place, one that others free at too, some of
  * which is not known, four places in all; of a site that no record tells of; of one more nothing.
  */
-static inline void emit_free_pairs(const struct script *s, uint32_t slot, uint64_t made,
+static inline void emit_free_pairs(const struct script *s, uint32_t image, uint64_t made,
 				   uint64_t loop, uint64_t plugin_1, uint64_t plugin_2)
 {
-	struct record_free_pair pair = { .slot = slot,
+	struct record_free_pair pair = { .image = { image },
 					 .fn = 1,
 					 .stack = made,
 					 .free_fn = 4,

@@ -14,9 +14,9 @@ static inline void emit_error(const struct script *s, struct record_heap_error e
 }
 
 /* It is killed for writing into a block that was freed. */
-static inline void emit_fault(const struct script *s, uint32_t slot, uint64_t here, uint64_t there)
+static inline void emit_fault(const struct script *s, uint32_t image, uint64_t here, uint64_t there)
 {
-	const struct record_fault fault = { .slot = slot,
+	const struct record_fault fault = { .image = { image },
 					    .tid = 4242,
 					    .signal = 11,
 					    .code = 1,
@@ -36,7 +36,8 @@ static inline void emit_fault(const struct script *s, uint32_t slot, uint64_t he
 }
 
 /* Each kind of error, and one of the future; function 1 is malloc, 2 realloc, 4 free. */
-static inline void emit_errors(const struct script *s, uint32_t slot, uint64_t here, uint64_t there)
+static inline void emit_errors(const struct script *s, uint32_t image, uint64_t here,
+			       uint64_t there)
 {
 	const struct record_heap_error errors[] = {
 		{ .kind = RECORD_INVALID_FREE,
@@ -96,7 +97,7 @@ static inline void emit_errors(const struct script *s, uint32_t slot, uint64_t h
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		struct record_heap_error error = errors[i];
 
-		error.slot = slot;
+		error.image = (image_t){ image };
 		error.time_ns = 2000000000 + i;
 		emit_error(s, error);
 	}

@@ -32,7 +32,7 @@ enum hostile {
 	HOSTILE_LARGE,	 /* a long string of markup and control characters; all bits set */
 	HOSTILE_LIMIT,	 /* the largest signed number */
 	HOSTILE_MINIMUM, /* the smallest */
-	HOSTILE_OTHER,	 /* the next number: of another slot, function, stack, kind */
+	HOSTILE_OTHER,	 /* the next number: of another image, function, stack, kind */
 	HOSTILE_KINDS
 };
 

@@ -18,8 +18,9 @@ static void kernel_symbols(const struct script *s)
 static void kernel_code(const struct script *s)
 {
 	emit_kernel(s, KERNEL, KERNEL + 0x1000000);
-	emit_stack(s, IN_GETRANDOM, RECORD_NO_SLOT, SECOND, KERNEL + 0x110, KERNEL + 0x250);
-	emit_stack(s, IN_WORKQUEUE, RECORD_NO_SLOT, SECOND, KERNEL + 0x800001, KERNEL + 0x900000);
+	emit_stack(s, IN_GETRANDOM, RECORD_NO_IMAGE.n, SECOND, KERNEL + 0x110, KERNEL + 0x250);
+	emit_stack(s, IN_WORKQUEUE, RECORD_NO_IMAGE.n, SECOND, KERNEL + 0x800001,
+		   KERNEL + 0x900000);
 }
 
 static void hist_counts(const struct script *s, uint32_t id, const char *key,
@@ -52,7 +53,7 @@ void counted(record_fn fn, void *userdata)
 	const struct script s = { fn, userdata };
 
 	emit_run_with(&s, true);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "cat");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "cat");
 	emit_histogram(&s, (struct record_histogram){ 1, "read,by=comm", "bytes", "comm", 0, 0 });
 	emit_histogram(&s, (struct record_histogram){ 2, "malloc", "bytes", NULL, 0, 0 });
 	emit_histogram(&s, (struct record_histogram){ 3, "a:b:field,lin=-2k-8k/1k", NULL, NULL,
@@ -78,25 +79,25 @@ void counted(record_fn fn, void *userdata)
 void random_event(record_fn fn, void *userdata)
 {
 	static const struct record_event_count counts[] = {
-		{ 7, 0, AT_MAKE, IN_GETRANDOM, 5, SECOND + 1, 2 * SECOND, 0, 0, 0, 0 },
-		{ 7, 0, AT_LOOP, IN_GETRANDOM, 4, SECOND + 10, 2 * SECOND + 999, 0, 0, 0, 0 },
-		{ 7, 0, 0, IN_GETRANDOM, 1, SECOND + 20, SECOND + 20, 0, 0, 0, 0 },
-		{ 7, 1, NO_CODE, IN_WORKQUEUE, 2, SECOND + 5, 5 * SECOND, 0, 0, 0, 0 },
-		{ 7, 1, NO_CODE, 0, 1, 2 * SECOND, 2 * SECOND, 0, 0, 0, 0 },
-		{ 7, 2, AT_PLUGIN_1, IN_NOTHING, 3, 3 * SECOND, 4 * SECOND + 123, 0, 0, 0, 0 },
+		{ 7, { 0 }, AT_MAKE, IN_GETRANDOM, 5, SECOND + 1, 2 * SECOND, 0, 0, 0, 0 },
+		{ 7, { 0 }, AT_LOOP, IN_GETRANDOM, 4, SECOND + 10, 2 * SECOND + 999, 0, 0, 0, 0 },
+		{ 7, { 0 }, 0, IN_GETRANDOM, 1, SECOND + 20, SECOND + 20, 0, 0, 0, 0 },
+		{ 7, { 1 }, NO_CODE, IN_WORKQUEUE, 2, SECOND + 5, 5 * SECOND, 0, 0, 0, 0 },
+		{ 7, { 1 }, NO_CODE, 0, 1, 2 * SECOND, 2 * SECOND, 0, 0, 0, 0 },
+		{ 7, { 2 }, AT_PLUGIN_1, IN_NOTHING, 3, 3 * SECOND, 4 * SECOND + 123, 0, 0, 0, 0 },
 	};
 	const struct script s = { fn, userdata };
 
 	emit_run_with(&s, true);
 	kernel_code(&s);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "x");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "x");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);
 	emit(&s, &(struct record){ .type = RECORD_PROCESS,
-				   .process = { .slot = 1,
+				   .process = { .image = { 1 },
 						.pid = 42,
-						.parent_slot = RECORD_NO_SLOT,
-						.prev_slot = RECORD_NO_SLOT,
+						.parent_image = RECORD_NO_IMAGE,
+						.prev_image = RECORD_NO_IMAGE,
 						.comm = "kworker/0:1 x" } });
 	emit_event(&s, 7, "syscalls:sys_enter_getrandom");
 	emit_end(&s, 0, RECORD_END_EXEC, 0, 3 * SECOND);
@@ -123,17 +124,18 @@ void several_jobs(record_fn fn, void *userdata)
 	emit_event(&s, 1, "getrandom");
 	emit_event(&s, 2, "sched:sched_switch");
 	emit_histogram(&s, (struct record_histogram){ 1, "malloc", "bytes", NULL, 0, 0 });
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);
 	emit_cut(&s, 6 * SECOND);
 	emit_totals(&s, totals(0, 120, 6144, 6));
 	emit_site(&s, site(0, 1, AT_MAKE, 6144, 6));
 	hist_counts(&s, 1, NULL, sizes, 2);
-	emit_event_count(&s, (struct record_event_count){ 1, 0, AT_MAKE, 0, 2, SECOND, SECOND, 0, 0,
-							  0, 0 });
-	emit_event_count(&s, (struct record_event_count){ 2, 0, AT_LOOP, IN_WORKQUEUE, 3, SECOND,
-							  5 * SECOND, 0, 0, 0, 0 });
+	emit_event_count(&s, (struct record_event_count){
+				     1, { 0 }, AT_MAKE, 0, 2, SECOND, SECOND, 0, 0, 0, 0 });
+	emit_event_count(
+		&s, (struct record_event_count){
+			    2, { 0 }, AT_LOOP, IN_WORKQUEUE, 3, SECOND, 5 * SECOND, 0, 0, 0, 0 });
 	emit_coverage(&s, false, 300, losses, 1);
 	emit_cut_end(&s);
 	symbols(&s);
@@ -148,12 +150,12 @@ void cpu_and_waits(record_fn fn, void *userdata)
 {
 	/* Of the last's samples 100 were taken one by one, and 100 for 8 each. */
 	static const struct record_event_count counts[] = {
-		{ 1, 0, AT_MAKE, 0, 30, SECOND, 2 * SECOND, 0, 0, 0, 0 },
-		{ 1, 0, AT_LOOP, 0, 90, SECOND + 5, 3 * SECOND, 0, 0, 0, 0 },
-		{ 2, 0, AT_MAKE, IN_WORKQUEUE, 3, SECOND, 5 * SECOND, 2500000000, 0, 0, 0 },
-		{ 2, 0, AT_LOOP, IN_WORKQUEUE, 700, SECOND, 5 * SECOND, 1000000, 0, 0, 0 },
-		{ 3, 0, AT_MAKE, 0, 41, SECOND, 2 * SECOND, 0, 0, 0, 0 },
-		{ 4, 0, AT_MAKE, 0, 200, SECOND, 2 * SECOND, 0, 900, 5600, 16 },
+		{ 1, { 0 }, AT_MAKE, 0, 30, SECOND, 2 * SECOND, 0, 0, 0, 0 },
+		{ 1, { 0 }, AT_LOOP, 0, 90, SECOND + 5, 3 * SECOND, 0, 0, 0, 0 },
+		{ 2, { 0 }, AT_MAKE, IN_WORKQUEUE, 3, SECOND, 5 * SECOND, 2500000000, 0, 0, 0 },
+		{ 2, { 0 }, AT_LOOP, IN_WORKQUEUE, 700, SECOND, 5 * SECOND, 1000000, 0, 0, 0 },
+		{ 3, { 0 }, AT_MAKE, 0, 41, SECOND, 2 * SECOND, 0, 0, 0, 0 },
+		{ 4, { 0 }, AT_MAKE, 0, 200, SECOND, 2 * SECOND, 0, 900, 5600, 16 },
 	};
 	const struct script s = { fn, userdata };
 
@@ -169,7 +171,7 @@ void cpu_and_waits(record_fn fn, void *userdata)
 			       .event = { 3, "page-faults", false, 0, false, 1000, 4096, false } });
 	emit(&s, &(struct record){ .type = RECORD_EVENT,
 				   .event = { 4, "faults", false, 0, false, 0, 4096, true } });
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);
 	emit_cut(&s, 6 * SECOND);
@@ -202,32 +204,58 @@ void system_calls(record_fn fn, void *userdata)
 	const struct script s = { fn, userdata };
 
 	emit_run_with(&s, true);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);
 	emit_begin(&s, 1, 4243, 0, SCRIPT_INHERITS, 2 * SECOND, "wor\x1bker");
 	emit_cut(&s, 6 * SECOND);
-	emit_call(&s, (struct record_syscall){ 0, 0, "read", 1000, 0, 7, 6700000, 65000, 123456789,
-					       2, reads, 0, NULL });
-	emit_call(&s, (struct record_syscall){ 0, 61, "wait4", 1, 1, 0, 150 * SECOND, 150 * SECOND,
-					       0, 1, waits, 1, interrupted });
-	emit_call(&s, (struct record_syscall){ 0, 9999, NULL, 2, 0, 0, 0, 0, 0, 0, NULL, 0, NULL });
-	emit_file(&s, (struct record_syscall_file){ 0, "/srv/data", 1, 900, 1, 123000000, 10,
-						    6000000, 2 });
-	emit_file(&s, (struct record_syscall_file){ 0, "socket:[77]", 0, 100, 0, 456789, 0, 700000,
-						    0 });
+	emit_call(&s, (struct record_syscall){ { 0 },
+					       0,
+					       "read",
+					       1000,
+					       0,
+					       7,
+					       6700000,
+					       65000,
+					       123456789,
+					       2,
+					       reads,
+					       0,
+					       NULL });
+	emit_call(&s, (struct record_syscall){ { 0 },
+					       61,
+					       "wait4",
+					       1,
+					       1,
+					       0,
+					       150 * SECOND,
+					       150 * SECOND,
+					       0,
+					       1,
+					       waits,
+					       1,
+					       interrupted });
+	emit_call(&s,
+		  (struct record_syscall){ { 0 }, 9999, NULL, 2, 0, 0, 0, 0, 0, 0, NULL, 0, NULL });
+	emit_file(&s, (struct record_syscall_file){
+			      { 0 }, "/srv/data", 1, 900, 1, 123000000, 10, 6000000, 2 });
+	emit_file(&s, (struct record_syscall_file){
+			      { 0 }, "socket:[77]", 0, 100, 0, 456789, 0, 700000, 0 });
 	emit(&s, &(struct record){ .type = RECORD_SYSCALL_STACK,
-				   .syscall_stack = { 0, 0, AT_MAKE, 600, 4000000 } });
+				   .syscall_stack = { { 0 }, 0, AT_MAKE, 600, 4000000 } });
 	emit(&s, &(struct record){ .type = RECORD_SYSCALL_STACK,
-				   .syscall_stack = { 0, 0, AT_LOOP, 400, 2700000 } });
+				   .syscall_stack = { { 0 }, 0, AT_LOOP, 400, 2700000 } });
 	emit(&s, &(struct record){ .type = RECORD_SYSCALL_STACK,
-				   .syscall_stack = { 0, 9999, 0, 2, 0 } });
-	emit_call(&s, (struct record_syscall){ 1, 0, "read", 100, 0, 0, 1100000, 1060000, 0, 2,
-					       more, 0, NULL });
-	emit_call(&s, (struct record_syscall){ 1, 257, "openat", 6, 5, 1, 11000, 2300, 0, 1, opens,
-					       3, not_there });
-	emit_file(&s, (struct record_syscall_file){ 1, "/srv/data", 1, 100, 0, 0, 0, 1100000, 0 });
-	emit_file(&s, (struct record_syscall_file){ 1, "/srv/new\nline", 1, 0, 0, 0, 0, 2300, 1 });
+				   .syscall_stack = { { 0 }, 9999, 0, 2, 0 } });
+	emit_call(&s, (struct record_syscall){
+			      { 1 }, 0, "read", 100, 0, 0, 1100000, 1060000, 0, 2, more, 0, NULL });
+	emit_call(&s,
+		  (struct record_syscall){
+			  { 1 }, 257, "openat", 6, 5, 1, 11000, 2300, 0, 1, opens, 3, not_there });
+	emit_file(&s,
+		  (struct record_syscall_file){ { 1 }, "/srv/data", 1, 100, 0, 0, 0, 1100000, 0 });
+	emit_file(&s,
+		  (struct record_syscall_file){ { 1 }, "/srv/new\nline", 1, 0, 0, 0, 0, 2300, 1 });
 	emit_coverage(&s, true, 1109, NULL, 0);
 	emit_cut_end(&s);
 	symbols(&s);

@@ -70,7 +70,7 @@ void many_sites_emit(uint64_t n_sites, uint64_t n_functions, record_fn fn, void 
 
 	emit_run(&s);
 	emit_function(&s, 1, "malloc", LIBC, 0x9a000);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
 	emit_map(&s, 0, CODE, CODE + 16 * (n_functions + 2), CODE - 0x400000, SECOND, APP, INO_APP);
 	for (uint64_t i = 0; i < n_sites; i++)
 		emit_stack_number(&s, i, n_functions);

@@ -8,11 +8,11 @@
 #include "tests/record_script.h"
 
 /* One whose blocks are all known, read while it stood still; `unit` bytes of stacks. */
-static inline void emit_resident_process(const struct script *s, uint32_t slot, uint64_t unit,
+static inline void emit_resident_process(const struct script *s, uint32_t image, uint64_t unit,
 					 uint64_t time_ns)
 {
 	emit(s, &(struct record){ .type = RECORD_RESIDENT,
-				  .resident = { .slot = slot,
+				  .resident = { .image = { image },
 						.time_ns = time_ns,
 						.rss = 100 * unit,
 						.pss = 80 * unit,
@@ -29,11 +29,11 @@ static inline void emit_resident_process(const struct script *s, uint32_t slot, 
 }
 
 /* One that ran before the attach, and went on while it was read. */
-static inline void emit_resident_older(const struct script *s, uint32_t slot, uint64_t unit,
+static inline void emit_resident_older(const struct script *s, uint32_t image, uint64_t unit,
 				       uint64_t time_ns)
 {
 	emit(s, &(struct record){ .type = RECORD_RESIDENT,
-				  .resident = { .slot = slot,
+				  .resident = { .image = { image },
 						.time_ns = time_ns,
 						.rss = 101 * unit,
 						.pss = 101 * unit,

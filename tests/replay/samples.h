@@ -11,28 +11,28 @@
 #define SAMPLES 70
 #define CHILD_FROM 40
 
-static inline void emit_sample_of(const struct script *s, uint32_t slot, int64_t bytes,
+static inline void emit_sample_of(const struct script *s, uint32_t image, int64_t bytes,
 				  int64_t blocks, uint64_t frees)
 {
 	const struct record_sample_process process = {
-		.slot = slot,
+		.image = { image },
 		.live_bytes = bytes,
 		.live_blocks = blocks,
 		.allocs = (uint64_t)blocks + frees,
 		.frees = frees,
 		.bytes = (uint64_t)(bytes > 0 ? bytes : 0) + 100 * frees,
-		.rss_bytes = slot ? UINT64_MAX : 1 << 20,
-		.cgroup_bytes = slot ? 0 : 3 << 20,
-		.pss_bytes = slot || frees % 4 ? 0 : 1 << 19,
+		.rss_bytes = image ? UINT64_MAX : 1 << 20,
+		.cgroup_bytes = image ? 0 : 3 << 20,
+		.pss_bytes = image || frees % 4 ? 0 : 1 << 19,
 	};
 
 	emit(s, &(struct record){ .type = RECORD_SAMPLE_PROCESS, .sample_process = process });
 }
 
-static inline void emit_sample_site(const struct script *s, uint32_t slot, uint16_t fn,
+static inline void emit_sample_site(const struct script *s, uint32_t image, uint16_t fn,
 				    uint64_t stack, int64_t bytes)
 {
-	const struct record_sample_site site = { slot, fn, stack, bytes };
+	const struct record_sample_site site = { { image }, fn, stack, bytes };
 
 	if (bytes)
 		emit(s, &(struct record){ .type = RECORD_SAMPLE_SITE, .sample_site = site });

@@ -38,7 +38,7 @@ static void before(record_fn fn, void *userdata)
 	old.oldest_ns = old.newest_ns = UINT64_MAX;
 	allocators(&s);
 	emit(&s, &(struct record){ .type = RECORD_FUNCTION, .function = function });
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, 2 * SECOND);
 	emit_cut(&s, 4 * SECOND);
@@ -56,7 +56,7 @@ static void forked(record_fn fn, void *userdata)
 	const struct script s = { fn, userdata };
 
 	allocators(&s);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, 2 * SECOND);
 	emit_begin(&s, 1, 4243, 0, SCRIPT_INHERITS, 3 * SECOND, "server");
@@ -81,10 +81,10 @@ static void forked(record_fn fn, void *userdata)
 static void execed(record_fn fn, void *userdata)
 {
 	const struct script s = { fn, userdata };
-	struct record_totals none = { .slot = 2 };
+	struct record_totals none = { .image = { 2 } };
 
 	allocators(&s);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "sh");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "sh");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);
 	emit_begin(&s, 1, 4243, 0, SCRIPT_INHERITS, 2 * SECOND, "sh");
@@ -110,7 +110,7 @@ static void reloaded(record_fn fn, void *userdata)
 	const uint64_t first = 0x7f1000000000, second = 0x7f2000000000;
 
 	allocators(&s);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);
 	emit_map(&s, 0, first, first + 0x2000, 0, 2 * SECOND, PLUGIN, INO_PLUGIN);
@@ -148,7 +148,7 @@ static void inexact(record_fn fn, void *userdata)
 	t.unknown_frees = 4;
 	young.oldest_ns = young.newest_ns = UINT64_MAX;
 	allocators(&s);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	emit_stack_of(&s, AT_LOOP, 0, SECOND, true, deep, 3);
 	emit_unprobed(&s, "valloc", LIBC, "no instruction that could be probed was found in it");
@@ -167,9 +167,10 @@ static void inexact(record_fn fn, void *userdata)
 						 .n_cuts = 2,
 						 .cuts = cuts } });
 	emit(&s, &(struct record){ .type = RECORD_STACK_CHECK, .stack_check = { 2, checked } });
-	emit(&s, &(struct record){ .type = RECORD_STACK_DIFFERS,
-				   .stack_differs = { 0, true, APP "+0x1300",
-						      APP "+0x1300\n" LIBC "+0x10" } });
+	emit(&s, &(struct record){
+			 .type = RECORD_STACK_DIFFERS,
+			 .stack_differs = {
+				 { 0 }, true, APP "+0x1300", APP "+0x1300\n" LIBC "+0x10" } });
 	emit_cut_end(&s);
 	emit_end(&s, 0, RECORD_END_SIGNAL, 11, 7 * SECOND);
 	symbols(&s);
@@ -185,7 +186,7 @@ static void cut_stacks(record_fn fn, void *userdata)
 	static const uint64_t deep[] = { 0x401300, 0x401300 };
 
 	allocators(&s);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	emit_stack_of(&s, AT_LOOP, 0, SECOND, true, deep, 2);
 	emit_cut(&s, 6 * SECOND);
@@ -211,7 +212,7 @@ static void mapped(record_fn fn, void *userdata)
 	const uint64_t at = 0x7e0000000000;
 
 	allocators(&s);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);
 	emit_region(&s, 0, at, at + 0x100000, 3, AT_MAKE, 2 * SECOND);
@@ -222,7 +223,7 @@ static void mapped(record_fn fn, void *userdata)
 	emit_cut(&s, 6 * SECOND);
 	emit_totals(&s, totals(0, 20, 512, 2));
 	emit_site(&s, site(0, 1, AT_MAKE, 512, 2));
-	emit_totals(&s, (struct record_totals){ .slot = 1 });
+	emit_totals(&s, (struct record_totals){ .image = { 1 } });
 	emit_coverage(&s, true, 38, NULL, 0);
 	emit_cut_end(&s);
 	symbols(&s);
@@ -238,7 +239,7 @@ static void cxx(record_fn fn, void *userdata)
 		"std::__cxx11::basic_string<char> const, std::vector<int> > > >::_M_insert_unique";
 
 	allocators(&s);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "my app 1");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "my app 1");
 	code(&s, 0, SECOND);
 	emit_stack(&s, AT_MAKE, 0, 2 * SECOND, 0x401189, 0x401300, 0x4011c0);
 	emit_stack(&s, AT_LOOP, 0, 2 * SECOND, 0x401400, 0x4011c0, 0xdeadbeef000);
@@ -266,7 +267,7 @@ static void storm(record_fn fn, void *userdata)
 	const struct script s = { fn, userdata };
 
 	allocators(&s);
-	emit_begin(&s, 0, 1000, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "make");
+	emit_begin(&s, 0, 1000, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "make");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);
 	for (uint32_t i = 1; i <= 8; i++) {
@@ -299,7 +300,7 @@ static void wrong(record_fn fn, void *userdata)
 	sound.further_errors = 12;
 	allocators(&s);
 	emit_function(&s, 4, "free", LIBC, 0x9c000);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);
 	emit_begin(&s, 1, 4243, 0, SCRIPT_INHERITS, 2 * SECOND, "worker");
@@ -307,7 +308,7 @@ static void wrong(record_fn fn, void *userdata)
 	emit_totals(&s, sound);
 	emit_errors(&s, 0, AT_MAKE, AT_LOOP);
 	emit_totals(&s, lossy);
-	emit_error(&s, (struct record_heap_error){ .slot = 1,
+	emit_error(&s, (struct record_heap_error){ .image = { 1 },
 						   .kind = RECORD_INVALID_FREE,
 						   .stack = AT_LOST,
 						   .count = 1,
@@ -333,7 +334,7 @@ static void wandering(record_fn fn, void *userdata)
 	emit_function(&s, 1, "malloc", LIBC, 0x9a000);
 	emit_function(&s, 2, "realloc", LIBC, 0x9b000);
 	emit_function(&s, 4, "free", LIBC, 0x9c000);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);
 	emit_region(&s, 0, 0x500000, 0x501000, 2, AT_LOOP, 2 * SECOND);
@@ -355,8 +356,8 @@ static void resident(record_fn fn, void *userdata)
 	const struct script s = { fn, userdata };
 
 	allocators(&s);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
-	emit_begin(&s, 1, 4300, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "older");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 1, 4300, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "older");
 	emit_cut(&s, 3 * SECOND);
 	emit_totals(&s, totals(0, 100, 4096, 4));
 	emit_totals(&s, totals(1, 100, 4096, 4));
@@ -379,7 +380,7 @@ static void sampled(record_fn fn, void *userdata)
 	for (size_t i = 0; i < RECORD_BIRTHS; i++)
 		growing.born_bytes[i] = 70000 / RECORD_BIRTHS;
 	allocators(&s);
-	emit_begin(&s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, SECOND, "server");
+	emit_begin(&s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, SECOND, "server");
 	code(&s, 0, SECOND);
 	stacks(&s, 0, SECOND);
 	emit_begin(&s, 1, 4243, 0, SCRIPT_INHERITS, 41 * SECOND, "worker");
@@ -408,31 +409,31 @@ static void emit_depth(const struct script *s, enum record_depth depth, uint64_t
 }
 
 /* An image of a server whose depth changes: the first one, or one that replaces the one before. */
-static void emit_stretch(const struct script *s, uint32_t slot, enum record_depth depth,
+static void emit_stretch(const struct script *s, uint32_t image, enum record_depth depth,
 			 uint64_t time_ns)
 {
-	if (slot > 0) {
+	if (image > 0) {
 		emit_depth(s, depth, time_ns);
-		emit_end(s, slot - 1, RECORD_END_DEPTH, 0, time_ns);
+		emit_end(s, image - 1, RECORD_END_DEPTH, 0, time_ns);
 	}
 	emit(s, &(struct record){ .type = RECORD_PROCESS,
-				  .process = { .slot = slot,
+				  .process = { .image = { image },
 					       .pid = 4242,
 					       .ppid = 1,
-					       .parent_slot = RECORD_NO_SLOT,
-					       .prev_slot = slot > 0 ? slot - 1 : RECORD_NO_SLOT,
+					       .parent_image = RECORD_NO_IMAGE,
+					       .prev_image = { image > 0 ? image - 1 : UINT32_MAX },
 					       .root = true,
 					       .time_ns = time_ns,
 					       .comm = "server",
 					       .exe = APP,
 					       .depth = depth } });
-	code(s, slot, time_ns);
+	code(s, image, time_ns);
 }
 
-static void emit_faults(const struct script *s, uint32_t slot, uint64_t n)
+static void emit_faults(const struct script *s, uint32_t image, uint64_t n)
 {
 	emit_event_count(s, (struct record_event_count){ .id = 1,
-							 .slot = slot,
+							 .image = { image },
 							 .stack = AT_LOOP,
 							 .count = n,
 							 .first_ns = 3 * SECOND,

@@ -30,10 +30,10 @@ static inline void allocators(const struct script *s)
 }
 
 /* The server's image: executable at 0x400000, libc at 0x7f0000000000. */
-static inline void code(const struct script *s, uint32_t slot, uint64_t time_ns)
+static inline void code(const struct script *s, uint32_t image, uint64_t time_ns)
 {
-	emit_map(s, slot, 0x401000, 0x405000, 0x1000, time_ns, APP, INO_APP);
-	emit_map(s, slot, 0x7f0000000000, 0x7f0000150000, 0x28000, time_ns, LIBC, INO_LIBC);
+	emit_map(s, image, 0x401000, 0x405000, 0x1000, time_ns, APP, INO_APP);
+	emit_map(s, image, 0x7f0000000000, 0x7f0000150000, 0x28000, time_ns, LIBC, INO_LIBC);
 }
 
 static inline void symbols(const struct script *s)
@@ -44,17 +44,17 @@ static inline void symbols(const struct script *s)
 	emit_symbol(s, APP, INO_APP, 0x1300, { "loop", 0x40, NULL, 0, false });
 }
 
-static inline void stacks(const struct script *s, uint32_t slot, uint64_t time_ns)
+static inline void stacks(const struct script *s, uint32_t image, uint64_t time_ns)
 {
-	emit_stack(s, AT_MAKE, slot, time_ns, 0x401189, 0x4011c0, 0x7f0000001000);
-	emit_stack(s, AT_LOOP, slot, time_ns, 0x401300, 0x4011c0, 0x7f0000001000);
+	emit_stack(s, AT_MAKE, image, time_ns, 0x401189, 0x4011c0, 0x7f0000001000);
+	emit_stack(s, AT_LOOP, image, time_ns, 0x401300, 0x4011c0, 0x7f0000001000);
 }
 
-static inline struct record_site site(uint32_t slot, uint16_t fn, uint64_t stack, int64_t bytes,
+static inline struct record_site site(uint32_t image, uint16_t fn, uint64_t stack, int64_t bytes,
 				      int64_t blocks)
 {
 	return (struct record_site){
-		.slot = slot,
+		.image = { image },
 		.fn = fn,
 		.stack = stack,
 		.live_bytes = bytes,
@@ -70,11 +70,11 @@ static inline struct record_site site(uint32_t slot, uint16_t fn, uint64_t stack
 	};
 }
 
-static inline struct record_totals totals(uint32_t slot, uint64_t allocs, int64_t bytes,
+static inline struct record_totals totals(uint32_t image, uint64_t allocs, int64_t bytes,
 					  int64_t blocks)
 {
 	return (struct record_totals){
-		.slot = slot,
+		.image = { image },
 		.allocs = allocs,
 		.frees = allocs - (uint64_t)blocks,
 		.failed = 1,

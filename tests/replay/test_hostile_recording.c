@@ -232,7 +232,7 @@ static void emit_others(record_fn fn, void *userdata)
 	emit_run(&s);
 	emit_function(&s, 1, "malloc", "/usr/lib/libc.so.6", 0x9a000);
 	emit(&s, &(struct record){ .type = RECORD_DEPTH, .depth_change = { 1, 1, 2, 3, 4 } });
-	emit_begin(&s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_begin(&s, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "server");
 	emit_map(&s, 0, 0x10000, 0x20000, 0x1000, 1000, "/opt/server", 11);
 	emit_map(&s, 0, 0x30000, 0x40000, 0, 1000, "//anon", 0);
 	emit(&s, &(struct record){ .type = RECORD_JIT_CODE,
@@ -248,19 +248,20 @@ static void emit_others(record_fn fn, void *userdata)
 	emit_symbol(&s, "/opt/server", 11, 0x1101, { "parse", 1, "/src/p.c", 10, true },
 		    { "load", 1, "/src/load.c", 20, false });
 	emit_event(&s, 1, "sched:sched_switch");
-	emit_occurrence(&s, (struct record_occurrence){ 1, 0, 42, 1, 3000, 1, 0, "server", 0 });
+	emit_occurrence(&s, (struct record_occurrence){ 1, { 0 }, 42, 1, 3000, 1, 0, "server", 0 });
 	emit_cut(&s, 4000);
 	emit_totals(&s, (struct record_totals){ .allocs = 30, .live_bytes = 100 });
 	emit_site(&s, (struct record_site){ .fn = 1, .stack = 1, .live_bytes = 100, .allocs = 30 });
 	emit_site(&s, (struct record_site){ .fn = 1, .stack = 2, .live_bytes = 9, .allocs = 3 });
-	emit_event_count(&s, (struct record_event_count){ 1, 0, 1, 0, 41, 2000, 3000, 0, 0, 0, 0 });
+	emit_event_count(&s,
+			 (struct record_event_count){ 1, { 0 }, 1, 0, 41, 2000, 3000, 0, 0, 0, 0 });
 	emit(&s, &(struct record){ .type = RECORD_OVERHEAD, .overhead = { 1, 2, 3, 4, 5, 6 } });
 	emit(&s, &(struct record){ .type = RECORD_COST, .cost = { 1, 2, 3, 4, 5, 6 } });
 	emit_coverage(&s, true, 10, NULL, 0);
 	emit_cut_end(&s);
-	emit(&s,
-	     &(struct record){ .type = RECORD_LEAKS,
-			       .leaks = { 0, 1, 2, true, 4, 5, true, false, 2, sums, 2, places } });
+	emit(&s, &(struct record){
+			 .type = RECORD_LEAKS,
+			 .leaks = { { 0 }, 1, 2, true, 4, 5, true, false, 2, sums, 2, places } });
 	emit(&s, &(struct record){ .type = RECORD_LEAK_TEXT, .leak_text = { 42, "==42==\n" } });
 	emit(&s, &(struct record){ .type = RECORD_SYMBOLS_UNREAD, .symbols_unread = { 7 } });
 	emit_end(&s, 0, RECORD_END_EXIT, 0, 5000);

@@ -21,7 +21,7 @@ static inline void one_of_each(struct fixture *f)
 	emit_run(s);
 	emit_function(s, 1, "malloc", "/usr/lib/libc.so.6", 0x9a000);
 	emit_function(s, 2, "mmap", "/usr/lib/libc.so.6", 0xff000);
-	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_begin(s, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "server");
 	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, EACH_APP, 11);
 	emit_stack(s, SITE_LARGE, 0, 2000, 0x10101, 0x10201);
 	emit_stack(s, SITE_SMALL, 0, 2000, 0x10102, 0x10201);

@@ -24,7 +24,7 @@ static void cut(struct run *run, uint64_t time_ns, uint64_t n)
 	const struct script *s = &run->f.script;
 
 	emit_cut(s, time_ns);
-	emit_totals(s, (struct record_totals){ .slot = 0,
+	emit_totals(s, (struct record_totals){ .image = { 0 },
 					       .allocs = n * (n + 1),
 					       .live_bytes = (int64_t)(50 * n * (n + 1)),
 					       .live_blocks = (int64_t)(n * (n + 1) / 2) });
@@ -49,7 +49,7 @@ static void emit_stretch(struct run *run, uint32_t slot, uint64_t n)
 	emit_begin(s, slot, 4242, slot - 1, SCRIPT_ROOT, 2000 + slot, "server");
 	emit_cut(s, 3000 + slot);
 	if (n > 0)
-		emit_totals(s, (struct record_totals){ .slot = slot,
+		emit_totals(s, (struct record_totals){ .image = { slot },
 						       .allocs = n,
 						       .live_bytes = (int64_t)(10 * n),
 						       .live_blocks = (int64_t)n });
@@ -65,7 +65,7 @@ static int setup(void **state)
 	fixture_init(&run.f);
 	emit_run(s);
 	emit_function(s, 1, "malloc", "/lib/libc.so", 0x100);
-	emit_begin(s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "ser\033ver");
+	emit_begin(s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "ser\033ver");
 	emit_map(s, 0, 0x400000, 0x500000, 0, 1000, APP, 11);
 	for (uint64_t i = 1; i <= 40; i++) {
 		char name[24];
@@ -361,7 +361,7 @@ static void estimates_say_what_they_can_be_off(void **state)
 
 	emit(s, &(struct record){ .type = RECORD_RUN, .run = { .tool = "t", .sampled = true } });
 	emit_cut(s, SECOND);
-	emit_totals(s, (struct record_totals){ .slot = 0,
+	emit_totals(s, (struct record_totals){ .image = { 0 },
 					       .allocs = 1640,
 					       .bytes = 820000,
 					       .live_bytes = 820000,

@@ -12,7 +12,7 @@ static void emit_server(const struct script *s)
 {
 	emit_run(s);
 	emit_function(s, 5, "malloc", "/usr/lib/libc.so.6", 0x9f000);
-	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000 + 2 * MS, "server");
+	emit_begin(s, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000 + 2 * MS, "server");
 	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, APP, 11);
 	emit_stack(s, 71, 0, 2000, 0x10123, 0x10200);
 	emit_stack(s, 72, 0, 2000, 0x10131);

@@ -33,7 +33,7 @@ static void emit_line(const struct script *s, const struct line *line, uint32_t 
 		{ .function = line->function, .file = line->file, .line = line->file ? 9 : 0 },
 	};
 	struct record mapping = { .type = RECORD_MAPPING,
-				  .mapping = { .slot = slot,
+				  .mapping = { .image = { slot },
 					       .start = start,
 					       .end = start + 0x10000,
 					       .file_offset = 0x1000,
@@ -44,10 +44,10 @@ static void emit_line(const struct script *s, const struct line *line, uint32_t 
 					       .executable = true } };
 
 	emit(s, &(struct record){ .type = RECORD_PROCESS,
-				  .process = { .slot = slot,
+				  .process = { .image = { slot },
 					       .pid = 100 + slot,
-					       .parent_slot = RECORD_NO_SLOT,
-					       .prev_slot = RECORD_NO_SLOT,
+					       .parent_image = RECORD_NO_IMAGE,
+					       .prev_image = RECORD_NO_IMAGE,
 					       .root = !line->not_root,
 					       .time_ns = 1000,
 					       .comm = line->comm ? line->comm : "server",
@@ -77,13 +77,13 @@ static void run_of(struct fixture *f, const struct line *lines)
 		emit_line(s, &lines[i], i);
 	emit_cut(s, 9000);
 	for (uint32_t i = 0; lines[i].live; i++) {
-		emit_site(s, (struct record_site){ .slot = i,
+		emit_site(s, (struct record_site){ .image = { i },
 						   .fn = 5,
 						   .stack = 70 + i,
 						   .live_bytes = lines[i].live,
 						   .live_blocks = 1,
 						   .allocs = 2 });
-		emit_totals(s, (struct record_totals){ .slot = i,
+		emit_totals(s, (struct record_totals){ .image = { i },
 						       .allocs = 2,
 						       .live_bytes = lines[i].live,
 						       .live_blocks = 1 });

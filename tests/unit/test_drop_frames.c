@@ -25,7 +25,7 @@ static void begin(struct fixture *f)
 	fixture_init(f);
 	emit_run(s);
 	emit_function(s, 1, "malloc", "/usr/lib/libc.so.6", 0x9a000);
-	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "app");
+	emit_begin(s, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "app");
 	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, APP, 11);
 	emit_map(s, 0, 0x30000, 0x40000, 0x1000, 1000, LIBSTDCXX, 12);
 	emit_symbol(s, APP, 11, 0x1101, { "main", 1, NULL, 0, false });

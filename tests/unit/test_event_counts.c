@@ -80,9 +80,11 @@ static void counts_are_told_apart_by_event_process_and_both_stacks(void **state)
 
 	announce(f, 1, "read");
 	announce(f, 2, "write");
-	CUT(f, { 1, 0, 71, 81, 10, 100, 200, 0, 0, 0, 0 },
-	    { 1, 5, 71, 81, 20, 100, 200, 0, 0, 0, 0 }, { 1, 0, 72, 81, 30, 100, 200, 0, 0, 0, 0 },
-	    { 1, 0, 71, 82, 40, 100, 200, 0, 0, 0, 0 }, { 2, 0, 71, 81, 50, 100, 200, 0, 0, 0, 0 });
+	CUT(f, { 1, { 0 }, 71, 81, 10, 100, 200, 0, 0, 0, 0 },
+	    { 1, { 5 }, 71, 81, 20, 100, 200, 0, 0, 0, 0 },
+	    { 1, { 0 }, 72, 81, 30, 100, 200, 0, 0, 0, 0 },
+	    { 1, { 0 }, 71, 82, 40, 100, 200, 0, 0, 0, 0 },
+	    { 2, { 0 }, 71, 81, 50, 100, 200, 0, 0, 0, 0 });
 	event = f->events.list.data[0];
 	assert_int_equal(event->counts.len, 4);
 	for (size_t i = 0; i < 4; i++)
@@ -97,9 +99,10 @@ static void a_cut_replaces_the_counts_that_it_names_and_no_others(void **state)
 	const struct model_event *event;
 
 	announce(f, 1, "read");
-	CUT(f, { 1, 0, 71, 0, 10, 100, 200, 0, 0, 0, 0 },
-	    { 1, 0, 72, 0, 20, 110, 210, 0, 0, 0, 0 });
-	CUT(f, { 1, 0, 72, 0, 25, 110, 310, 0, 0, 0, 0 }, { 1, 0, 73, 0, 1, 300, 300, 0, 0, 0, 0 });
+	CUT(f, { 1, { 0 }, 71, 0, 10, 100, 200, 0, 0, 0, 0 },
+	    { 1, { 0 }, 72, 0, 20, 110, 210, 0, 0, 0, 0 });
+	CUT(f, { 1, { 0 }, 72, 0, 25, 110, 310, 0, 0, 0, 0 },
+	    { 1, { 0 }, 73, 0, 1, 300, 300, 0, 0, 0, 0 });
 	event = f->events.list.data[0];
 	assert_int_equal(event->counts.len, 3);
 	assert_int_equal(event->counts.data[0].count, 10);
@@ -119,12 +122,20 @@ static void many_stacks_keep_their_own_counts(void **state)
 	for (uint64_t round = 1; round <= 2; round++) {
 		event_counts_cut_begin(&f->events);
 		for (uint64_t i = 0; i < STACKS; i++)
-			assert_int_equal(event_counts_cut_count(
-						 &f->events,
-						 &(struct record_event_count){ 1, i % 7, i, i / 7,
-									       round * i, 1, round,
-									       0, 0, 0, 0 }),
-					 0);
+			assert_int_equal(
+				event_counts_cut_count(&f->events,
+						       &(struct record_event_count){ 1,
+										     { i % 7 },
+										     i,
+										     i / 7,
+										     round * i,
+										     1,
+										     round,
+										     0,
+										     0,
+										     0,
+										     0 }),
+				0);
 		assert_int_equal(event_counts_cut_end(&f->events), 0);
 	}
 	event = f->events.list.data[0];
@@ -138,10 +149,10 @@ static void many_stacks_keep_their_own_counts(void **state)
 static void a_cut_that_does_not_end_changes_nothing(void **state)
 {
 	struct fixture *f = *state;
-	const struct record_event_count more = { 1, 0, 71, 0, 99, 100, 900, 0, 0, 0, 0 };
+	const struct record_event_count more = { 1, { 0 }, 71, 0, 99, 100, 900, 0, 0, 0, 0 };
 
 	announce(f, 1, "read");
-	CUT(f, { 1, 0, 71, 0, 10, 100, 200, 0, 0, 0, 0 });
+	CUT(f, { 1, { 0 }, 71, 0, 10, 100, 200, 0, 0, 0, 0 });
 	event_counts_cut_begin(&f->events);
 	assert_int_equal(event_counts_cut_count(&f->events, &more), 0);
 	assert_int_equal(f->events.list.data[0]->counts.data[0].count, 10);

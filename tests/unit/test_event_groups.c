@@ -19,15 +19,17 @@ static void two_stacks(struct fixture *f)
 
 	emit_run_with(s, true);
 	emit_kernel(s, KERNEL, KERNEL + 0x1000000);
-	emit_begin(s, 0, 10, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_begin(s, 0, 10, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "server");
 	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, "/opt/demo/server", 11);
 	emit_event(s, 1, "getrandom");
 	emit_stack(s, 71, 0, 2000, 0x10123, 0x10456);
-	emit_stack(s, 81, RECORD_NO_SLOT, 2000, KERNEL + 0x10, KERNEL + 0x200);
-	emit_stack(s, 82, RECORD_NO_SLOT, 2000, KERNEL + 0x210, KERNEL + 0x200);
+	emit_stack(s, 81, RECORD_NO_IMAGE.n, 2000, KERNEL + 0x10, KERNEL + 0x200);
+	emit_stack(s, 82, RECORD_NO_IMAGE.n, 2000, KERNEL + 0x210, KERNEL + 0x200);
 	emit_cut(s, 9000);
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 81, 7, 2000, 8000, 0, 0, 0, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 82, 3, 2000, 8000, 0, 0, 0, 0 });
+	emit_event_count(
+		s, (struct record_event_count){ 1, { 0 }, 71, 81, 7, 2000, 8000, 0, 0, 0, 0 });
+	emit_event_count(
+		s, (struct record_event_count){ 1, { 0 }, 71, 82, 3, 2000, 8000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 	emit_kernel_symbol(s, KERNEL + 0x10, "get_random", 0x10);
 	emit_kernel_symbol(s, KERNEL + 0x200, "vfs_read", 0x10);

@@ -30,7 +30,7 @@ static void emit_kind(struct fixture *f, enum kind kind, uint64_t lost)
 						     .name = "page-faults",
 						     .period = 100,
 						     .page_bytes = 4096 } });
-	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_begin(s, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "server");
 	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, APP, 11);
 	emit_stack(s, 71, 0, 2000, 0x10123);
 	emit_symbol(s, APP, 11, 0x1123, { "main", 0x19, NULL, 0, false });
@@ -44,14 +44,14 @@ static void emit_kind(struct fixture *f, enum kind kind, uint64_t lost)
 	if (kind != SAMPLED_EVENTS) {
 		bool sampled = kind == SAMPLED_ALLOCATIONS;
 
-		emit_totals(s, (struct record_totals){ .slot = 0,
+		emit_totals(s, (struct record_totals){ .image = { 0 },
 						       .allocs = 1,
 						       .live_bytes = 64,
 						       .peak_bytes = 64,
 						       .sample_interval = sampled ? 512 : 0,
 						       .samples = sampled,
 						       .live_samples = sampled });
-		emit_site(s, (struct record_site){ .slot = 0,
+		emit_site(s, (struct record_site){ .image = { 0 },
 						   .stack = 71,
 						   .live_bytes = 64,
 						   .live_blocks = 1,

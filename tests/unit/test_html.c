@@ -13,14 +13,14 @@ static void hostile_run(struct fixture *f, const char *name)
 
 	fixture_init(f);
 	emit_run(s);
-	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, name);
+	emit_begin(s, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, name);
 	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, name, 11);
 	emit_stack(s, 71, 0, 2000, 0x10123);
 	emit_symbol(s, name, 11, 0x1123, { name, 0x19, name, 7, false });
 	emit_unprobed(s, name, name, name);
 	emit_cut(s, 9000);
-	emit_totals(s, (struct record_totals){ .slot = 0, .allocs = 1, .live_bytes = 64 });
-	emit_site(s, (struct record_site){ .slot = 0, .stack = 71, .live_bytes = 64 });
+	emit_totals(s, (struct record_totals){ .image = { 0 }, .allocs = 1, .live_bytes = 64 });
+	emit_site(s, (struct record_site){ .image = { 0 }, .stack = 71, .live_bytes = 64 });
 	emit_coverage(s, false, 1, &loss, 1);
 	emit_cut_end(s);
 }

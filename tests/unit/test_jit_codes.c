@@ -14,11 +14,11 @@
 
 #define BASE 0x7f0000001000ULL
 
-static void add(struct jit_codes *codes, uint32_t slot, uint64_t start, uint64_t size,
+static void add(struct jit_codes *codes, uint32_t image, uint64_t start, uint64_t size,
 		uint64_t since_ns, const char *name)
 {
 	const struct record_jit_code record = {
-		.slot = slot,
+		.image = { image },
 		.start = start,
 		.size_bytes = size,
 		.since_ns = since_ns,
@@ -30,11 +30,11 @@ static void add(struct jit_codes *codes, uint32_t slot, uint64_t start, uint64_t
 }
 
 /* NULL: nothing is known. */
-static void expect(struct jit_codes *codes, uint32_t slot, uint64_t addr, bool is_call,
+static void expect(struct jit_codes *codes, uint32_t image, uint64_t addr, bool is_call,
 		   uint64_t time_ns, const char *name)
 {
 	struct jit_place place;
-	int r = jit_codes_find(codes, slot, addr, is_call, time_ns, &place);
+	int r = jit_codes_find(codes, (image_t){ image }, addr, is_call, time_ns, &place);
 
 	if (!name) {
 		assert_int_equal(r, -ENOENT);
@@ -70,9 +70,9 @@ static void return_address_belongs_to_the_code_before_it(void **state)
 	expect(codes, 1, BASE + 0x80, true, 5, "test::main");
 	expect(codes, 1, BASE + 0x80, false, 5, NULL);
 	expect(codes, 2, BASE, false, 5, NULL);
-	assert_int_equal(jit_codes_find(codes, 1, BASE + 0x40, true, 5, &place), 0);
+	assert_int_equal(jit_codes_find(codes, (image_t){ 1 }, BASE + 0x40, true, 5, &place), 0);
 	assert_int_equal(place.frame.offset, 0x40);
-	assert_int_equal(jit_codes_find(codes, 1, BASE + 0x50, true, 5, &place), 0);
+	assert_int_equal(jit_codes_find(codes, (image_t){ 1 }, BASE + 0x50, true, 5, &place), 0);
 	assert_string_equal(place.frame.linkage, "_ZN4test4main17h89abcdef01234567E");
 }
 
@@ -130,8 +130,8 @@ static void lines_hold_up_to_the_next(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct jit_place place;
 
-		assert_int_equal(jit_codes_find(codes, 0, BASE + cases[i].offset, cases[i].is_call,
-						1, &place),
+		assert_int_equal(jit_codes_find(codes, (image_t){ 0 }, BASE + cases[i].offset,
+						cases[i].is_call, 1, &place),
 				 0);
 		assert_int_equal(place.frame.line, cases[i].line);
 		if (cases[i].file)

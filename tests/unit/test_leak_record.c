@@ -15,7 +15,7 @@ static const struct record_leak_sum sums[] = {
 };
 static const struct record_leak_place places[] = { { 1ull << 63, 7, 0 }, { 6, 8, 3 } };
 static const struct record_leaks leaks = {
-	.slot = 3,
+	.image = { 3 },
 	.number = 2,
 	.errors = 9,
 	.complete = true,
@@ -36,7 +36,7 @@ static int expect_the_same(const struct record *record, void *userdata)
 
 	(*n)++;
 	assert_int_equal(record->type, RECORD_LEAKS);
-	assert_int_equal(found->slot, 3);
+	assert_int_equal(found->image.n, 3);
 	assert_int_equal(found->number, 2);
 	assert_int_equal(found->errors, 9);
 	assert_true(found->complete && found->unknown_blocks && found->older_blocks);

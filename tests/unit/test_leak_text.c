@@ -402,9 +402,9 @@ static void nothing_seen_is_not_nothing_left(void **state)
 		struct record_totals totals;
 		const char *said;
 	} cases[] = {
-		{ true, { 0 }, "note: no allocation was seen" },
+		{ true, {}, "note: no allocation was seen" },
 		{ true, { .allocs = 3, .frees = 3, .lost = 1 }, "note: no block in use is known" },
-		{ false, { 0 }, "note: no block in use is known" },
+		{ false, {}, "note: no block in use is known" },
 	};
 
 	(void)state;

@@ -144,9 +144,9 @@ static void a_child_whose_fork_was_refused_is_told_of_at_the_second_drain(void *
 	assert_int_equal(run.n_told, 0);
 	drained(&run, 1);
 	assert_int_equal(run.n_told, 1);
-	assert_int_equal(run.told[0].slot, IMAGE(CHILD));
+	assert_int_equal(run.told[0].image.n, IMAGE(CHILD));
 	assert_int_equal(run.told[0].pid, PID + CHILD);
-	assert_int_equal(run.told[0].parent_slot, IMAGE(PARENT));
+	assert_int_equal(run.told[0].parent_image.n, IMAGE(PARENT));
 	assert_true(run.told[0].inherits);
 	assert_string_equal(run.comm[0], "parent");
 	assert_non_null(live_process_at(&run.live, (slot_t){ CHILD }));
@@ -185,7 +185,7 @@ static void another_image_in_the_slot_is_waited_for_anew(void **state)
 	assert_int_equal(run.n_told, 0);
 	drained(&run, 1);
 	assert_int_equal(run.n_told, 1);
-	assert_int_equal(run.told[0].slot, 900);
+	assert_int_equal(run.told[0].image.n, 900);
 	end(&run);
 }
 
@@ -228,7 +228,7 @@ static void without_its_parent_it_is_told_of_as_seen(void **state)
 		drained(&run, 1);
 		assert_int_equal(run.n_told, cases[i].told);
 		if (run.n_told) {
-			assert_int_equal(run.told[0].parent_slot, RECORD_NO_SLOT);
+			assert_int_equal(run.told[0].parent_image.n, UINT32_MAX);
 			assert_false(run.told[0].inherits);
 			assert_string_equal(run.comm[0], "test_live_follo");
 		}
@@ -254,8 +254,8 @@ static void exec(struct run *run, bool in_map, uint32_t slot_in_map)
 	pids.has = in_map;
 	pids.slot = slot_in_map;
 	assert_int_equal(live_on_process_event(&run->live, &ev), 0);
-	assert_int_equal(run->told[run->n_told - 1].slot, IMAGE(CHILD + 1));
-	assert_int_equal(run->told[run->n_told - 1].prev_slot, IMAGE(CHILD));
+	assert_int_equal(run->told[run->n_told - 1].image.n, IMAGE(CHILD + 1));
+	assert_int_equal(run->told[run->n_told - 1].prev_image.n, IMAGE(CHILD));
 }
 
 static void the_pid_of_an_exec_is_put_back_where_a_change_of_depth_has_taken_it(void **state)

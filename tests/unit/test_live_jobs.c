@@ -29,9 +29,10 @@ int __wrap_programs_losses(const struct programs *programs, uint64_t ret_losses[
 static int read_counts(struct job *job, record_fn fn, void *userdata)
 {
 	const struct record records[] = {
-		{ .type = RECORD_SYSCALL, .syscall = { .slot = SLOT, .calls = 1 } },
-		{ .type = RECORD_SYSCALL_FILE, .syscall_file = { .slot = SLOT } },
-		{ .type = RECORD_SYSCALL_STACK, .syscall_stack = { .slot = SLOT, .calls = 1 } },
+		{ .type = RECORD_SYSCALL, .syscall = { .image = { SLOT }, .calls = 1 } },
+		{ .type = RECORD_SYSCALL_FILE, .syscall_file = { .image = { SLOT } } },
+		{ .type = RECORD_SYSCALL_STACK,
+		  .syscall_stack = { .image = { SLOT }, .calls = 1 } },
 	};
 	int r = 0;
 
@@ -51,9 +52,10 @@ static int keep_slot(const struct record *record, void *userdata)
 	struct seen *seen = userdata;
 
 	assert_true(seen->n < sizeof(seen->slots) / sizeof(seen->slots[0]));
-	seen->slots[seen->n++] = record->type == RECORD_SYSCALL	     ? record->syscall.slot :
-				 record->type == RECORD_SYSCALL_FILE ? record->syscall_file.slot :
-								       record->syscall_stack.slot;
+	seen->slots[seen->n++] = record->type == RECORD_SYSCALL ? record->syscall.image.n :
+				 record->type == RECORD_SYSCALL_FILE ?
+								  record->syscall_file.image.n :
+								  record->syscall_stack.image.n;
 	return 0;
 }
 

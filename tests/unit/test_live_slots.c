@@ -14,8 +14,8 @@
 
 /* Images by their slots; a change of depth makes 2 of 0 and 3 of 2. 4 is of another process. */
 static struct live_process images[] = {
-	{ .slot = { 0 }, .image = { 100 }, .prev_image = { RECORD_NO_SLOT }, .pid = PID },
-	{ .slot = { 1 }, .image = { 101 }, .prev_image = { RECORD_NO_SLOT }, .pid = PID + 1 },
+	{ .slot = { 0 }, .image = { 100 }, .prev_image = { UINT32_MAX }, .pid = PID },
+	{ .slot = { 1 }, .image = { 101 }, .prev_image = { UINT32_MAX }, .pid = PID + 1 },
 	{ .slot = { 2 }, .image = { 102 }, .prev_image = { 100 }, .pid = PID },
 	{ .slot = { 3 }, .image = { 103 }, .prev_image = { 102 }, .pid = PID },
 	{ .slot = { 4 }, .image = { 104 }, .prev_image = { 101 }, .pid = PID + 2 },

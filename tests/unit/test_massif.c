@@ -115,13 +115,13 @@ static void emit_process(const struct script *s, uint32_t slot, uint32_t pid, ui
 	emit_map(s, slot, 0x10000, 0x20000, 0x1000, 1000, APP, 11);
 	emit_stack(s, 71 + slot, slot, 2000, 0x10123);
 	emit_cut(s, 9000 + slot);
-	emit_totals(s, (struct record_totals){ .slot = slot,
+	emit_totals(s, (struct record_totals){ .image = { slot },
 					       .allocs = allocs,
 					       .bytes = 64 * allocs,
 					       .live_bytes = allocs ? 64 : 0,
 					       .peak_bytes = allocs ? 128 : 0 });
 	if (allocs)
-		emit_site(s, (struct record_site){ .slot = slot,
+		emit_site(s, (struct record_site){ .image = { slot },
 						   .stack = 71 + slot,
 						   .allocs = allocs,
 						   .live_bytes = 64,
@@ -138,7 +138,7 @@ static void a_name_loses_nothing_to_comments(void **state)
 	(void)state;
 	fixture_init(&f);
 	emit_run(&f.script);
-	emit_process(&f.script, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 2);
+	emit_process(&f.script, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 2);
 	emit_symbol(&f.script, APP, 11, 0x1123,
 		    { "main::{lambda()#1}::operator()", 0x19, "a#b.c", 7, false });
 	text = fixture_report(&f, "massif", NULL);
@@ -178,7 +178,7 @@ static void each_tenth_snapshot_has_a_tree_and_time_is_the_programs(void **state
 	(void)state;
 	fixture_init(&f);
 	emit_run(&f.script);
-	emit_begin(&f.script, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000 + 150 * MS, "server");
+	emit_begin(&f.script, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000 + 150 * MS, "server");
 	emit_map(&f.script, 0, 0x10000, 0x20000, 0x1000, 1000 + 150 * MS, APP, 11);
 	emit_stack(&f.script, 71, 0, 1000 + 160 * MS, 0x10123);
 	emit_samples(&f.script);
@@ -216,7 +216,7 @@ static void allocators_are_the_root(void **state)
 	(void)state;
 	fixture_init(&f);
 	emit_run(&f.script);
-	emit_process(&f.script, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 2);
+	emit_process(&f.script, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 2);
 	emit_cut(&f.script, 9001);
 	emit_stack(&f.script, 72, 0, 2000, 0x10123, 0x10234, 0x10345, 0x10456);
 	emit_totals(&f.script, (struct record_totals){ .allocs = 2, .peak_bytes = 128 });
@@ -248,12 +248,12 @@ static void processes_are_those_that_allocated(void **state)
 	(void)state;
 	fixture_init(&f);
 	emit_run(&f.script);
-	emit_process(&f.script, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 0);
-	emit_process(&f.script, 1, 43, RECORD_NO_SLOT, 0, 3);
-	emit_process(&f.script, 2, 44, RECORD_NO_SLOT, 0, 0);
+	emit_process(&f.script, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 0);
+	emit_process(&f.script, 1, 43, RECORD_NO_IMAGE.n, 0, 3);
+	emit_process(&f.script, 2, 44, RECORD_NO_IMAGE.n, 0, 0);
 	/* what the first 43 has executed */
 	emit_process(&f.script, 3, 43, 1, 0, 4);
-	emit_process(&f.script, 4, 45, RECORD_NO_SLOT, 0, 5);
+	emit_process(&f.script, 4, 45, RECORD_NO_IMAGE.n, 0, 5);
 	view = fixture_view(&f, NULL);
 	assert_int_equal(view_n_processes(view), 5);
 	assert_int_equal(view_process(view, 1)->totals.allocs, 4);

@@ -15,10 +15,10 @@ static void emit_nothing(struct fixture *f, struct record_run run, const struct 
 	emit(s, &(struct record){ .type = RECORD_RUN, .run = run });
 	if (event)
 		emit(s, &(struct record){ .type = RECORD_EVENT, .event = *event });
-	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_begin(s, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "server");
 	emit_cut(s, 9000);
 	if (!run.no_allocations)
-		emit_totals(s, (struct record_totals){ .slot = 0 });
+		emit_totals(s, (struct record_totals){ .image = { 0 } });
 	emit_coverage(s, !loss, 0, loss, loss != NULL);
 	emit_cut_end(s);
 }
@@ -106,7 +106,7 @@ static void what_was_given_is_not_suggested(void **state)
 			    "no call of an allocator was seen: --page-faults=10 shows where its "
 			    "memory grows");
 	emit_cut(&f->script, 9500);
-	emit_totals(&f->script, (struct record_totals){ .slot = 0, .has_before = true });
+	emit_totals(&f->script, (struct record_totals){ .image = { 0 }, .has_before = true });
 	emit_coverage(&f->script, true, 0, NULL, 0);
 	emit_cut_end(&f->script);
 	assert_string_equal(next_words(f->model),
@@ -137,12 +137,13 @@ static void what_was_seen_needs_no_words(void **state)
 	assert_non_null(next_words(f->model));
 	/* Of before the attach, and no event since. */
 	emit_cut(s, 9500);
-	emit_totals(s, (struct record_totals){ .slot = 0, .has_before = true, .before_blocks = 3 });
+	emit_totals(s, (struct record_totals){
+			       .image = { 0 }, .has_before = true, .before_blocks = 3 });
 	emit_coverage(s, true, 0, NULL, 0);
 	emit_cut_end(s);
 	assert_null(next_words(f->model));
 	emit_cut(s, 9600);
-	emit_totals(s, (struct record_totals){ .slot = 0 });
+	emit_totals(s, (struct record_totals){ .image = { 0 } });
 	emit_coverage(s, true, 1, NULL, 0);
 	emit_cut_end(s);
 	assert_null(next_words(f->model));

@@ -51,7 +51,7 @@ static void emit_all(const struct script *s, bool no_allocations, size_t n_event
 		     void (*extra)(const struct script *s))
 {
 	emit_run_with(s, no_allocations);
-	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_begin(s, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "server");
 	emit_function(s, 1, "malloc", "/lib/libc.so.6", 0x2500);
 	emit_stack(s, 71, 0, 1000, 0x10123);
 	for (uint32_t i = 0; i < n_events; i++)
@@ -63,8 +63,8 @@ static void emit_all(const struct script *s, bool no_allocations, size_t n_event
 		emit_site(s, (struct record_site){
 				     .fn = 1, .stack = 71, .live_bytes = 100, .live_blocks = 1 });
 	for (uint32_t i = 0; i < n_events; i++)
-		emit_event_count(s, (struct record_event_count){ i, 0, 71, 0, 10 + i, 1, 2, 0, 0, 0,
-								 0 });
+		emit_event_count(s, (struct record_event_count){
+					    i, { 0 }, 71, 0, 10 + i, 1, 2, 0, 0, 0, 0 });
 	emit_cut_end(s);
 }
 
@@ -272,9 +272,9 @@ static void a_format_of_one_job_needs_a_file_for_each(void **state)
 
 static void emit_heap(const struct script *s, uint32_t slot, uint32_t pid, uint64_t allocs)
 {
-	emit_begin(s, slot, pid, RECORD_NO_SLOT, SCRIPT_ROOT, 1000 + slot, "server");
+	emit_begin(s, slot, pid, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000 + slot, "server");
 	emit_cut(s, 9000 + slot);
-	emit_totals(s, (struct record_totals){ .slot = slot, .allocs = allocs });
+	emit_totals(s, (struct record_totals){ .image = { slot }, .allocs = allocs });
 	emit_cut_end(s);
 }
 
@@ -391,9 +391,10 @@ static void with_each_a_file_holds_the_events_as_they_happened(void **state)
 	live = (struct live){ model, outputs };
 	assert_int_equal(outputs_begin(outputs, 42), 0);
 	emit_all(&s, false, 2, NULL);
+	emit_occurrence(
+		&s, (struct record_occurrence){ 0, { 0 }, 43, 1, 5000000001, 71, 0, "thread", 0 });
 	emit_occurrence(&s,
-			(struct record_occurrence){ 0, 0, 43, 1, 5000000001, 71, 0, "thread", 0 });
-	emit_occurrence(&s, (struct record_occurrence){ 1, 0, 42, 0, 5000000002, 71, 0, NULL, 0 });
+			(struct record_occurrence){ 1, { 0 }, 42, 0, 5000000002, 71, 0, NULL, 0 });
 	assert_int_equal(outputs_flush(outputs), 0);
 	assert_int_equal(outputs_write(outputs, false), 0);
 	assert_null(read_back(run, "getrandom"));

@@ -12,17 +12,18 @@ static void emit_processes(struct fixture *f, uint32_t n)
 
 	emit_run(s);
 	for (uint32_t i = 0; i < n; i++) {
-		emit_begin(s, i, 42 + i, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+		emit_begin(s, i, 42 + i, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "server");
 		emit_map(s, i, 0x10000, 0x20000, 0x1000, 1000, APP, 11);
 		emit_stack(s, 71 + i, i, 2000, 0x10123);
 	}
 	emit_symbol(s, APP, 11, 0x1123, { "main", 0x19, NULL, 0, false });
 	emit_cut(s, 9000);
 	for (uint32_t i = 0; i < n; i++) {
-		emit_totals(s,
-			    (struct record_totals){
-				    .slot = i, .allocs = 1, .live_bytes = 64, .peak_bytes = 96 });
-		emit_site(s, (struct record_site){ .slot = i,
+		emit_totals(s, (struct record_totals){ .image = { i },
+						       .allocs = 1,
+						       .live_bytes = 64,
+						       .peak_bytes = 96 });
+		emit_site(s, (struct record_site){ .image = { i },
 						   .stack = 71 + i,
 						   .live_bytes = 64,
 						   .live_blocks = 1,

@@ -24,14 +24,14 @@ static void begin(struct streamed *t)
 	fixture_init(&t->f);
 	emit_run_with(s, true);
 	emit_kernel(s, KERNEL, KERNEL + 0x1000);
-	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_begin(s, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "server");
 	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, APP, 11);
 	emit_symbol(s, APP, 11, 0x1123, { "main", 0x23, NULL, 0, false });
 	emit_kernel_symbol(s, KERNEL + 0x10, "do_read", 0x10);
 	emit_event(s, 3, "syscalls:sys_enter_read");
 	emit_event(s, 4, "write");
 	emit_stack(s, 71, 0, 1000, 0x10123);
-	emit_stack(s, 81, RECORD_NO_SLOT, 1000, KERNEL + 0x10);
+	emit_stack(s, 81, RECORD_NO_IMAGE.n, 1000, KERNEL + 0x10);
 	t->file = open_memstream(&t->text, &t->len);
 	assert_non_null(t->file);
 	assert_int_equal(perf_script_stream_new(t->f.model, t->f.symbols, 3, t->file, &t->stream),
@@ -57,9 +57,9 @@ static void each_event_has_its_own_time_thread_and_cpu(void **state)
 
 	(void)state;
 	begin(&t);
-	take(&t, (struct record_occurrence){ 3, 0, 43, 1, 5000000001, 71, 81, "worker 1", 0 });
-	take(&t, (struct record_occurrence){ 3, 0, 42, 12, 5000000002, 71, 0, NULL, 0 });
-	take(&t, (struct record_occurrence){ 3, 0, 43, 0, 6999999999, 71, 81, "x", 0 });
+	take(&t, (struct record_occurrence){ 3, { 0 }, 43, 1, 5000000001, 71, 81, "worker 1", 0 });
+	take(&t, (struct record_occurrence){ 3, { 0 }, 42, 12, 5000000002, 71, 0, NULL, 0 });
+	take(&t, (struct record_occurrence){ 3, { 0 }, 43, 0, 6999999999, 71, 81, "x", 0 });
 	fflush(t.file);
 	assert_string_equal(t.text, "worker_1 42/43 [001]     5.000000001: 1 sys_enter_read: \n"
 				    "\tffffffff81000010 do_read+0x10 ([kernel.kallsyms])\n"
@@ -78,8 +78,8 @@ static void events_of_another_kind_are_not_written(void **state)
 
 	(void)state;
 	begin(&t);
-	take(&t, (struct record_occurrence){ 4, 0, 42, 0, 5000000000, 71, 0, "server", 0 });
-	take(&t, (struct record_occurrence){ 9, 0, 42, 0, 5000000000, 71, 0, "server", 0 });
+	take(&t, (struct record_occurrence){ 4, { 0 }, 42, 0, 5000000000, 71, 0, "server", 0 });
+	take(&t, (struct record_occurrence){ 9, { 0 }, 42, 0, 5000000000, 71, 0, "server", 0 });
 	fflush(t.file);
 	assert_int_equal(t.len, 0);
 	end(&t);
@@ -88,7 +88,7 @@ static void events_of_another_kind_are_not_written(void **state)
 /* The kernel announces a stack again when its first announcement was lost. */
 static void a_stack_that_comes_after_it_was_missed_is_shown(void **state)
 {
-	struct record_occurrence occurrence = { 3, 0, 42, 0, 5000000000, 72, 0, "server", 0 };
+	struct record_occurrence occurrence = { 3, { 0 }, 42, 0, 5000000000, 72, 0, "server", 0 };
 	struct streamed t;
 
 	(void)state;
@@ -110,11 +110,11 @@ static void equal_stack_ids_of_two_processes_are_two_stacks(void **state)
 
 	(void)state;
 	begin(&t);
-	emit_begin(&t.f.script, 1, 50, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "other");
+	emit_begin(&t.f.script, 1, 50, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "other");
 	emit_map(&t.f.script, 1, 0x10000, 0x20000, 0x1000, 1000, "/opt/demo/other", 12);
 	emit_stack(&t.f.script, 71, 1, 1000, 0x10123);
-	take(&t, (struct record_occurrence){ 3, 0, 42, 0, 5000000000, 71, 0, NULL, 0 });
-	take(&t, (struct record_occurrence){ 3, 1, 50, 0, 5000000000, 71, 0, NULL, 0 });
+	take(&t, (struct record_occurrence){ 3, { 0 }, 42, 0, 5000000000, 71, 0, NULL, 0 });
+	take(&t, (struct record_occurrence){ 3, { 1 }, 50, 0, 5000000000, 71, 0, NULL, 0 });
 	fflush(t.file);
 	assert_non_null(strstr(t.text, "main+0x23 (/opt/demo/server)\n\nother 50/50"));
 	assert_non_null(strstr(t.text, "[unknown] (/opt/demo/other)"));
@@ -127,7 +127,7 @@ static void a_thread_of_an_unknown_process_is_its_own(void **state)
 
 	(void)state;
 	begin(&t);
-	take(&t, (struct record_occurrence){ 3, 7, 99, 0, 5000000000, 0, 0, "lost", 0 });
+	take(&t, (struct record_occurrence){ 3, { 7 }, 99, 0, 5000000000, 0, 0, "lost", 0 });
 	fflush(t.file);
 	assert_string_equal(t.text, "lost 99/99 [000]     5.000000000: 1 sys_enter_read: \n"
 				    "\t               0 [stack-lost] ([unknown])\n\n");
@@ -136,7 +136,7 @@ static void a_thread_of_an_unknown_process_is_its_own(void **state)
 
 static void full_disk_is_an_error(void **state)
 {
-	const struct record_occurrence occurrence = { 3, 0, 42, 0, 1, 71, 81, NULL, 0 };
+	const struct record_occurrence occurrence = { 3, { 0 }, 42, 0, 1, 71, 81, NULL, 0 };
 	_cleanup_(perf_script_stream_free_p) struct perf_script_stream *stream = NULL;
 	_cleanup_fclose_ FILE *full = fopen("/dev/full", "w");
 	struct streamed t;

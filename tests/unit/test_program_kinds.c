@@ -77,7 +77,7 @@ static void a_file_for_32_bits_is_known_by_its_header(void **state)
 static void map_of_kind(struct fixture *f, uint32_t slot, uint32_t kind)
 {
 	emit(&f->script, &(struct record){ .type = RECORD_MAPPING,
-					   .mapping = { .slot = slot,
+					   .mapping = { .image = { slot },
 							.start = 0x401000,
 							.end = 0x402000,
 							.path = "/opt/demo/server",
@@ -111,14 +111,14 @@ static void a_report_says_once_which_processes_are_of_a_kind(void **state)
 
 	emit_run(&f->script);
 	for (uint32_t i = 0; i < 4; i++) {
-		emit_begin(&f->script, i, 100 + i, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "a");
+		emit_begin(&f->script, i, 100 + i, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "a");
 		map_of_kind(f, i, PROGRAM_PYTHON);
 	}
 	/* A child runs its parent's code. */
 	emit_begin(&f->script, 4, 104, 0, SCRIPT_INHERITS | SCRIPT_ROOT, 2000, "a");
-	emit_begin(&f->script, 5, 105, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "plain");
+	emit_begin(&f->script, 5, 105, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "plain");
 	map_of_kind(f, 5, PROGRAM_PLAIN);
-	emit_begin(&f->script, 6, 106, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "later");
+	emit_begin(&f->script, 6, 106, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "later");
 	map_of_kind(f, 6, PROGRAM_KINDS); /* of a later version's recording */
 	table = words_of(f);
 	json = fixture_report(f, "json", NULL);
@@ -134,9 +134,9 @@ static void only_what_a_run_looks_at_is_said(void **state)
 	_cleanup_free_ char *table = NULL;
 
 	emit_run_with(&f->script, true);
-	emit_begin(&f->script, 0, 100, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "node");
+	emit_begin(&f->script, 0, 100, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "node");
 	map_of_kind(f, 0, PROGRAM_NODE);
-	emit_begin(&f->script, 1, 101, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "of-go");
+	emit_begin(&f->script, 1, 101, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "of-go");
 	map_of_kind(f, 1, PROGRAM_GO);
 	table = words_of(f);
 	if (!strstr(table, "node (pid 100): Node.js; node --perf-basic-prof names JavaScript "

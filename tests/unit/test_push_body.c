@@ -14,7 +14,7 @@ static void begin(struct fixture *f)
 
 	fixture_init(f);
 	emit_run(s);
-	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "se,rv{er");
+	emit_begin(s, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "se,rv{er");
 	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, APP, 11);
 	emit_stack(s, 71, 0, 2000, 0x10123);
 	emit_stack(s, 72, 0, 2000, 0x10456);
@@ -28,16 +28,17 @@ static void cut(struct fixture *f, uint64_t time_ns, uint64_t one, uint64_t two)
 	const struct script *s = &f->script;
 
 	emit_cut(s, time_ns);
-	emit_totals(s, (struct record_totals){ .slot = 0, .allocs = one + two });
-	emit_site(s, (struct record_site){ .slot = 0,
+	emit_totals(s, (struct record_totals){ .image = { 0 }, .allocs = one + two });
+	emit_site(s, (struct record_site){ .image = { 0 },
 					   .stack = 71,
 					   .allocs = one,
 					   .bytes = one * 10,
 					   .live_bytes = 10,
 					   .live_blocks = 1 });
 	if (two)
-		emit_site(s, (struct record_site){
-				     .slot = 0, .stack = 72, .allocs = two, .bytes = two * 10 });
+		emit_site(s,
+			  (struct record_site){
+				  .image = { 0 }, .stack = 72, .allocs = two, .bytes = two * 10 });
 	emit_coverage(s, true, 1, NULL, 0);
 	emit_cut_end(s);
 }
@@ -120,8 +121,8 @@ static void of_samples_the_period_is_their_interval(void **state)
 	part.process = view_process(view, 0);
 	assert_int_equal(profile_part_period(view, &part), 1);
 	emit_cut(&f.script, 12000);
-	emit_totals(&f.script,
-		    (struct record_totals){ .slot = 0, .allocs = 5, .sample_interval = 524288 });
+	emit_totals(&f.script, (struct record_totals){
+				       .image = { 0 }, .allocs = 5, .sample_interval = 524288 });
 	emit_coverage(&f.script, false, 1, NULL, 0);
 	emit_cut_end(&f.script);
 	view = fixture_view(&f, NULL);

@@ -19,16 +19,16 @@ static void begin(struct series *series, uint64_t second)
 	assert_int_equal(series_begin(series, &record), 0);
 }
 
-static void process(struct series *series, uint32_t slot, int64_t live_bytes)
+static void process(struct series *series, uint32_t image, int64_t live_bytes)
 {
-	struct record_sample_process record = { .slot = slot, .live_bytes = live_bytes };
+	struct record_sample_process record = { .image = { image }, .live_bytes = live_bytes };
 
 	assert_int_equal(series_add_process(series, &record), 0);
 }
 
-static void site(struct series *series, uint32_t slot, uint64_t stack, int64_t live_bytes)
+static void site(struct series *series, uint32_t image, uint64_t stack, int64_t live_bytes)
 {
-	struct record_sample_site record = { slot, 2, stack, live_bytes };
+	struct record_sample_site record = { { image }, 2, stack, live_bytes };
 
 	assert_int_equal(series_add_site(series, &record), 0);
 }
@@ -77,12 +77,12 @@ static void samples_that_are_too_many_become_half_as_many(void **state)
 		assert_true(series_halvings(series) >= halvings);
 		halvings = series_halvings(series);
 
-		assert_true(series_of_process(series, 1, &p));
+		assert_true(series_of_process(series, (image_t){ 1 }, &p));
 		assert_int_equal(p.first, 0);
 		assert_int_equal(p.n, n);
 		for (size_t i = 0; i < n; i++)
 			assert_int_equal(p.points[i].live_bytes * SECOND, times[i]);
-		assert_int_equal(series_of_site(series, 1, 2, 3, &s), t >= 100);
+		assert_int_equal(series_of_site(series, (image_t){ 1 }, 2, 3, &s), t >= 100);
 		if (t < 100)
 			continue;
 		assert_int_equal(s.first + s.n, n);
@@ -104,7 +104,7 @@ static void a_share_stays_with_the_pair_that_it_was_read_in(void **state)
 	(void)state;
 	for (uint64_t t = 1; t <= SERIES_POINTS; t++) {
 		struct record_sample_process record = {
-			.slot = 1,
+			.image = { 1 },
 			.pss_bytes = t % 10 == 0 || t % 10 == 5 ? t : 0,
 		};
 
@@ -113,7 +113,7 @@ static void a_share_stays_with_the_pair_that_it_was_read_in(void **state)
 		end(series, 0, 0);
 	}
 	assert_int_equal(series_halvings(series), 1);
-	assert_true(series_of_process(series, 1, &p));
+	assert_true(series_of_process(series, (image_t){ 1 }, &p));
 	for (size_t i = 0; i < p.n; i++)
 		if (p.points[i].pss_bytes) {
 			assert_in_range(p.points[i].pss_bytes, 2 * i + 1, 2 * i + 2);
@@ -131,12 +131,12 @@ static void a_site_without_a_record_holds_nothing(void **state)
 	take(series, 1, 1);
 	take(series, 2, 9);
 	take(series, 3, 1);
-	assert_true(series_of_site(series, 1, 2, 3, &s));
+	assert_true(series_of_site(series, (image_t){ 1 }, 2, 3, &s));
 	assert_int_equal(s.n, 3);
 	assert_int_equal(s.live_bytes[1], 0);
 	assert_int_equal(s.live_bytes[2], 9);
-	assert_false(series_of_site(series, 1, 2, 4, &s));
-	assert_false(series_of_site(series, 2, 2, 3, &s));
+	assert_false(series_of_site(series, (image_t){ 1 }, 2, 4, &s));
+	assert_false(series_of_site(series, (image_t){ 2 }, 2, 3, &s));
 }
 
 static void a_site_that_is_left_out_holds_no_more_than_those_can(void **state)
@@ -158,12 +158,12 @@ static void a_site_that_is_left_out_holds_no_more_than_those_can(void **state)
 	process(series, 1, 0);
 	site(series, 1, 5, 60);
 	end(series, 2, 50);
-	assert_true(series_of_site(series, 1, 2, 3, &s));
+	assert_true(series_of_site(series, (image_t){ 1 }, 2, 3, &s));
 	assert_int_equal(s.live_bytes[1], 50);
-	assert_true(series_of_site(series, 1, 2, 4, &s));
+	assert_true(series_of_site(series, (image_t){ 1 }, 2, 4, &s));
 	assert_int_equal(s.live_bytes[1], 30);
 	assert_false(s.cut);
-	assert_true(series_of_site(series, 1, 2, 5, &s));
+	assert_true(series_of_site(series, (image_t){ 1 }, 2, 5, &s));
 	assert_true(s.cut); /* it may have been among those */
 	assert_int_equal(s.first, 2);
 }
@@ -184,16 +184,16 @@ static void what_has_ended_gets_no_more_values(void **state)
 		}
 		end(series, 0, 0);
 	}
-	assert_true(series_of_process(series, 2, &p));
+	assert_true(series_of_process(series, (image_t){ 2 }, &p));
 	assert_int_equal(p.n, 2);
-	assert_true(series_of_site(series, 2, 2, 3, &s));
+	assert_true(series_of_site(series, (image_t){ 2 }, 2, 3, &s));
 	assert_int_equal(s.n, 2);
 	/* Nothing of it stays wrong when every second sample goes. */
 	for (uint64_t t = 5; t <= SERIES_POINTS; t++)
 		take(series, t, 1000);
-	assert_true(series_of_process(series, 2, &p));
+	assert_true(series_of_process(series, (image_t){ 2 }, &p));
 	assert_int_equal(p.first + p.n, 1);
-	assert_true(series_of_site(series, 2, 2, 3, &s));
+	assert_true(series_of_site(series, (image_t){ 2 }, 2, 3, &s));
 	assert_int_equal(s.first + s.n, 1);
 }
 
@@ -211,25 +211,25 @@ static void processes_and_sites_have_a_limit(void **state)
 		site(series, 0, i, (int64_t)i);
 	site(series, SERIES_PROCESSES + 1, 1, 1);
 	end(series, 0, 0);
-	assert_true(series_of_process(series, SERIES_PROCESSES - 1, &p));
-	assert_false(series_of_process(series, SERIES_PROCESSES, &p));
-	assert_false(series_of_site(series, SERIES_PROCESSES + 1, 2, 1, &s));
-	assert_true(series_of_site(series, 0, 2, 1, &s));
+	assert_true(series_of_process(series, (image_t){ SERIES_PROCESSES - 1 }, &p));
+	assert_false(series_of_process(series, (image_t){ SERIES_PROCESSES }, &p));
+	assert_false(series_of_site(series, (image_t){ SERIES_PROCESSES + 1 }, 2, 1, &s));
+	assert_true(series_of_site(series, (image_t){ 0 }, 2, 1, &s));
 	begin(series, 2);
 	process(series, 0, 0);
 	site(series, 0, SERIES_SITES + 1, 1);
 	end(series, 0, 0);
-	assert_true(series_of_site(series, 0, 2, SERIES_SITES + 1, &s));
+	assert_true(series_of_site(series, (image_t){ 0 }, 2, SERIES_SITES + 1, &s));
 	assert_true(s.cut);
-	assert_false(series_of_site(series, 0, 2, SERIES_SITES / 2, &s));
-	assert_true(series_of_site(series, 0, 2, SERIES_SITES / 2 + 1, &s));
+	assert_false(series_of_site(series, (image_t){ 0 }, 2, SERIES_SITES / 2, &s));
+	assert_true(series_of_site(series, (image_t){ 0 }, 2, SERIES_SITES / 2 + 1, &s));
 	assert_int_equal(s.n, 2);
 }
 
 static void who_is_forgotten_makes_room(void **state)
 {
 	struct series *series = new_series();
-	const uint32_t gone[] = { 0, 7, SERIES_PROCESSES + 9 };
+	const image_t gone[] = { { 0 }, { 7 }, { SERIES_PROCESSES + 9 } };
 	struct series_process p;
 	struct series_site s;
 
@@ -244,16 +244,16 @@ static void who_is_forgotten_makes_room(void **state)
 		assert_int_equal(series_processes_left_out(series), second == 1 ? 5 : 3);
 		assert_int_equal(series_forget(series, gone, 3), 0);
 	}
-	assert_false(series_of_process(series, 0, &p));
-	assert_false(series_of_process(series, 7, &p));
-	assert_false(series_of_site(series, 7, 2, 1, &s));
-	assert_true(series_of_site(series, 8, 2, 1, &s));
-	assert_true(series_of_process(series, 8, &p));
+	assert_false(series_of_process(series, (image_t){ 0 }, &p));
+	assert_false(series_of_process(series, (image_t){ 7 }, &p));
+	assert_false(series_of_site(series, (image_t){ 7 }, 2, 1, &s));
+	assert_true(series_of_site(series, (image_t){ 8 }, 2, 1, &s));
+	assert_true(series_of_process(series, (image_t){ 8 }, &p));
 	assert_int_equal(p.n, 2);
-	assert_true(series_of_process(series, SERIES_PROCESSES + 1, &p));
+	assert_true(series_of_process(series, (image_t){ SERIES_PROCESSES + 1 }, &p));
 	assert_int_equal(p.first, 1);
 	assert_int_equal(p.n, 1);
-	assert_false(series_of_process(series, SERIES_PROCESSES + 2, &p));
+	assert_false(series_of_process(series, (image_t){ SERIES_PROCESSES + 2 }, &p));
 	series_free(series);
 }
 
@@ -278,8 +278,8 @@ static void who_has_no_record_is_left_out(void **state)
 static void what_is_out_of_order_changes_nothing(void **state)
 {
 	_cleanup_(series_free_p) struct series *series = new_series();
-	struct record_sample_process p = { .slot = 1 };
-	struct record_sample_site s = { .slot = 1 };
+	struct record_sample_process p = { .image = { 1 } };
+	struct record_sample_site s = { .image = { 1 } };
 	struct record_sample_end e = { 0 };
 	size_t n;
 
@@ -295,7 +295,7 @@ static void what_is_out_of_order_changes_nothing(void **state)
 	end(series, 0, 0);
 	series_times(series, &n);
 	assert_int_equal(n, 2);
-	take(series, 8, 0); /* slot 1 was not in the one before */
+	take(series, 8, 0); /* image 1 was not in the one before */
 	series_times(series, &n);
 	assert_int_equal(n, 3);
 }

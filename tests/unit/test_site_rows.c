@@ -18,7 +18,7 @@
  */
 static void emit_process(const struct script *s, uint32_t slot)
 {
-	emit_totals(s, (struct record_totals){ .slot = slot,
+	emit_totals(s, (struct record_totals){ .image = { slot },
 					       .allocs = 500,
 					       .live_bytes = 211000,
 					       .live_blocks = 211,
@@ -26,7 +26,7 @@ static void emit_process(const struct script *s, uint32_t slot)
 	for (uint64_t i = 0; i <= FUNCTIONS; i++) {
 		int64_t n = i ? (int64_t)i : 1;
 
-		emit_site(s, (struct record_site){ .slot = slot,
+		emit_site(s, (struct record_site){ .image = { slot },
 						   .fn = 1,
 						   .stack = 100 * slot + i,
 						   .live_bytes = 1000 * n,
@@ -39,7 +39,7 @@ static void emit_process(const struct script *s, uint32_t slot)
 
 static void emit_stacks(const struct script *s, uint32_t slot)
 {
-	emit_begin(s, slot, 4000 + slot, RECORD_NO_SLOT, slot ? 0 : SCRIPT_ROOT, 1000, "server");
+	emit_begin(s, slot, 4000 + slot, RECORD_NO_IMAGE.n, slot ? 0 : SCRIPT_ROOT, 1000, "server");
 	emit_map(s, slot, 0x400000, 0x500000, 0, 1000, APP, 11);
 	emit_stack(s, 100 * slot, slot, 1000, 0x400010, 0x400004);
 	for (uint64_t i = 1; i <= FUNCTIONS; i++)
@@ -122,8 +122,8 @@ static void of_a_process_whose_depth_changed_rows_are_of_the_latest_stretch(void
 	emit_begin(s, 2, 4000, 1, SCRIPT_ROOT, CUT_NS + 1, "server");
 	emit_cut(s, CUT_NS + 2);
 	emit_totals(s, (struct record_totals){
-			       .slot = 1, .allocs = 9, .live_bytes = 50, .live_blocks = 5 });
-	emit_site(s, (struct record_site){ .slot = 1,
+			       .image = { 1 }, .allocs = 9, .live_bytes = 50, .live_blocks = 5 });
+	emit_site(s, (struct record_site){ .image = { 1 },
 					   .fn = 1,
 					   .stack = 2,
 					   .live_bytes = 50,

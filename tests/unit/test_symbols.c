@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#define SLOT 3
+#define IMAGE 3
 /* In the first is more than any object has, so that offsets are addresses less this. */
 #define START 0x10000000ULL
 #define SIZE 0x1000000ULL
@@ -28,7 +28,7 @@ static void map(struct run *run, uint64_t start, const char *path, uint64_t ino)
 {
 	const struct record record = {
 		.type = RECORD_MAPPING,
-		.mapping = { .slot = SLOT,
+		.mapping = { .image = { IMAGE },
 			     .start = start,
 			     .end = start + SIZE,
 			     .ino = ino,
@@ -44,10 +44,10 @@ static int begin(void **state)
 {
 	static const struct record process = {
 		.type = RECORD_PROCESS,
-		.process = { .slot = SLOT,
+		.process = { .image = { IMAGE },
 			     .pid = 4242,
-			     .parent_slot = RECORD_NO_SLOT,
-			     .prev_slot = RECORD_NO_SLOT,
+			     .parent_image = RECORD_NO_IMAGE,
+			     .prev_image = RECORD_NO_IMAGE,
 			     .comm = "run" },
 	};
 	struct run *run = calloc(1, sizeof(*run));
@@ -75,11 +75,11 @@ static int end(void **state)
 
 static const struct resolved *resolve(struct run *run, uint64_t addr)
 {
-	const struct symbols_at at = { SLOT, addr, 1, false };
+	const struct symbols_at at = { { IMAGE }, addr, 1, false };
 	const struct resolved *resolved = NULL;
 	struct model_place place;
 
-	assert_true(model_resolve(run->model, SLOT, addr, 1, &place));
+	assert_true(model_resolve(run->model, (image_t){ IMAGE }, addr, 1, &place));
 	assert_int_equal(symbols_resolve(run->symbols, &place, &at, &resolved), 0);
 	return resolved;
 }

@@ -36,13 +36,13 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void add_call(struct fixture *f, uint32_t slot, int32_t number, uint64_t calls)
+static void add_call(struct fixture *f, uint32_t image, int32_t number, uint64_t calls)
 {
 	struct record_bucket bucket = { 64, 72, calls };
 	struct record_errno error = { ENOENT, 1 };
 	char name[] = "read";
 	struct record_syscall record = {
-		.slot = slot,
+		.image = { image },
 		.number = number,
 		.name = name,
 		.calls = calls,
@@ -59,10 +59,10 @@ static void add_call(struct fixture *f, uint32_t slot, int32_t number, uint64_t 
 	error = (struct record_errno){ 0 };
 }
 
-static const struct model_syscalls *of_slot(const struct fixture *f, uint32_t slot)
+static const struct model_syscalls *of_slot(const struct fixture *f, uint32_t image)
 {
 	for (size_t i = 0; i < f->syscalls.list.len; i++)
-		if (f->syscalls.list.data[i]->slot == slot)
+		if (f->syscalls.list.data[i]->image.n == image)
 			return f->syscalls.list.data[i];
 	return NULL;
 }
@@ -103,8 +103,8 @@ static void unfinished_cut_changes_nothing(void **state)
 static void cut_replaces_all_of_the_processes_in_it_and_no_others(void **state)
 {
 	struct fixture *f = *state;
-	const struct record_syscall_file file = { .slot = 1, .path = "/a", .reads = 1 };
-	const struct record_syscall_stack stack = { 1, SYS_read, 99, 1, 2 };
+	const struct record_syscall_file file = { .image = { 1 }, .path = "/a", .reads = 1 };
+	const struct record_syscall_stack stack = { { 1 }, SYS_read, 99, 1, 2 };
 
 	syscalls_cut_begin(&f->syscalls);
 	add_call(f, 1, SYS_read, 1);

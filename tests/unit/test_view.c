@@ -10,14 +10,14 @@
 /* A process with its executable and libc, moved by `slide`. */
 static void emit_server(const struct script *s, uint32_t slot, uint32_t pid, uint64_t slide)
 {
-	emit_begin(s, slot, pid, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_begin(s, slot, pid, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "server");
 	emit_map(s, slot, 0x10000 + slide, 0x20000 + slide, 0x1000, 1000, APP, 11);
 	emit_map(s, slot, 0x80000 + slide, 0x90000 + slide, 0x2000, 1000, LIBC, 12);
 }
 
 static struct record_site live_site(uint32_t slot, uint64_t stack, int64_t bytes)
 {
-	return (struct record_site){ .slot = slot,
+	return (struct record_site){ .image = { slot },
 				     .fn = 1,
 				     .stack = stack,
 				     .live_bytes = bytes,
@@ -274,25 +274,25 @@ static void processes_stand_with_the_roots_first(void **state)
 	static const uint32_t expected[] = { 2, 5, 3, 1, 4, 8, 7 };
 
 	emit_run(s);
-	emit_begin(s, 0, 10, RECORD_NO_SLOT, SCRIPT_ROOT, 100, "launcher");
+	emit_begin(s, 0, 10, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 100, "launcher");
 	emit_begin(s, 1, 20, 0, SCRIPT_INHERITS, 500, "child");
 	/* The root's exec comes after its child; the first image allocated nothing. */
 	emit_begin(s, 2, 10, 0, SCRIPT_ROOT, 600, "server");
-	emit_begin(s, 3, 30, RECORD_NO_SLOT, 0, 300, "early");
-	emit_begin(s, 4, 40, RECORD_NO_SLOT, 0, 700, "late");
-	emit_begin(s, 5, 50, RECORD_NO_SLOT, SCRIPT_ROOT, 50, "second root");
+	emit_begin(s, 3, 30, RECORD_NO_IMAGE.n, 0, 300, "early");
+	emit_begin(s, 4, 40, RECORD_NO_IMAGE.n, 0, 700, "late");
+	emit_begin(s, 5, 50, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 50, "second root");
 	/* Three images, of which the first two allocated. */
-	emit_begin(s, 6, 60, RECORD_NO_SLOT, 0, 800, "first");
+	emit_begin(s, 6, 60, RECORD_NO_IMAGE.n, 0, 800, "first");
 	emit_begin(s, 7, 60, 6, 0, 810, "second");
 	emit_begin(s, 8, 60, 7, 0, 820, "third");
 	emit_cut(s, 9000);
-	emit_totals(s, (struct record_totals){ .slot = 7, .allocs = 1 });
+	emit_totals(s, (struct record_totals){ .image = { 7 }, .allocs = 1 });
 	emit_cut_end(s);
 
 	view = fixture_view(f, NULL);
 	assert_int_equal(view_n_processes(view), sizeof(expected) / sizeof(expected[0]));
 	for (size_t i = 0; i < view_n_processes(view); i++)
-		assert_int_equal(view_process(view, i)->image->slot, expected[i]);
+		assert_int_equal(view_process(view, i)->image->id.n, expected[i]);
 }
 
 static void what_begins_while_the_cut_is_read_is_no_part_of_it(void **state)
@@ -301,9 +301,9 @@ static void what_begins_while_the_cut_is_read_is_no_part_of_it(void **state)
 	const struct script *s = &f->script;
 
 	emit_run(s);
-	emit_begin(s, 0, 10, RECORD_NO_SLOT, SCRIPT_ROOT, 100, "server");
+	emit_begin(s, 0, 10, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 100, "server");
 	emit_cut(s, 9000);
-	emit_totals(s, (struct record_totals){ .slot = 0, .allocs = 1 });
+	emit_totals(s, (struct record_totals){ .image = { 0 }, .allocs = 1 });
 	emit_begin(s, 1, 11, 0, SCRIPT_INHERITS, 9001, "child");
 	emit_cut_end(s);
 	emit_begin(s, 2, 12, 0, SCRIPT_INHERITS, 9002, "child");
@@ -311,7 +311,7 @@ static void what_begins_while_the_cut_is_read_is_no_part_of_it(void **state)
 	emit_begin(s, 3, 10, 0, SCRIPT_ROOT, 9003, "anew");
 
 	assert_int_equal(view_n_processes(fixture_view(f, NULL)), 1);
-	assert_int_equal(view_process(f->view, 0)->image->slot, 0);
+	assert_int_equal(view_process(f->view, 0)->image->id.n, 0);
 }
 
 static void image_that_only_mapped_is_listed_when_replaced(void **state)
@@ -319,7 +319,7 @@ static void image_that_only_mapped_is_listed_when_replaced(void **state)
 	struct fixture *f = *state;
 	const struct script *s = &f->script;
 
-	emit_begin(s, 0, 10, RECORD_NO_SLOT, SCRIPT_ROOT, 100, "launcher");
+	emit_begin(s, 0, 10, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 100, "launcher");
 	emit_begin(s, 1, 11, 0, SCRIPT_INHERITS, 200, "launcher");
 	emit_region(s, 0, 0x1000, 0x2000, 3, 5, 150);
 	emit_begin(s, 2, 12, 0, SCRIPT_INHERITS, 200, "launcher");
@@ -327,10 +327,10 @@ static void image_that_only_mapped_is_listed_when_replaced(void **state)
 	/* It inherited the region, but made nothing itself. */
 	emit_begin(s, 4, 12, 2, 0, 300, "b");
 	assert_int_equal(view_n_processes(fixture_view(f, NULL)), 4);
-	assert_int_equal(view_process(f->view, 0)->image->slot, 3);
-	assert_int_equal(view_process(f->view, 1)->image->slot, 0);
-	assert_int_equal(view_process(f->view, 2)->image->slot, 1);
-	assert_int_equal(view_process(f->view, 3)->image->slot, 4);
+	assert_int_equal(view_process(f->view, 0)->image->id.n, 3);
+	assert_int_equal(view_process(f->view, 1)->image->id.n, 0);
+	assert_int_equal(view_process(f->view, 2)->image->id.n, 1);
+	assert_int_equal(view_process(f->view, 3)->image->id.n, 4);
 }
 
 static void samples_are_not_sorted_by_what_was_temporary(void **state)
@@ -349,7 +349,7 @@ static void samples_are_not_sorted_by_what_was_temporary(void **state)
 	emit_cut(s, 9000);
 	for (uint64_t i = 1; i <= 2; i++)
 		emit_site(s, live_site(0, i, 100 * (int64_t)i));
-	emit_totals(s, (struct record_totals){ .slot = 0, .sample_interval = 64 });
+	emit_totals(s, (struct record_totals){ .image = { 0 }, .sample_interval = 64 });
 	emit_cut_end(s);
 	fixture_view(f, &opts);
 	assert_int_equal(view_opts(f->view)->sort, SORT_BYTES);
@@ -454,12 +454,12 @@ static void process_is_exact_only_when_no_loss_can_be_its(void **state)
 		const struct view *view;
 
 		fixture_init(&f);
-		emit_begin(&f.script, 0, 10, RECORD_NO_SLOT, SCRIPT_ROOT, 0, "a");
-		emit_begin(&f.script, 1, 11, RECORD_NO_SLOT, SCRIPT_ROOT, 0, "b");
+		emit_begin(&f.script, 0, 10, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 0, "a");
+		emit_begin(&f.script, 1, 11, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 0, "b");
 		emit_cut(&f.script, 9000);
 		emit_totals(&f.script,
-			    (struct record_totals){ .slot = 0, .lost = cases[i].lost_in_0 });
-		emit_totals(&f.script, (struct record_totals){ .slot = 1 });
+			    (struct record_totals){ .image = { 0 }, .lost = cases[i].lost_in_0 });
+		emit_totals(&f.script, (struct record_totals){ .image = { 1 } });
 		emit_coverage(&f.script, cases[i].exact, 10, &loss, loss.count > 0);
 		emit_cut_end(&f.script);
 		view = fixture_view(&f, NULL);
@@ -480,8 +480,8 @@ static void count_below_zero_is_zero_and_not_exact(void **state)
 	emit_server(s, 0, 10, 0);
 	emit_server(s, 1, 11, 0);
 	emit_cut(s, 9000);
-	emit_totals(s, (struct record_totals){ .slot = 0, .live_bytes = -5 });
-	emit_totals(s, (struct record_totals){ .slot = 1, .live_bytes = 5 });
+	emit_totals(s, (struct record_totals){ .image = { 0 }, .live_bytes = -5 });
+	emit_totals(s, (struct record_totals){ .image = { 1 }, .live_bytes = 5 });
 	emit_site(s, live_site(1, 1, -5));
 	emit_coverage(s, true, 10, NULL, 0);
 	emit_cut_end(s);
@@ -504,7 +504,7 @@ static void bytes_without_blocks_are_none_and_not_exact(void **state)
 	emit_functions(s);
 	emit_server(s, 0, 10, 0);
 	emit_cut(s, 9000);
-	emit_totals(s, (struct record_totals){ .slot = 0, .live_bytes = 5, .live_blocks = 1 });
+	emit_totals(s, (struct record_totals){ .image = { 0 }, .live_bytes = 5, .live_blocks = 1 });
 	emit_site(s, site);
 	emit_coverage(s, true, 10, NULL, 0);
 	emit_cut_end(s);

@@ -11,7 +11,7 @@ static void begin(const struct script *s)
 {
 	emit_run_with(s, true);
 	emit_kernel(s, KERNEL, KERNEL + 0x1000000);
-	emit_begin(s, 0, 10, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_begin(s, 0, 10, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "server");
 	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, APP, 11);
 	emit_event(s, 1, "getrandom");
 }
@@ -43,9 +43,10 @@ static void the_kernels_frames_come_before_the_process_s(void **state)
 
 	begin(s);
 	emit_stack(s, 71, 0, 2000, 0x10123, 0x10456);
-	emit_stack(s, 81, RECORD_NO_SLOT, 2000, KERNEL + 0x10, KERNEL + 0x200);
+	emit_stack(s, 81, RECORD_NO_IMAGE.n, 2000, KERNEL + 0x10, KERNEL + 0x200);
 	emit_cut(s, 9000);
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 81, 7, 2000, 8000, 0, 0, 0, 0 });
+	emit_event_count(
+		s, (struct record_event_count){ 1, { 0 }, 71, 81, 7, 2000, 8000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 	emit_kernel_symbol(s, KERNEL + 0x10, "get_random", 0x10);
 
@@ -76,8 +77,10 @@ static void stacks_of_the_same_code_at_other_addresses_are_one(void **state)
 	emit_map(s, 0, 0x60000, 0x61000, 0, 4000, PLUGIN, 13);
 	emit_stack(s, 72, 0, 4100, 0x60123);
 	emit_cut(s, 9000);
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 10, 2100, 2500, 0, 0, 0, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 0, 72, 0, 5, 4100, 8000, 0, 0, 0, 0 });
+	emit_event_count(
+		s, (struct record_event_count){ 1, { 0 }, 71, 0, 10, 2100, 2500, 0, 0, 0, 0 });
+	emit_event_count(s,
+			 (struct record_event_count){ 1, { 0 }, 72, 0, 5, 4100, 8000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 0);
@@ -91,32 +94,34 @@ static void a_view_of_one_image_has_its_stacks_and_those_before_its_exec(void **
 {
 	struct fixture *f = *state;
 	const struct script *s = &f->script;
-	struct report_opts opts = { .width = 80, .one_image = true, .image = 2 };
+	struct report_opts opts = { .width = 80, .one_image = true, .image = { 2 } };
 	const struct view_event *event;
 
 	begin(s);
-	emit_begin(s, 1, 11, RECORD_NO_SLOT, 0, 1500, "worker");
+	emit_begin(s, 1, 11, RECORD_NO_IMAGE.n, 0, 1500, "worker");
 	emit_end(s, 1, RECORD_END_EXEC, 0, 1600);
 	emit_begin(s, 2, 11, 1, 0, 1600, "worker");
 	emit_stack(s, 71, 0, 2000, 0x10123);
 	emit_cut(s, 9000);
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 1, 2000, 2000, 0, 0, 0, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 0, 20, 2000, 2000, 0, 0, 0, 0 });
 	emit_event_count(s,
-			 (struct record_event_count){ 1, 2, 71, 0, 300, 2000, 2000, 0, 0, 0, 0 });
+			 (struct record_event_count){ 1, { 0 }, 71, 0, 1, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(
+		s, (struct record_event_count){ 1, { 1 }, 71, 0, 20, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(
+		s, (struct record_event_count){ 1, { 2 }, 71, 0, 300, 2000, 2000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, &opts), 0);
 	assert_int_equal(event->count, 320);
 	assert_int_equal(event->n_stacks, 2);
-	assert_int_equal(event->stacks[0].image->slot, 2);
-	assert_int_equal(event->stacks[1].image->slot, 1);
+	assert_int_equal(event->stacks[0].image->id.n, 2);
+	assert_int_equal(event->stacks[1].image->id.n, 1);
 
 	opts.alone = true;
 	event = view_event(fixture_view(f, &opts), 0);
 	assert_int_equal(event->count, 300);
 	assert_int_equal(event->n_stacks, 1);
-	assert_int_equal(event->stacks[0].image->slot, 2);
+	assert_int_equal(event->stacks[0].image->id.n, 2);
 }
 
 static void a_process_whose_depth_changed_has_each_stack_once(void **state)
@@ -128,27 +133,35 @@ static void a_process_whose_depth_changed_has_each_stack_once(void **state)
 	const struct view_event *event;
 
 	begin(s);
-	for (uint32_t slot = 1; slot <= 4; slot++) {
-		emit_begin(s, slot, 11, slot > 1 ? slot - 1 : RECORD_NO_SLOT, 0, 1000 + 100 * slot,
-			   "worker");
-		if (slot <= 3)
-			emit_end(s, slot, ends[slot - 1], 0, 1100 + 100 * slot);
+	for (uint32_t image = 1; image <= 4; image++) {
+		emit_begin(s, image, 11, image > 1 ? image - 1 : RECORD_NO_IMAGE.n, 0,
+			   1000 + 100 * image, "worker");
+		if (image <= 3)
+			emit_end(s, image, ends[image - 1], 0, 1100 + 100 * image);
 	}
 	emit_stack(s, 71, 0, 2000, 0x10123);
 	emit_cut(s, 9000);
-	for (uint32_t slot = 1; slot <= 4; slot++)
-		emit_event_count(s,
-				 (struct record_event_count){ 1, slot, 71, 0, 1 + 10 * (slot - 1),
-							      2000, 2000, 0, 0, 0, 0 });
+	for (uint32_t image = 1; image <= 4; image++)
+		emit_event_count(s, (struct record_event_count){ 1,
+								 { image },
+								 71,
+								 0,
+								 1 + 10 * (image - 1),
+								 2000,
+								 2000,
+								 0,
+								 0,
+								 0,
+								 0 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 0);
 	assert_int_equal(event->count, 64);
 	assert_int_equal(event->n_stacks, 2);
 	assert_int_equal(event->stacks[0].count, 33);
-	assert_int_equal(event->stacks[0].image->slot, 3);
+	assert_int_equal(event->stacks[0].image->id.n, 3);
 	assert_int_equal(event->stacks[1].count, 31);
-	assert_int_equal(event->stacks[1].image->slot, 4);
+	assert_int_equal(event->stacks[1].image->id.n, 4);
 }
 
 static void processes_and_kernel_stacks_are_not_merged(void **state)
@@ -160,14 +173,19 @@ static void processes_and_kernel_stacks_are_not_merged(void **state)
 	begin(s);
 	emit_begin(s, 1, 11, 0, SCRIPT_INHERITS, 1500, "worker");
 	emit_stack(s, 71, 0, 2000, 0x10123);
-	emit_stack(s, 81, RECORD_NO_SLOT, 2000, KERNEL + 0x10);
-	emit_stack(s, 82, RECORD_NO_SLOT, 2000, KERNEL + 0x20);
+	emit_stack(s, 81, RECORD_NO_IMAGE.n, 2000, KERNEL + 0x10);
+	emit_stack(s, 82, RECORD_NO_IMAGE.n, 2000, KERNEL + 0x20);
 	emit_cut(s, 9000);
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 0, 1, 2000, 2000, 0, 0, 0, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 81, 2, 2000, 2000, 0, 0, 0, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 0, 71, 82, 4, 2000, 2000, 0, 0, 0, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 82, 3, 2000, 2000, 0, 0, 0, 0 });
-	emit_event_count(s, (struct record_event_count){ 1, 1, 71, 81, 0, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(s,
+			 (struct record_event_count){ 1, { 0 }, 71, 0, 1, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(
+		s, (struct record_event_count){ 1, { 0 }, 71, 81, 2, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(
+		s, (struct record_event_count){ 1, { 0 }, 71, 82, 4, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(
+		s, (struct record_event_count){ 1, { 1 }, 71, 82, 3, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(
+		s, (struct record_event_count){ 1, { 1 }, 71, 81, 0, 2000, 2000, 0, 0, 0, 0 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 0);
@@ -185,7 +203,7 @@ static void processes_and_kernel_stacks_are_not_merged(void **state)
 static void lost_stacks_are_told_from_those_that_are_none(void **state)
 {
 	static const struct {
-		uint32_t slot;
+		uint32_t image;
 		uint64_t stack, kernel_stack;
 		size_t n_places;
 		bool lost, kernel_lost;
@@ -203,18 +221,26 @@ static void lost_stacks_are_told_from_those_that_are_none(void **state)
 
 	begin(s);
 	emit(s, &(struct record){ .type = RECORD_PROCESS,
-				  .process = { .slot = 2,
+				  .process = { .image = { 2 },
 					       .pid = 42,
-					       .parent_slot = RECORD_NO_SLOT,
-					       .prev_slot = RECORD_NO_SLOT,
+					       .parent_image = RECORD_NO_IMAGE,
+					       .prev_image = RECORD_NO_IMAGE,
 					       .comm = "kworker/0:1" } });
 	emit_stack(s, 71, 0, 2000, 0x10123);
-	emit_stack(s, 81, RECORD_NO_SLOT, 2000, KERNEL + 0x10);
+	emit_stack(s, 81, RECORD_NO_IMAGE.n, 2000, KERNEL + 0x10);
 	emit_cut(s, 9000);
 	for (size_t i = 0; i < n; i++)
-		emit_event_count(s, (struct record_event_count){ 1, cases[i].slot, cases[i].stack,
-								 cases[i].kernel_stack, 1000 - i,
-								 2000, 2000, 0, 0, 0, 0 });
+		emit_event_count(s, (struct record_event_count){ 1,
+								 { cases[i].image },
+								 cases[i].stack,
+								 cases[i].kernel_stack,
+								 1000 - i,
+								 2000,
+								 2000,
+								 0,
+								 0,
+								 0,
+								 0 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 0);
@@ -308,16 +334,17 @@ static void emit_both_jobs(const struct script *s)
 
 	emit(s, &run);
 	emit_event(s, 1, "page-faults");
-	for (uint32_t slot = 0; slot < 2; slot++) {
-		emit_begin(s, slot, 10 + slot, RECORD_NO_SLOT, 0, 1000, "server");
-		emit_stack(s, 71 + slot, slot, 2000, 0x10123);
-		emit_region(s, slot, 0x1000, 0x5000, 1, 71 + slot, 2000);
+	for (uint32_t image = 0; image < 2; image++) {
+		emit_begin(s, image, 10 + image, RECORD_NO_IMAGE.n, 0, 1000, "server");
+		emit_stack(s, 71 + image, image, 2000, 0x10123);
+		emit_region(s, image, 0x1000, 0x5000, 1, 71 + image, 2000);
 	}
 	emit_end(s, 1, RECORD_END_SIGNAL, 9, 4000);
 	emit_cut(s, 9000);
-	for (uint32_t slot = 0; slot < 2; slot++)
-		emit_event_count(s, (struct record_event_count){ 1, slot, 71 + slot, 0, 5, 2000,
-								 2000, 0, 0, 0, 0 });
+	for (uint32_t image = 0; image < 2; image++)
+		emit_event_count(s,
+				 (struct record_event_count){
+					 1, { image }, 71 + image, 0, 5, 2000, 2000, 0, 0, 0, 0 });
 	emit_coverage(s, true, 10, NULL, 0);
 	emit_cut_end(s);
 }
@@ -377,13 +404,14 @@ static void page_faults_count_for_what_their_samples_stand_for(void **state)
 	emit_stack(s, 72, 0, 2000, 0x10223, 0x10456);
 	emit_cut(s, 9000);
 	/* An older recording has no weights. */
-	emit_event_count(s, (struct record_event_count){ 2, 0, 71, 0, 4, 2000, 8000, 0, 0, 0, 0 });
 	emit_event_count(s,
-			 (struct record_event_count){ 2, 0, 72, 0, 3, 2000, 8000, 0, 3000, 0, 0 });
-	emit_event_count(s,
-			 (struct record_event_count){ 3, 0, 71, 0, 100, 2000, 8000, 0, 100, 0, 8 });
-	emit_event_count(s, (struct record_event_count){ 3, 0, 72, 0, 50, 2000, 8000, 0, 400, 2800,
-							 8 });
+			 (struct record_event_count){ 2, { 0 }, 71, 0, 4, 2000, 8000, 0, 0, 0, 0 });
+	emit_event_count(
+		s, (struct record_event_count){ 2, { 0 }, 72, 0, 3, 2000, 8000, 0, 3000, 0, 0 });
+	emit_event_count(
+		s, (struct record_event_count){ 3, { 0 }, 71, 0, 100, 2000, 8000, 0, 100, 0, 8 });
+	emit_event_count(
+		s, (struct record_event_count){ 3, { 0 }, 72, 0, 50, 2000, 8000, 0, 400, 2800, 8 });
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 1);

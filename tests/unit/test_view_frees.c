@@ -17,7 +17,7 @@ static void run_of(struct fixture *f, const struct record_free_pair *pairs, size
 	emit_run(s);
 	emit_function(s, 1, "malloc", "/lib/libc.so.6", 0x9a000);
 	emit_function(s, 4, "free", "/lib/libc.so.6", 0x9c000);
-	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_begin(s, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "server");
 	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, APP, 11);
 	emit_stack(s, MADE, 0, 2000, 0x10101);
 	emit_stack(s, MADE_AGAIN, 0, 3000, 0x10101);

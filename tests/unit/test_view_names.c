@@ -18,7 +18,7 @@ static void begin(struct fixture *f)
 	fixture_init(f);
 	emit_run(s);
 	emit_function(s, 1, "malloc", LIBC, 0x9a000);
-	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "app");
+	emit_begin(s, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "app");
 	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, APP, 11);
 	emit_map(s, 0, 0x30000, 0x40000, 0x1000, 1000, LIBSTDCXX, 12);
 	emit_map(s, 0, 0x50000, 0x60000, 0x1000, 1000, LIBC, 13);
@@ -139,7 +139,8 @@ static char *name_of_event(struct fixture *f, uint64_t page_bytes)
 					     .page_bytes = page_bytes } });
 	emit_stack(s, 1, 0, 2000, 0x30101, 0x50101, 0x10101, 0x10201);
 	emit_cut(s, 10 * SECOND);
-	emit_event_count(s, (struct record_event_count){ 1, 0, 1, 0, 1, 2000, 2000, 0, 0, 0, 0 });
+	emit_event_count(s,
+			 (struct record_event_count){ 1, { 0 }, 1, 0, 1, 2000, 2000, 0, 0, 0, 0 });
 	emit_coverage(s, true, 1, NULL, 0);
 	emit_cut_end(s);
 	event = view_event(fixture_view(f, NULL), 0);

@@ -9,7 +9,7 @@ static void emit_sample(const struct script *s, uint32_t slot, uint64_t second)
 {
 	emit(s, &(struct record){ .type = RECORD_SAMPLE, .sample = { second * SECOND } });
 	emit(s, &(struct record){ .type = RECORD_SAMPLE_PROCESS,
-				  .sample_process = { .slot = slot,
+				  .sample_process = { .image = { slot },
 						      .rss_bytes = second * MIB,
 						      .cgroup_bytes = second == 2 ? 0 : 7 * MIB,
 						      .pss_bytes = second == 2 ? MIB : 0 } });
@@ -33,7 +33,7 @@ static void emit_death(const struct script *s, uint64_t time_ns, bool has_memory
 static void emit_server(const struct script *s, bool no_allocations)
 {
 	emit_run_with(s, no_allocations);
-	emit_begin(s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, 2000, "server");
+	emit_begin(s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 2000, "server");
 	for (uint64_t second = 1; second <= 4; second++)
 		emit_sample(s, 0, second);
 }
@@ -155,8 +155,8 @@ static void of_growth_depth_the_heap_is_not_known_beside_others(void **state)
 	emit_run(s);
 	emit(s, &(struct record){ .type = RECORD_PROCESS,
 				  .process = { .pid = 4242,
-					       .parent_slot = RECORD_NO_SLOT,
-					       .prev_slot = RECORD_NO_SLOT,
+					       .parent_image = RECORD_NO_IMAGE,
+					       .prev_image = RECORD_NO_IMAGE,
 					       .root = true,
 					       .depth = RECORD_DEPTH_GROWTH,
 					       .comm = "server" } });
@@ -189,7 +189,7 @@ static int points_of_others(const struct model_process *image, void *userdata,
 static void emit_killed(const struct script *s)
 {
 	emit_run_with(s, true);
-	emit_begin(s, 0, 4242, RECORD_NO_SLOT, SCRIPT_ROOT, 2000, "server");
+	emit_begin(s, 0, 4242, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 2000, "server");
 	emit_killed_at(s, 3 * SECOND, true);
 }
 

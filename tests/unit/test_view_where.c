@@ -134,12 +134,12 @@ static void ended_programs(struct fixture *f)
 	model_keep_ended(f->model, 1);
 	emit_run(s);
 	for (uint32_t slot = 0; slot < 4; slot++) {
-		emit_begin(s, slot, 100 + slot, RECORD_NO_SLOT, 0, slot, "p");
+		emit_begin(s, slot, 100 + slot, RECORD_NO_IMAGE.n, 0, slot, "p");
 		emit_end(s, slot, RECORD_END_EXIT, 0, slot);
 	}
 	emit_cut(s, 100);
 	for (uint32_t slot = 0; slot < 4; slot++)
-		emit_totals(s, (struct record_totals){ .slot = slot, .allocs = 2 });
+		emit_totals(s, (struct record_totals){ .image = { slot }, .allocs = 2 });
 	emit_coverage(s, true, 10, NULL, 0);
 	emit_cut_end(s);
 }

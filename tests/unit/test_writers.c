@@ -16,14 +16,14 @@ static void one_site(struct fixture *f, const char *comm, const char *path, cons
 
 	fixture_init(f);
 	emit_run(s);
-	emit_begin(s, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, comm);
+	emit_begin(s, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, comm);
 	emit_map(s, 0, 0x10000, 0x20000, 0x1000, 1000, path, 11);
 	emit_stack(s, 71, 0, 2000, 0x10123);
 	emit_symbol(s, path, 11, 0x1123, { function, 0x19, NULL, 0, false });
 	emit_cut(s, 9000);
-	emit_totals(s, (struct record_totals){ .slot = 0, .allocs = 1, .live_bytes = 64 });
+	emit_totals(s, (struct record_totals){ .image = { 0 }, .allocs = 1, .live_bytes = 64 });
 	emit_site(s, (struct record_site){
-			     .slot = 0, .stack = 71, .live_bytes = 64, .live_blocks = 1 });
+			     .image = { 0 }, .stack = 71, .live_bytes = 64, .live_blocks = 1 });
 	emit_coverage(s, true, 1, NULL, 0);
 	emit_cut_end(s);
 }
@@ -361,11 +361,14 @@ static void perf_script_event_is_exactly_that(void **state)
 	one_site(&f, "server", APP, "main");
 	/* A second one, of which nothing else is known, and one that holds nothing. */
 	emit_cut(&f.script, 12000345678000);
-	emit_site(&f.script, (struct record_site){
-				     .slot = 0, .stack = 71, .live_bytes = 64, .live_blocks = 1 });
-	emit_site(&f.script, (struct record_site){
-				     .slot = 0, .stack = 72, .live_bytes = 3, .live_blocks = 1 });
-	emit_site(&f.script, (struct record_site){ .slot = 0, .stack = 73, .allocs = 9, .fn = 5 });
+	emit_site(&f.script,
+		  (struct record_site){
+			  .image = { 0 }, .stack = 71, .live_bytes = 64, .live_blocks = 1 });
+	emit_site(&f.script,
+		  (struct record_site){
+			  .image = { 0 }, .stack = 72, .live_bytes = 3, .live_blocks = 1 });
+	emit_site(&f.script,
+		  (struct record_site){ .image = { 0 }, .stack = 73, .allocs = 9, .fn = 5 });
 	emit_cut_end(&f.script);
 	text = fixture_report(&f, "perf-script", NULL);
 	assert_string_equal(text,
@@ -502,7 +505,7 @@ static void a_table_of_a_run_that_counted_nothing_says_so_and_has_no_numbers(voi
 	(void)state;
 	fixture_init(&f);
 	emit_run(&f.script);
-	emit_begin(&f.script, 0, 42, RECORD_NO_SLOT, SCRIPT_ROOT, 1000, "server");
+	emit_begin(&f.script, 0, 42, RECORD_NO_IMAGE.n, SCRIPT_ROOT, 1000, "server");
 	emit_cut(&f.script, 9500);
 	emit_coverage(&f.script, false, 0, &loss, 1);
 	emit_cut_end(&f.script);

@@ -114,7 +114,7 @@ int leak_scan_new(const struct leak_scan_opts *opts, const struct stop *stop,
 		return -ENOMEM;
 	}
 	scan->pid = opts->pid;
-	scan->slot = opts->slot;
+	scan->image = opts->image;
 	scan->blocks = blocks;
 	scan->n_blocks = n_blocks;
 	scan->unknown_blocks = opts->unknown_blocks;

@@ -9,6 +9,7 @@
 #include "analyze/reach.h"
 #include "base/cleanup.h"
 #include "trace/live/cuts/live_blocks.h"
+#include "trace/record/image.h"
 
 #include <sys/types.h>
 
@@ -26,7 +27,7 @@ struct leak_noted {
 
 struct leak_scan {
 	pid_t pid;
-	uint32_t slot;
+	image_t image;
 	struct live_block *blocks; /* ascending by address */
 	struct reach_verdict *verdicts;
 	size_t n_blocks;
@@ -44,7 +45,7 @@ struct leak_scan {
 
 struct leak_scan_opts {
 	pid_t pid;
-	uint32_t slot;
+	image_t image;
 	uint32_t heuristics;			 /* as of reach_opts */
 	uint64_t max_stop_ns;			 /* then the scan ends as it is: stats.end */
 	bool unknown_blocks, exiting, with_kept; /* as of process_roots_opts */

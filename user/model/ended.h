@@ -13,7 +13,7 @@ struct model_ended {
 	const char *exe;  /* NULL: not known, or the sum of all executables beyond ENDED_MAX */
 	const char *comm; /* of the first process; "" in that sum */
 	uint64_t processes;
-	/* Sums; peak_bytes is the largest of one process. `slot` is not set. */
+	/* Sums; peak_bytes is the largest of one process. `image` is not set. */
 	struct record_totals totals;
 };
 

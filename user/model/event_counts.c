@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/event_counts.h"
 
-#include "model/slot_list.h"
+#include "trace/record/image_list.h"
 
 #include <errno.h>
 
@@ -11,7 +11,7 @@ struct place {
 	size_t index;
 };
 
-DEFINE_HASHMAP_OPS(place_ops, struct place, free, key.stack, key.kernel_stack, key.id, key.slot);
+DEFINE_HASHMAP_OPS(place_ops, struct place, free, key.stack, key.kernel_stack, key.id, key.image.n);
 
 void event_counts_init(struct event_counts *ret_events, struct strings *strings)
 {
@@ -97,7 +97,7 @@ int event_counts_cut_end(struct event_counts *events)
 	return r;
 }
 
-void event_counts_forget(struct event_counts *events, const uint32_t *slots, size_t n)
+void event_counts_forget(struct event_counts *events, const image_t *images, size_t n)
 {
 	vec_foreach(&events->list, it) {
 		struct model_event *event = *it;
@@ -106,7 +106,7 @@ void event_counts_forget(struct event_counts *events, const uint32_t *slots, siz
 		for (size_t i = 0; i < event->counts.len; i++) {
 			const struct place key = { .key = event->counts.data[i] };
 
-			if (slot_list_has(slots, n, key.key.slot)) {
+			if (image_list_has(images, n, key.key.image)) {
 				free(hashmap_remove(&events->places, &key));
 				continue;
 			}

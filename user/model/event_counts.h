@@ -13,7 +13,7 @@
 
 struct model_event {
 	struct record_event asked;
-	VEC(struct record_event_count) counts; /* each (slot, stack, kernel stack) once */
+	VEC(struct record_event_count) counts; /* each (image, stack, kernel stack) once */
 };
 
 struct event_counts {
@@ -38,8 +38,8 @@ void event_counts_cut_begin(struct event_counts *events);
 int event_counts_cut_count(struct event_counts *events, const struct record_event_count *record);
 int event_counts_cut_end(struct event_counts *events);
 
-/* Forgets the counts of images that are gone: their slots, sorted. */
-void event_counts_forget(struct event_counts *events, const uint32_t *slots, size_t n);
+/* Forgets the counts of images that are gone; `images` is sorted. */
+void event_counts_forget(struct event_counts *events, const image_t *images, size_t n);
 
 /* NULL for an id that was never announced. */
 const struct model_event *event_counts_find(const struct event_counts *events, uint32_t id);

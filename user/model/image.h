@@ -16,10 +16,10 @@ struct model_site {
 
 /* A process image: exec begins a new one. */
 struct model_process {
-	uint32_t slot;
+	image_t id;
 	uint32_t pid, ppid;
-	uint32_t parent_slot, prev_slot, next_slot; /* next: the image that replaced this one */
-	bool known; /* false: the record of its beginning was lost, only the slot is known */
+	image_t parent_id, prev_id, next_id; /* next: the image that replaced this one */
+	bool known; /* false: the record of its beginning was lost, only its number is known */
 	bool root, inherits;
 	enum record_depth depth;
 	uint64_t start_ns;

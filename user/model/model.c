@@ -20,7 +20,7 @@ struct model {
 	struct object_table objects;
 	struct stacks stacks;
 	struct processes *processes;
-	struct mappings kernel; /* code of RECORD_NO_SLOT */
+	struct mappings kernel; /* code of RECORD_NO_IMAGE */
 	struct histograms histograms;
 	struct event_counts events;
 	struct syscalls syscalls;
@@ -121,7 +121,7 @@ static int apply_mapping(struct model *model, const struct record_mapping *recor
 	/* Only code can be in a stack; data that is mapped over code takes its place. */
 	if (!record->executable) {
 		struct record_unmapping gone = {
-			.slot = record->slot,
+			.image = record->image,
 			.start = record->start,
 			.end = record->end,
 			.time_ns = record->time_ns,
@@ -132,7 +132,7 @@ static int apply_mapping(struct model *model, const struct record_mapping *recor
 	r = object_table_intern(&model->objects, record, &object);
 	if (r < 0)
 		return r;
-	if (record->slot == RECORD_NO_SLOT)
+	if (image_is_none(record->image))
 		return mappings_add(&model->kernel, record, object);
 	return processes_map(model->processes, record, object);
 }
@@ -153,7 +153,7 @@ static int apply_cut(struct model *model, const struct record_cut *record)
 /* Jobs that count by process name those that have ended, too, unless these are to be forgotten. */
 static int fold_ended(struct model *model)
 {
-	_cleanup_free_ uint32_t *folded = NULL;
+	_cleanup_free_ image_t *folded = NULL;
 	size_t n;
 	int r;
 
@@ -426,9 +426,9 @@ const struct model_process *model_process(const struct model *model, size_t inde
 	return processes_get(model->processes, index);
 }
 
-const struct model_process *model_find_process(const struct model *model, uint32_t slot)
+const struct model_process *model_find_process(const struct model *model, image_t image)
 {
-	return processes_find(model->processes, slot);
+	return processes_find(model->processes, image);
 }
 
 const struct record_function *model_function(const struct model *model, uint16_t id)
@@ -444,20 +444,20 @@ const struct model_stack *model_next_stack(const struct model *model, size_t *po
 	return stacks_next(&model->stacks, pos, last);
 }
 
-const struct model_stack *model_stack(const struct model *model, uint64_t id, uint32_t slot)
+const struct model_stack *model_stack(const struct model *model, uint64_t id, image_t image)
 {
-	return stacks_find(&model->stacks, id, slot);
+	return stacks_find(&model->stacks, id, image);
 }
 
-bool model_resolve(const struct model *model, uint32_t slot, uint64_t addr, uint64_t time_ns,
+bool model_resolve(const struct model *model, image_t image, uint64_t addr, uint64_t time_ns,
 		   struct model_place *ret_place)
 {
 	const struct mapping *m;
 
-	if (slot == RECORD_NO_SLOT)
+	if (image_is_none(image))
 		m = mappings_find(&model->kernel, addr, time_ns);
 	else
-		m = processes_find_mapping(model->processes, slot, addr, time_ns);
+		m = processes_find_mapping(model->processes, image, addr, time_ns);
 	if (!m)
 		return false;
 	*ret_place = (struct model_place){
@@ -468,14 +468,14 @@ bool model_resolve(const struct model *model, uint32_t slot, uint64_t addr, uint
 	return true;
 }
 
-bool model_locate(const struct model *model, uint32_t slot, const struct record_function *function,
+bool model_locate(const struct model *model, image_t image, const struct record_function *function,
 		  uint64_t time_ns, uint64_t *ret_addr, struct model_place *ret_place)
 {
 	const struct mapping *m;
 
 	if (!function->object)
 		return false;
-	m = processes_find_file(model->processes, slot, function->object, function->file_offset,
+	m = processes_find_file(model->processes, image, function->object, function->file_offset,
 				time_ns);
 	if (!m)
 		return false;
@@ -488,14 +488,14 @@ bool model_locate(const struct model *model, uint32_t slot, const struct record_
 	return true;
 }
 
-const struct mapping *model_exe_mapping(const struct model *model, uint32_t slot)
+const struct mapping *model_exe_mapping(const struct model *model, image_t image)
 {
-	return processes_find_exe(model->processes, slot);
+	return processes_find_exe(model->processes, image);
 }
 
-const char *model_command(const struct model *model, uint32_t slot)
+const char *model_command(const struct model *model, image_t image)
 {
-	return processes_command(model->processes, slot);
+	return processes_command(model->processes, image);
 }
 
 const struct object_table *model_objects(const struct model *model)

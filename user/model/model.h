@@ -36,9 +36,9 @@ DEFINE_CLEANUP(struct model, model_free)
 
 /*
  * Takes in one record; `userdata` is the model. 0, -ENOMEM, or -EPROTO for a record that cannot
- * stand where it does (a site outside of a cut). Records of a slot whose beginning was lost make a
- * process that is not `known`; RECORD_SYMBOL, RECORD_JIT_CODE, RECORD_OCCURRENCE and those of leak
- * checks are not the model's and ignored.
+ * stand where it does (a site outside of a cut). Records of an image whose beginning was lost make
+ * a process that is not `known`; RECORD_SYMBOL, RECORD_JIT_CODE, RECORD_OCCURRENCE and those of
+ * leak checks are not the model's and ignored.
  */
 int model_apply(const struct record *record, void *userdata);
 
@@ -79,13 +79,13 @@ bool model_is_later(const struct model *model, const struct model_process *image
 /* In order of their beginning. */
 size_t model_n_processes(const struct model *model);
 const struct model_process *model_process(const struct model *model, size_t index);
-const struct model_process *model_find_process(const struct model *model, uint32_t slot);
+const struct model_process *model_find_process(const struct model *model, image_t image);
 
 /* NULL for an id that was never announced. */
 const struct record_function *model_function(const struct model *model, uint16_t id);
 
 /* The stack as seen in that process, or as seen first; NULL when it was lost. */
-const struct model_stack *model_stack(const struct model *model, uint64_t id, uint32_t slot);
+const struct model_stack *model_stack(const struct model *model, uint64_t id, image_t image);
 
 /* stacks_next() of its stacks. */
 const struct model_stack *model_next_stack(const struct model *model, size_t *pos,
@@ -93,26 +93,26 @@ const struct model_stack *model_next_stack(const struct model *model, size_t *po
 
 /*
  * What was mapped in the process at that address and time; forked children are looked up in their
- * ancestors. RECORD_NO_SLOT: in the kernel. False when nothing was.
+ * ancestors. RECORD_NO_IMAGE: in the kernel. False when nothing was.
  */
-bool model_resolve(const struct model *model, uint32_t slot, uint64_t addr, uint64_t time_ns,
+bool model_resolve(const struct model *model, image_t image, uint64_t addr, uint64_t time_ns,
 		   struct model_place *ret_place);
 
 /* Address of a probed function in the process at that time, and its place. False: not mapped. */
-bool model_locate(const struct model *model, uint32_t slot, const struct record_function *function,
+bool model_locate(const struct model *model, image_t image, const struct record_function *function,
 		  uint64_t time_ns, uint64_t *ret_addr, struct model_place *ret_place);
 
 /*
  * Where the process's executable is or was mapped, the lowest such mapping; valid until the next
  * record. NULL when that is not known.
  */
-const struct mapping *model_exe_mapping(const struct model *model, uint32_t slot);
+const struct mapping *model_exe_mapping(const struct model *model, image_t image);
 
 /*
  * What the process, or the ancestor that it was forked from, has executed: the command with its
  * arguments, quoted for a shell, or the path alone; until the next record. NULL: not known.
  */
-const char *model_command(const struct model *model, uint32_t slot);
+const char *model_command(const struct model *model, image_t image);
 
 /* What its parts hold: each has a header of its own to read it by. */
 const struct object_table *model_objects(const struct model *model);

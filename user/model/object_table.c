@@ -45,7 +45,7 @@ static int object_init(struct strings *strings, const struct record_mapping *map
 	int r;
 
 	*object = (struct model_object){
-		.slot = mapping->slot,
+		.image = mapping->image,
 		.dev = mapping->dev,
 		.ino = mapping->ino,
 	};
@@ -92,7 +92,7 @@ int object_table_intern(struct object_table *table, const struct record_mapping 
 
 bool model_object_is_kernel(const struct model_object *object)
 {
-	return object->slot == RECORD_NO_SLOT;
+	return image_is_none(object->image);
 }
 
 bool object_path_is_anonymous(const char *path)

@@ -17,7 +17,7 @@ struct model_object {
 	const char *path; /* as the target sees it; interned */
 	/* Where this host could open it when it was first mapped; may be NULL. */
 	const char *local_path;
-	uint32_t slot; /* the process that mapped it first */
+	image_t image; /* the process that mapped it first */
 	uint64_t dev, ino;
 	uint8_t build_id[RECORD_BUILD_ID_MAX];
 	uint8_t build_id_len; /* 0: none known */

@@ -6,8 +6,8 @@
 #include "base/vec.h"
 #include "model/process_values.h"
 #include "model/regions.h"
-#include "model/slot_list.h"
 #include "probe/program_kinds.h"
+#include "trace/record/image_list.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static void process_free(void *item)
 }
 DEFINE_CLEANUP(struct process, process_free)
 
-DEFINE_HASHMAP_OPS(process_ops, struct process, process_free, image.slot);
+DEFINE_HASHMAP_OPS(process_ops, struct process, process_free, image.id.n);
 
 int processes_new(struct strings *strings, struct processes **ret_processes)
 {
@@ -75,14 +75,14 @@ void processes_free(struct processes *processes)
 	free(processes);
 }
 
-static struct process *find(const struct processes *processes, uint32_t slot)
+static struct process *find(const struct processes *processes, image_t image)
 {
-	struct process key = { .image.slot = slot };
+	struct process key = { .image.id = image };
 
 	return hashmap_find(&processes->map, &key);
 }
 
-static int add(struct processes *processes, uint32_t slot, struct process **ret_process)
+static int add(struct processes *processes, image_t image, struct process **ret_process)
 {
 	_cleanup_(process_free_p) struct process *process = calloc(1, sizeof(*process));
 	int r;
@@ -90,10 +90,10 @@ static int add(struct processes *processes, uint32_t slot, struct process **ret_
 	if (!process)
 		return -ENOMEM;
 	process->image = (struct model_process){
-		.slot = slot,
-		.parent_slot = RECORD_NO_SLOT,
-		.prev_slot = RECORD_NO_SLOT,
-		.next_slot = RECORD_NO_SLOT,
+		.id = image,
+		.parent_id = RECORD_NO_IMAGE,
+		.prev_id = RECORD_NO_IMAGE,
+		.next_id = RECORD_NO_IMAGE,
 		.comm = "",
 	};
 	process->index = processes->begun++;
@@ -107,10 +107,10 @@ static int add(struct processes *processes, uint32_t slot, struct process **ret_
 	return 0;
 }
 
-static int find_or_add(struct processes *processes, uint32_t slot, struct process **ret_process)
+static int find_or_add(struct processes *processes, image_t image, struct process **ret_process)
 {
-	*ret_process = find(processes, slot);
-	return *ret_process ? 0 : add(processes, slot, ret_process);
+	*ret_process = find(processes, image);
+	return *ret_process ? 0 : add(processes, image, ret_process);
 }
 
 size_t processes_count(const struct processes *processes)
@@ -123,9 +123,9 @@ const struct model_process *processes_get(const struct processes *processes, siz
 	return &processes->list.data[index]->image;
 }
 
-const struct model_process *processes_find(const struct processes *processes, uint32_t slot)
+const struct model_process *processes_find(const struct processes *processes, image_t image)
 {
-	const struct process *process = find(processes, slot);
+	const struct process *process = find(processes, image);
 
 	return process ? &process->image : NULL;
 }
@@ -146,7 +146,7 @@ size_t processes_n_mappings(const struct processes *processes)
 
 static int inherit_regions(const struct processes *processes, struct process *child)
 {
-	const struct process *parent = find(processes, child->image.parent_slot);
+	const struct process *parent = find(processes, child->image.parent_id);
 	int r;
 
 	if (!parent || !parent->regions || child->regions)
@@ -163,7 +163,7 @@ int processes_begin(struct processes *processes, const struct record_process *re
 	_cleanup_free_ char *command = NULL;
 	const char *comm = record->comm ? record->comm : "", *exe = record->exe;
 	struct model_process *image;
-	int r = find_or_add(processes, record->slot, &process);
+	int r = find_or_add(processes, record->image, &process);
 
 	if (r == 0)
 		r = strings_intern_members(processes->strings, &comm, &exe, NULL);
@@ -182,12 +182,12 @@ int processes_begin(struct processes *processes, const struct record_process *re
 	image->pid = record->pid;
 	image->ppid = record->ppid;
 	/* It was forked from one that began earlier: the chain has no loops. */
-	parent = find(processes, record->parent_slot);
-	image->parent_slot =
-		parent && parent->index < process->index ? record->parent_slot : RECORD_NO_SLOT;
-	image->prev_slot = record->prev_slot;
+	parent = find(processes, record->parent_image);
+	image->parent_id =
+		parent && parent->index < process->index ? record->parent_image : RECORD_NO_IMAGE;
+	image->prev_id = record->prev_image;
 	image->root = record->root;
-	image->inherits = record->inherits && image->parent_slot != RECORD_NO_SLOT;
+	image->inherits = record->inherits && !image_is_none(image->parent_id);
 	image->depth = record->depth;
 	image->start_ns = record->time_ns;
 	image->cuts = processes->cuts;
@@ -197,18 +197,18 @@ int processes_begin(struct processes *processes, const struct record_process *re
 	if (image->inherits)
 		image->kinds |= parent->image.kinds;
 
-	prev = find(processes, record->prev_slot);
+	prev = find(processes, record->prev_image);
 	/* An image is replaced once, by one that began later: the chain has no loops. */
-	if (prev && prev->index < process->index && prev->image.next_slot == RECORD_NO_SLOT)
-		prev->image.next_slot = record->slot;
+	if (prev && prev->index < process->index && image_is_none(prev->image.next_id))
+		prev->image.next_id = record->image;
 	else
-		image->prev_slot = RECORD_NO_SLOT;
+		image->prev_id = RECORD_NO_IMAGE;
 	return image->inherits ? inherit_regions(processes, process) : 0;
 }
 
 int processes_end(struct processes *processes, const struct record_process_end *record)
 {
-	struct process *process = find(processes, record->slot);
+	struct process *process = find(processes, record->image);
 
 	if (!process || process->image.ended)
 		return 0;
@@ -227,7 +227,7 @@ int processes_end(struct processes *processes, const struct record_process_end *
 
 int processes_rename(struct processes *processes, const struct record_name *record)
 {
-	struct process *process = find(processes, record->slot);
+	struct process *process = find(processes, record->image);
 	const char *comm = NULL;
 	int r = process ? strings_intern(processes->strings, record->comm, &comm) : 0;
 
@@ -240,7 +240,7 @@ int processes_map(struct processes *processes, const struct record_mapping *reco
 		  const struct model_object *object)
 {
 	struct process *process;
-	int r = find_or_add(processes, record->slot, &process);
+	int r = find_or_add(processes, record->image, &process);
 
 	if (r < 0)
 		return r;
@@ -251,7 +251,7 @@ int processes_map(struct processes *processes, const struct record_mapping *reco
 
 int processes_unmap(struct processes *processes, const struct record_unmapping *record)
 {
-	struct process *process = find(processes, record->slot);
+	struct process *process = find(processes, record->image);
 
 	if (!process)
 		return 0;
@@ -262,7 +262,7 @@ int processes_unmap(struct processes *processes, const struct record_unmapping *
 int processes_region(struct processes *processes, const struct record_region *record)
 {
 	struct process *process;
-	int r = find_or_add(processes, record->slot, &process);
+	int r = find_or_add(processes, record->image, &process);
 
 	if (r < 0 || process->image.ended)
 		return r;
@@ -279,7 +279,7 @@ int processes_region(struct processes *processes, const struct record_region *re
 
 int processes_region_gone(struct processes *processes, const struct record_region_gone *record)
 {
-	struct process *process = find(processes, record->slot);
+	struct process *process = find(processes, record->image);
 
 	if (!process || !process->regions)
 		return 0;
@@ -289,7 +289,7 @@ int processes_region_gone(struct processes *processes, const struct record_regio
 int processes_resident(struct processes *processes, const struct record_resident *record)
 {
 	struct process *process;
-	int r = find_or_add(processes, record->slot, &process);
+	int r = find_or_add(processes, record->image, &process);
 
 	if (r < 0)
 		return r;
@@ -302,7 +302,7 @@ int processes_resident(struct processes *processes, const struct record_resident
 int processes_fault(struct processes *processes, const struct record_fault *record)
 {
 	struct process *process;
-	int r = find_or_add(processes, record->slot, &process);
+	int r = find_or_add(processes, record->image, &process);
 
 	if (r < 0)
 		return r;
@@ -315,7 +315,7 @@ int processes_death(struct processes *processes, const struct record_death *reco
 {
 	struct record_death death = *record;
 	struct process *process;
-	int r = find_or_add(processes, record->slot, &process);
+	int r = find_or_add(processes, record->image, &process);
 
 	if (r == 0)
 		r = strings_intern_members(processes->strings, &death.sender_comm,
@@ -345,9 +345,9 @@ void processes_cut_begin(struct processes *processes)
 	forget_cut(processes);
 }
 
-static int join_cut(struct processes *processes, uint32_t slot, struct process **ret_process)
+static int join_cut(struct processes *processes, image_t image, struct process **ret_process)
 {
-	int r = find_or_add(processes, slot, ret_process);
+	int r = find_or_add(processes, image, ret_process);
 
 	if (r < 0 || (*ret_process)->in_cut)
 		return r;
@@ -367,7 +367,7 @@ int processes_cut_totals(struct processes *processes, const struct record_totals
 {
 	struct process *process;
 	const char *comm = NULL;
-	int r = join_cut(processes, record->slot, &process);
+	int r = join_cut(processes, record->image, &process);
 
 	if (r == 0)
 		r = strings_intern(processes->strings, record->comm, &comm);
@@ -380,7 +380,7 @@ int processes_cut_totals(struct processes *processes, const struct record_totals
 int processes_cut_site(struct processes *processes, const struct record_site *record)
 {
 	struct process *process;
-	int r = join_cut(processes, record->slot, &process);
+	int r = join_cut(processes, record->image, &process);
 
 	return r < 0 ? r : process_values_site(&process->values, record);
 }
@@ -388,7 +388,7 @@ int processes_cut_site(struct processes *processes, const struct record_site *re
 int processes_cut_error(struct processes *processes, const struct record_heap_error *record)
 {
 	struct process *process;
-	int r = join_cut(processes, record->slot, &process);
+	int r = join_cut(processes, record->image, &process);
 
 	return r < 0 ? r : process_values_error(&process->values, record);
 }
@@ -396,7 +396,7 @@ int processes_cut_error(struct processes *processes, const struct record_heap_er
 int processes_cut_free_pair(struct processes *processes, const struct record_free_pair *record)
 {
 	struct process *process;
-	int r = join_cut(processes, record->slot, &process);
+	int r = join_cut(processes, record->image, &process);
 
 	return r < 0 ? r : process_values_free_pair(&process->values, record);
 }
@@ -450,8 +450,7 @@ static size_t choose_folded(const struct processes *processes, size_t keep)
 		}
 		n_kept += process->final;
 		process->needed = true;
-		parent = process->image.inherits ? find(processes, process->image.parent_slot) :
-						   NULL;
+		parent = process->image.inherits ? find(processes, process->image.parent_id) : NULL;
 		if (parent)
 			parent->needed = true;
 	}
@@ -468,14 +467,14 @@ static const struct process *executed(const struct processes *processes,
 		if (process->image.exe || !process->image.inherits)
 			return process;
 		index = process->index;
-		process = find(processes, process->image.parent_slot);
+		process = find(processes, process->image.parent_id);
 	}
 	return NULL;
 }
 
-const char *processes_command(const struct processes *processes, uint32_t slot)
+const char *processes_command(const struct processes *processes, image_t image)
 {
-	const struct process *process = executed(processes, find(processes, slot));
+	const struct process *process = executed(processes, find(processes, image));
 
 	return !process		      ? NULL :
 	       process->image.command ? process->image.command :
@@ -484,25 +483,25 @@ const char *processes_command(const struct processes *processes, uint32_t slot)
 
 static int fold(struct processes *processes, struct process *process)
 {
-	struct process *prev = find(processes, process->image.prev_slot);
-	struct process *next = find(processes, process->image.next_slot);
+	struct process *prev = find(processes, process->image.prev_id);
+	struct process *next = find(processes, process->image.next_id);
 	const struct process *from = executed(processes, process);
 	int r = ended_add(&processes->ended, &process->image, from ? from->image.exe : NULL);
 
 	if (r < 0)
 		return r;
 	if (prev)
-		prev->image.next_slot = RECORD_NO_SLOT;
+		prev->image.next_id = RECORD_NO_IMAGE;
 	if (next)
-		next->image.prev_slot = RECORD_NO_SLOT;
+		next->image.prev_id = RECORD_NO_IMAGE;
 	process_free(hashmap_remove(&processes->map, process));
 	return 0;
 }
 
-int processes_fold(struct processes *processes, size_t keep, uint32_t **ret_folded, size_t *ret_n)
+int processes_fold(struct processes *processes, size_t keep, image_t **ret_folded, size_t *ret_n)
 {
 	size_t n = choose_folded(processes, keep), n_kept = 0;
-	_cleanup_free_ uint32_t *folded = NULL;
+	_cleanup_free_ image_t *folded = NULL;
 	int r = 0;
 
 	*ret_n = 0;
@@ -514,13 +513,13 @@ int processes_fold(struct processes *processes, size_t keep, uint32_t **ret_fold
 	/* The newest first: a child asks its parent what it runs. */
 	for (size_t i = processes->list.len; i > 0 && r == 0; i--) {
 		struct process *process = processes->list.data[i - 1];
-		uint32_t slot = process->image.slot;
+		image_t image = process->image.id;
 
 		if (process->needed)
 			continue;
 		r = fold(processes, process);
 		if (r == 0) {
-			folded[(*ret_n)++] = slot;
+			folded[(*ret_n)++] = image;
 			processes->list.data[i - 1] = NULL;
 		}
 	}
@@ -528,7 +527,7 @@ int processes_fold(struct processes *processes, size_t keep, uint32_t **ret_fold
 		if (*it)
 			processes->list.data[n_kept++] = *it;
 	processes->list.len = n_kept;
-	slot_list_sort(folded, *ret_n);
+	image_list_sort(folded, *ret_n);
 	*ret_folded = TAKE_PTR(folded);
 	return r;
 }
@@ -546,7 +545,7 @@ static const struct process *ancestor(const struct processes *processes,
 
 	if (!process->image.inherits)
 		return NULL;
-	parent = find(processes, process->image.parent_slot);
+	parent = find(processes, process->image.parent_id);
 	if (!parent || parent->index >= process->index)
 		return NULL;
 	if (process->image.start_ns < *time_ns)
@@ -554,10 +553,10 @@ static const struct process *ancestor(const struct processes *processes,
 	return parent;
 }
 
-const struct mapping *processes_find_mapping(const struct processes *processes, uint32_t slot,
+const struct mapping *processes_find_mapping(const struct processes *processes, image_t image,
 					     uint64_t addr, uint64_t time_ns)
 {
-	const struct process *process = find(processes, slot);
+	const struct process *process = find(processes, image);
 
 	while (process) {
 		const struct mapping *m = mappings_find(&process->mappings, addr, time_ns);
@@ -569,10 +568,10 @@ const struct mapping *processes_find_mapping(const struct processes *processes, 
 	return NULL;
 }
 
-const struct mapping *processes_find_file(const struct processes *processes, uint32_t slot,
+const struct mapping *processes_find_file(const struct processes *processes, image_t image,
 					  const char *path, uint64_t file_offset, uint64_t time_ns)
 {
-	const struct process *process = find(processes, slot);
+	const struct process *process = find(processes, image);
 	uint64_t asked_ns = time_ns;
 
 	while (process) {
@@ -583,7 +582,7 @@ const struct mapping *processes_find_file(const struct processes *processes, uin
 			uint64_t addr = m->start + (file_offset - m->file_offset);
 
 			/* An inherited mapping may have gone in the child since. */
-			if (processes_find_mapping(processes, slot, addr, asked_ns) == m)
+			if (processes_find_mapping(processes, image, addr, asked_ns) == m)
 				return m;
 			return NULL;
 		}
@@ -592,9 +591,9 @@ const struct mapping *processes_find_file(const struct processes *processes, uin
 	return NULL;
 }
 
-const struct mapping *processes_find_exe(const struct processes *processes, uint32_t slot)
+const struct mapping *processes_find_exe(const struct processes *processes, image_t image)
 {
-	const struct process *process = find(processes, slot);
+	const struct process *process = find(processes, image);
 	const char *exe = process ? process->image.exe : NULL;
 	uint64_t time_ns = UINT64_MAX;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The processes of a run, their mappings, their mmap regions, and the sites of the latest cut.
- * Part of the model, used by model.c alone. A slot here is the number of an image, never used twice
- * in a run, so a process that ended keeps its last values, for good or until it is folded.
+ * Part of the model, used by model.c alone. A process that ended keeps its last values, for good or
+ * until it is folded.
  */
 #ifndef MEMTRACED_MODEL_PROCESS_H
 #define MEMTRACED_MODEL_PROCESS_H
@@ -21,7 +21,7 @@ DEFINE_CLEANUP(struct processes, processes_free)
 
 size_t processes_count(const struct processes *processes);
 const struct model_process *processes_get(const struct processes *processes, size_t index);
-const struct model_process *processes_find(const struct processes *processes, uint32_t slot);
+const struct model_process *processes_find(const struct processes *processes, image_t image);
 /* Of all of them. */
 size_t processes_n_mappings(const struct processes *processes);
 /* As regions_limit, of each process that begins to map; 0: all. */
@@ -65,18 +65,18 @@ void processes_cut_ended(struct processes *processes);
  * processes_ended(). *ret_folded: numbers of the images that are gone, sorted, *ret_n of them,
  * malloc'ed. 0 or -ENOMEM.
  */
-int processes_fold(struct processes *processes, size_t keep, uint32_t **ret_folded, size_t *ret_n);
+int processes_fold(struct processes *processes, size_t keep, image_t **ret_folded, size_t *ret_n);
 const struct ended *processes_ended(const struct processes *processes);
 
 /* The mapping that held, looked up in ancestors for forked children, or NULL. */
-const struct mapping *processes_find_mapping(const struct processes *processes, uint32_t slot,
+const struct mapping *processes_find_mapping(const struct processes *processes, image_t image,
 					     uint64_t addr, uint64_t time_ns);
 /* The same by file offset of an object; `path` is interned. */
-const struct mapping *processes_find_file(const struct processes *processes, uint32_t slot,
+const struct mapping *processes_find_file(const struct processes *processes, image_t image,
 					  const char *path, uint64_t file_offset, uint64_t time_ns);
 /* Where the process's executable is or was mapped, by itself or by an ancestor; or NULL. */
-const struct mapping *processes_find_exe(const struct processes *processes, uint32_t slot);
+const struct mapping *processes_find_exe(const struct processes *processes, image_t image);
 /* What was executed, by itself or by an ancestor: the command, else the path; or NULL. */
-const char *processes_command(const struct processes *processes, uint32_t slot);
+const char *processes_command(const struct processes *processes, image_t image);
 
 #endif

@@ -3,18 +3,18 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "model/slot_list.h"
+#include "trace/record/image_list.h"
 
 #include <errno.h>
 
 struct process_series {
-	uint32_t slot;
+	image_t image;
 	size_t first;
 	VEC(struct record_sample_process) points;
 };
 
 struct site_series {
-	uint32_t slot;
+	image_t image;
 	uint16_t fn;
 	uint64_t stack;
 	size_t first;
@@ -52,8 +52,8 @@ static void site_free(void *item)
 	free(site);
 }
 
-DEFINE_HASHMAP_OPS(process_ops, struct process_series, process_free, slot);
-DEFINE_HASHMAP_OPS(site_ops, struct site_series, site_free, stack, slot, fn);
+DEFINE_HASHMAP_OPS(process_ops, struct process_series, process_free, image.n);
+DEFINE_HASHMAP_OPS(site_ops, struct site_series, site_free, stack, image.n, fn);
 
 int series_new(struct series **ret_series)
 {
@@ -164,7 +164,7 @@ int series_add_site(struct series *series, const struct record_sample_site *reco
 static int take_process(struct series *series, const struct record_sample_process *record)
 {
 	size_t at = series->times.len - 1;
-	const struct process_series added = { .slot = record->slot, .first = at };
+	const struct process_series added = { .image = record->image, .first = at };
 	struct process_series *process = hashmap_find(&series->processes, &added);
 
 	if (!process && series->processes.len >= SERIES_PROCESSES) {
@@ -181,9 +181,9 @@ static int take_process(struct series *series, const struct record_sample_proces
 }
 
 /* Was the process in the sample that is being taken in? */
-static bool is_sampled(const struct series *series, uint32_t slot)
+static bool is_sampled(const struct series *series, image_t image)
 {
-	struct process_series key = { .slot = slot };
+	struct process_series key = { .image = image };
 	const struct process_series *process = hashmap_find(&series->processes, &key);
 
 	return process && process->first + process->points.len == series->times.len;
@@ -221,11 +221,11 @@ static int take_site(struct series *series, const struct record_sample_site *rec
 {
 	size_t at = series->times.len - 1;
 	struct site_series added = {
-		.slot = record->slot, .fn = record->fn, .stack = record->stack, .first = at
+		.image = record->image, .fn = record->fn, .stack = record->stack, .first = at
 	};
 	struct site_series *site = hashmap_find(&series->sites, &added);
 
-	if (!is_sampled(series, record->slot))
+	if (!is_sampled(series, record->image))
 		return 0;
 	if (!site && series->sites.len >= SERIES_SITES && forget_small_sites(series) < 0)
 		return -ENOMEM;
@@ -252,7 +252,7 @@ static int fill_sites(struct series *series, const struct record_sample_end *rec
 		int64_t most = record->n_left_out ? record->most_bytes : 0;
 		size_t n = site->live_bytes.len;
 
-		if (site->first + n + 1 != series->times.len || !is_sampled(series, site->slot))
+		if (site->first + n + 1 != series->times.len || !is_sampled(series, site->image))
 			continue;
 		if (n && site->live_bytes.data[n - 1] < most)
 			most = site->live_bytes.data[n - 1];
@@ -289,7 +289,7 @@ int series_end(struct series *series, const struct record_sample_end *record)
 
 /* --- forgetting ------------------------------------------------------------------------------ */
 
-static int forget_sites(struct series *series, const uint32_t *slots, size_t n)
+static int forget_sites(struct series *series, const image_t *images, size_t n)
 {
 	VEC(struct site_series *) gone = { 0 };
 	struct site_series *site;
@@ -297,7 +297,7 @@ static int forget_sites(struct series *series, const uint32_t *slots, size_t n)
 	int r = 0;
 
 	while (r == 0 && (site = hashmap_next(&series->sites, &pos)))
-		if (slot_list_has(slots, n, site->slot))
+		if (image_list_has(images, n, site->image))
 			r = vec_push(&gone, site);
 	vec_foreach(&gone, it)
 		site_free(hashmap_remove(&series->sites, *it));
@@ -305,16 +305,16 @@ static int forget_sites(struct series *series, const uint32_t *slots, size_t n)
 	return r;
 }
 
-int series_forget(struct series *series, const uint32_t *slots, size_t n)
+int series_forget(struct series *series, const image_t *images, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct process_series key = { .slot = slots[i] };
+		const struct process_series key = { .image = images[i] };
 		struct process_series *process = hashmap_remove(&series->processes, &key);
 
 		if (process)
 			process_free(process);
 	}
-	return forget_sites(series, slots, n);
+	return forget_sites(series, images, n);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -340,9 +340,9 @@ uint64_t series_processes_left_out(const struct series *series)
 	return series->processes_left_out;
 }
 
-bool series_of_process(const struct series *series, uint32_t slot, struct series_process *ret)
+bool series_of_process(const struct series *series, image_t image, struct series_process *ret)
 {
-	struct process_series key = { .slot = slot };
+	struct process_series key = { .image = image };
 	const struct process_series *process = hashmap_find(&series->processes, &key);
 
 	if (!process)
@@ -351,10 +351,10 @@ bool series_of_process(const struct series *series, uint32_t slot, struct series
 	return true;
 }
 
-bool series_of_site(const struct series *series, uint32_t slot, uint16_t fn, uint64_t stack,
+bool series_of_site(const struct series *series, image_t image, uint16_t fn, uint64_t stack,
 		    struct series_site *ret)
 {
-	struct site_series key = { .slot = slot, .fn = fn, .stack = stack };
+	struct site_series key = { .image = image, .fn = fn, .stack = stack };
 	const struct site_series *site = hashmap_find(&series->sites, &key);
 
 	if (!site)

@@ -10,6 +10,7 @@
 #define MEMTRACED_MODEL_SERIES_H
 
 #include "base/cleanup.h"
+#include "trace/record/image.h"
 #include "trace/record/record.h"
 
 #define SERIES_POINTS 120
@@ -40,7 +41,7 @@ int series_add_site(struct series *series, const struct record_sample_site *reco
 int series_end(struct series *series, const struct record_sample_end *record);
 
 /* These processes, ascending, have no series any more: there is room for others. 0 or -ENOMEM. */
-int series_forget(struct series *series, const uint32_t *slots, size_t n);
+int series_forget(struct series *series, const image_t *images, size_t n);
 
 /* Times of all samples, ascending. Valid, as all of the below, until the next record. */
 const uint64_t *series_times(const struct series *series, size_t *ret_n);
@@ -52,8 +53,8 @@ uint64_t series_left_out(const struct series *series);
 uint64_t series_processes_left_out(const struct series *series);
 
 /* False: there is none. */
-bool series_of_process(const struct series *series, uint32_t slot, struct series_process *ret);
-bool series_of_site(const struct series *series, uint32_t slot, uint16_t fn, uint64_t stack,
+bool series_of_process(const struct series *series, image_t image, struct series_process *ret);
+bool series_of_site(const struct series *series, image_t image, uint16_t fn, uint64_t stack,
 		    struct series_site *ret);
 
 #endif

@@ -2,7 +2,7 @@
 #include "model/stacks.h"
 
 #include "base/vec.h"
-#include "model/slot_list.h"
+#include "trace/record/image_list.h"
 
 #include <errno.h>
 #include <string.h>
@@ -51,7 +51,7 @@ int stacks_add(struct stacks *stacks, const struct record_stack *record)
 	int r;
 
 	for (const struct model_stack *s = first; s; s = s->other)
-		if (s->slot == record->slot)
+		if (image_is(s->image, record->image))
 			return 0;
 
 	stack = malloc(sizeof(*stack) +
@@ -61,7 +61,7 @@ int stacks_add(struct stacks *stacks, const struct record_stack *record)
 	*stack = (struct model_stack){
 		.id = record->id,
 		.time_ns = record->time_ns,
-		.slot = record->slot,
+		.image = record->image,
 		.truncated = record->truncated,
 		.exact = { record->exact[0] | record->interrupted, record->exact[1] },
 		.n_frames = record->n_frames,
@@ -85,14 +85,14 @@ int stacks_add(struct stacks *stacks, const struct record_stack *record)
 }
 
 /* Of the others with the same id; the first is the map's. */
-static void forget_others(struct model_stack *first, const uint32_t *slots, size_t n)
+static void forget_others(struct model_stack *first, const image_t *images, size_t n)
 {
 	struct model_stack **link = &first->other;
 
 	while (*link) {
 		struct model_stack *stack = *link;
 
-		if (!slot_list_has(slots, n, stack->slot)) {
+		if (!image_list_has(images, n, stack->image)) {
 			link = &stack->other;
 			continue;
 		}
@@ -111,7 +111,7 @@ static int forget_first(struct stacks *stacks, struct model_stack *first)
 	return next ? hashmap_insert(&stacks->map, next) : 0;
 }
 
-int stacks_forget(struct stacks *stacks, const uint32_t *slots, size_t n)
+int stacks_forget(struct stacks *stacks, const image_t *images, size_t n)
 {
 	VEC(struct model_stack *) gone = { 0 };
 	struct model_stack *stack;
@@ -119,8 +119,8 @@ int stacks_forget(struct stacks *stacks, const uint32_t *slots, size_t n)
 	int r = 0;
 
 	while (r == 0 && (stack = hashmap_next(&stacks->map, &pos))) {
-		forget_others(stack, slots, n);
-		if (slot_list_has(slots, n, stack->slot))
+		forget_others(stack, images, n);
+		if (image_list_has(images, n, stack->image))
 			r = vec_push(&gone, stack);
 	}
 	vec_foreach(&gone, it)
@@ -130,12 +130,12 @@ int stacks_forget(struct stacks *stacks, const uint32_t *slots, size_t n)
 	return r;
 }
 
-const struct model_stack *stacks_find(const struct stacks *stacks, uint64_t id, uint32_t slot)
+const struct model_stack *stacks_find(const struct stacks *stacks, uint64_t id, image_t image)
 {
 	const struct model_stack *first = find_first(stacks, id);
 
 	for (const struct model_stack *s = first; s; s = s->other)
-		if (s->slot == slot)
+		if (image_is(s->image, image))
 			return s;
 	return first;
 }

@@ -7,13 +7,14 @@
 #define MEMTRACED_MODEL_STACKS_H
 
 #include "base/hashmap.h"
+#include "trace/record/image.h"
 #include "trace/record/record.h"
 
 struct model_stack {
 	uint64_t id;
 	uint64_t time_ns;
 	struct model_stack *other; /* the same addresses, first seen in another process */
-	uint32_t slot;
+	image_t image;
 	bool truncated;
 	uint64_t exact[RECORD_EXACT_WORDS]; /* as in a record; frames[0] also when `interrupted` */
 	size_t n_frames, n_more_exact;
@@ -33,14 +34,14 @@ void stacks_done(struct stacks *stacks);
 /* Copies; a stack that is known for this process already is left as it is. 0 or -ENOMEM. */
 int stacks_add(struct stacks *stacks, const struct record_stack *record);
 
-/* Forgets those of processes that are gone: their slots, sorted. 0 or -ENOMEM. */
-int stacks_forget(struct stacks *stacks, const uint32_t *slots, size_t n);
+/* Forgets those of images that are gone; `images` is sorted. 0 or -ENOMEM. */
+int stacks_forget(struct stacks *stacks, const image_t *images, size_t n);
 
 /* Those of one process each, in no order: begin with *pos = 0 and NULL; NULL at the end. */
 const struct model_stack *stacks_next(const struct stacks *stacks, size_t *pos,
 				      const struct model_stack *last);
 
-/* The stack as seen in the process `slot`, else as seen first, else NULL: it was lost. */
-const struct model_stack *stacks_find(const struct stacks *stacks, uint64_t id, uint32_t slot);
+/* The stack as seen in the image, else as seen first, else NULL: it was lost. */
+const struct model_stack *stacks_find(const struct stacks *stacks, uint64_t id, image_t image);
 
 #endif

@@ -31,16 +31,16 @@ static void process_free(void *item)
 	free(process);
 }
 
-DEFINE_HASHMAP_OPS(process_ops, struct process_syscalls, process_free, shown.slot);
+DEFINE_HASHMAP_OPS(process_ops, struct process_syscalls, process_free, shown.image.n);
 
 void syscalls_init(struct syscalls *ret_syscalls, struct strings *strings)
 {
-	*ret_syscalls = (struct syscalls){ .strings = strings, .by_slot.ops = &process_ops };
+	*ret_syscalls = (struct syscalls){ .strings = strings, .by_image.ops = &process_ops };
 }
 
 void syscalls_done(struct syscalls *syscalls)
 {
-	hashmap_done(&syscalls->by_slot);
+	hashmap_done(&syscalls->by_image);
 	vec_done(&syscalls->in_cut);
 	vec_done(&syscalls->list);
 }
@@ -55,11 +55,11 @@ void syscalls_cut_begin(struct syscalls *syscalls)
 }
 
 /* The process in the cut, made when it is new; NULL: no memory. */
-static struct process_syscalls *join_cut(struct syscalls *syscalls, uint32_t slot)
+static struct process_syscalls *join_cut(struct syscalls *syscalls, image_t image)
 {
-	const struct process_syscalls added = { .shown.slot = slot, .next.slot = slot };
+	const struct process_syscalls added = { .shown.image = image, .next.image = image };
 	struct process_syscalls *process =
-		hashmap_intern(&syscalls->by_slot, &added, sizeof(added), NULL);
+		hashmap_intern(&syscalls->by_image, &added, sizeof(added), NULL);
 
 	if (!process)
 		return NULL;
@@ -84,7 +84,7 @@ int syscalls_cut_call(struct syscalls *syscalls, const struct record_syscall *re
 		copy_array(record->buckets, record->n_buckets, sizeof(*buckets));
 	_cleanup_free_ struct record_errno *errnos =
 		copy_array(record->errnos, record->n_errnos, sizeof(*errnos));
-	struct process_syscalls *process = join_cut(syscalls, record->slot);
+	struct process_syscalls *process = join_cut(syscalls, record->image);
 	struct record_syscall call = *record;
 	int r;
 
@@ -104,7 +104,7 @@ int syscalls_cut_call(struct syscalls *syscalls, const struct record_syscall *re
 
 int syscalls_cut_file(struct syscalls *syscalls, const struct record_syscall_file *record)
 {
-	struct process_syscalls *process = join_cut(syscalls, record->slot);
+	struct process_syscalls *process = join_cut(syscalls, record->image);
 	struct record_syscall_file file = *record;
 	int r;
 
@@ -116,7 +116,7 @@ int syscalls_cut_file(struct syscalls *syscalls, const struct record_syscall_fil
 
 int syscalls_cut_stack(struct syscalls *syscalls, const struct record_syscall_stack *record)
 {
-	struct process_syscalls *process = join_cut(syscalls, record->slot);
+	struct process_syscalls *process = join_cut(syscalls, record->image);
 
 	return process ? vec_push(&process->next.stacks, *record) : -ENOMEM;
 }

@@ -13,7 +13,7 @@
 
 /* Of one process image. Arrays and what they point to belong to the model. */
 struct model_syscalls {
-	uint32_t slot;
+	image_t image;
 	VEC(struct record_syscall) calls;
 	VEC(struct record_syscall_file) files;
 	VEC(struct record_syscall_stack) stacks;
@@ -25,7 +25,7 @@ struct syscalls {
 	/* Processes that made any, in the order in which that was first known. */
 	VEC(const struct model_syscalls *) list;
 	struct strings *strings;
-	struct hashmap by_slot;
+	struct hashmap by_image;
 	VEC(struct process_syscalls *) in_cut; /* the one that is being read */
 };
 

@@ -7,14 +7,14 @@
 #include <errno.h>
 
 struct row {
-	uint32_t slot;
+	image_t image;
 	uint64_t key; /* of the stack */
 	struct baseline_values had;
 };
 
 struct baseline {
 	uint64_t time_ns;
-	VEC(struct row) rows; /* sorted by slot and key */
+	VEC(struct row) rows; /* sorted by image and key */
 };
 
 static struct row row_of(const struct sample *sample)
@@ -23,7 +23,7 @@ static struct row row_of(const struct sample *sample)
 	uint64_t class = sample->site ? (uint64_t)sample->site->class : 0;
 	/* By files and by addresses: code of a run-time is told by these alone. */
 	uint64_t key = hash_u64(view_stack_id(stack, class) ^ view_stack_hash(stack));
-	struct row row = { .slot = sample->image->slot, .had = { sample->count, sample->value } };
+	struct row row = { .image = sample->image->id, .had = { sample->count, sample->value } };
 
 	row.key = key ^ ((uint64_t)stack->lost << 1 | (uint64_t)stack->kernel_lost);
 	if (sample->site)
@@ -35,8 +35,8 @@ static int compare(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->slot != y->slot)
-		return x->slot < y->slot ? -1 : 1;
+	if (!image_is(x->image, y->image))
+		return x->image.n < y->image.n ? -1 : 1;
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 

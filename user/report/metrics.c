@@ -17,13 +17,13 @@
 
 static void process_labels(struct metrics_out *out, const struct model_process *image)
 {
-	char pid[16], slot[16];
+	char pid[16], number[16];
 
 	snprintf(pid, sizeof(pid), "%" PRIu32, image->pid);
-	snprintf(slot, sizeof(slot), "%" PRIu32, image->slot);
+	snprintf(number, sizeof(number), "%" PRIu32, image->id.n);
 	metrics_out_label(out, "pid", image->known ? pid : "");
 	metrics_out_label(out, "comm", image->comm);
-	metrics_out_label(out, "image", slot);
+	metrics_out_label(out, "image", number);
 }
 
 /* Which runs a metric is of. */

@@ -42,7 +42,7 @@ size_t one_process_others(const struct view *view, const struct view_process *pr
 
 const char *one_process_command(const struct view *view, const struct view_process *process)
 {
-	const char *command = model_command(view_model(view), process->image->slot);
+	const char *command = model_command(view_model(view), process->image->id);
 
 	return command && *command   ? command :
 	       *process->image->comm ? process->image->comm :

@@ -7,6 +7,7 @@
 #define MEMTRACED_REPORT_REPORT_OPTS_H
 
 #include "config/options.h"
+#include "trace/record/image.h"
 
 struct leak_result;
 struct model_process;
@@ -39,9 +40,9 @@ struct report_usage {
 struct report_opts {
 	enum option_sort sort;
 	uint64_t top; /* of sites, processes, groups and stacks, each, in tables; 0: all */
-	uint64_t older_than_ns;	   /* only sites with a live block of at least this age */
-	bool one_image;		   /* only the process with this image, and the images before it */
-	uint32_t image;		   /* its slot */
+	uint64_t older_than_ns; /* only sites with a live block of at least this age */
+	bool one_image;		/* only this image of a process, and those before it: */
+	image_t image;
 	bool alone;		   /* with one_image: not those before it */
 	bool held_now;		   /* who has ended holds no regions any more, nor has sites */
 	const struct where *where; /* only such sites; NULL: all. Borrowed */

@@ -143,7 +143,7 @@ static int traced_program(const struct view *view, struct strbuf *out)
 	for (size_t i = 0; i < view_n_processes(view); i++) {
 		const struct view_process *process = view_process(view, i);
 
-		if (!process->image->root || process->image->next_slot != RECORD_NO_SLOT)
+		if (!process->image->root || !image_is_none(process->image->next_id))
 			continue;
 		strbuf_reset(&name);
 		add_program(process->image, &name);

@@ -54,7 +54,7 @@ static struct json_object *lines_json(struct json_out *out, const char *lines)
 static struct json_object *difference_json(struct json_out *out, const struct view *view,
 					   const struct record_stack_differs *differs)
 {
-	const struct model_process *image = model_find_process(view_model(view), differs->slot);
+	const struct model_process *image = model_find_process(view_model(view), differs->image);
 	struct json_object *json = json_out_new(out);
 
 	json_out_known(out, json, "pid", image && image->known, image ? image->pid : 0);

@@ -161,7 +161,7 @@ int leak_result_new(const struct leak_scan *scan, const struct view_resolver *re
 	if (!result)
 		return -ENOMEM;
 	result->pid = scan->pid;
-	result->image = scan->slot;
+	result->image = scan->image;
 	result->number = earlier ? earlier->number + 1 : 1;
 	result->stats = scan->stats;
 	result->stopped_ns = scan->stopped_ns;
@@ -240,7 +240,7 @@ int leak_record_emit(const struct leak_result *result, record_fn fn, void *userd
 	struct record_leak_sum sums[REACH_CLASSES + 1];
 	struct record record = {
 		.type = RECORD_LEAKS,
-		.leaks = { .slot = result->image,
+		.leaks = { .image = result->image,
 			   .number = result->number,
 			   .errors = totals->errors,
 			   .complete = result->stats.end == REACH_COMPLETE,
@@ -315,7 +315,7 @@ int leak_record_read(const struct record_leaks *record, struct leak_result **ret
 
 	if (!result)
 		return -ENOMEM;
-	result->image = record->slot;
+	result->image = record->image;
 	result->number = record->number;
 	result->stats.end = record->complete ? REACH_COMPLETE : REACH_CUT_ROOTS;
 	result->stopped_ns = record->stopped_ns;

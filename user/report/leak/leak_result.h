@@ -23,7 +23,7 @@ enum leak_occasion {
 
 struct leak_result {
 	pid_t pid;
-	uint32_t image;
+	image_t image;
 	enum leak_occasion occasion;
 	size_t number; /* of the process's checks, from 1 */
 	size_t n_places;

@@ -285,7 +285,7 @@ static int compare_starts(const void *a, const void *b)
 
 	if (x->start_ns != y->start_ns)
 		return x->start_ns < y->start_ns ? -1 : 1;
-	return (x->slot > y->slot) - (x->slot < y->slot);
+	return (x->id.n > y->id.n) - (x->id.n < y->id.n);
 }
 
 /* Images that had one pid after the other come as they ran. */
@@ -424,7 +424,7 @@ static const char *root_command(const struct view *view)
 		if (image->root && !root)
 			root = image;
 	}
-	return root ? model_command(view_model(view), root->slot) : NULL;
+	return root ? model_command(view_model(view), root->id) : NULL;
 }
 
 /*

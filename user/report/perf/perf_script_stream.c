@@ -11,7 +11,7 @@
 
 /* The text of the stacks of a process. */
 struct cached {
-	uint32_t slot;
+	image_t image;
 	uint64_t stack, kernel_stack;
 	size_t len;
 	char *text;
@@ -32,7 +32,7 @@ static void cached_free(void *item)
 	free(item);
 }
 
-DEFINE_HASHMAP_OPS(cached_ops, struct cached, cached_free, stack, kernel_stack, slot);
+DEFINE_HASHMAP_OPS(cached_ops, struct cached, cached_free, stack, kernel_stack, image.n);
 
 int perf_script_stream_new(const struct model *model, struct symbols *symbols, uint32_t event_id,
 			   FILE *file, struct perf_script_stream **ret_stream)
@@ -123,7 +123,7 @@ int perf_script_stream_take(struct perf_script_stream *stream,
 			    const struct record_occurrence *occurrence)
 {
 	const struct cached key = {
-		.slot = occurrence->slot,
+		.image = occurrence->image,
 		.stack = occurrence->stack,
 		.kernel_stack = occurrence->kernel_stack,
 	};
@@ -133,7 +133,7 @@ int perf_script_stream_take(struct perf_script_stream *stream,
 
 	if (occurrence->id != stream->event_id)
 		return 0;
-	image = view_resolve_process(&stream->resolver, occurrence->slot);
+	image = view_resolve_process(&stream->resolver, occurrence->image);
 	add_header(stream, image, occurrence);
 	known = hashmap_find(&stream->cache, &key);
 	if (!known)

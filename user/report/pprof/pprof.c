@@ -391,7 +391,7 @@ static const struct mapping *main_mapping(const struct view *view)
 {
 	if (view_n_processes(view) == 0)
 		return NULL;
-	return model_exe_mapping(view_model(view), view_process(view, 0)->image->slot);
+	return model_exe_mapping(view_model(view), view_process(view, 0)->image->id);
 }
 
 /* The first mapping is that of the main program; NULL: it is not known. */
@@ -427,7 +427,7 @@ static int put_part(struct profile *profile, const void *of)
 	const struct profile_part *part = of;
 	int r;
 
-	add_main(profile, model_exe_mapping(view_model(profile->view), part->process->image->slot));
+	add_main(profile, model_exe_mapping(view_model(profile->view), part->process->image->id));
 	put_part_types(profile);
 	r = put_comments(profile);
 	if (r == 0)

@@ -62,7 +62,7 @@ void table_process_depth(struct table *t, const struct view_process *process)
 	table_stretch_end(t, image, &line);
 	if (goes_on)
 		strbuf_adds(&line, ": blocks that were live then may be freed now");
-	if (image->prev_slot != RECORD_NO_SLOT && image->depth != RECORD_DEPTH_GROWTH)
+	if (!image_is_none(image->prev_id) && image->depth != RECORD_DEPTH_GROWTH)
 		strbuf_adds(&line, "; earlier blocks are not known");
 	table_wrap(t, 8, &line);
 }

@@ -45,7 +45,7 @@ int symbols_apply(const struct record *record, void *userdata);
 
 /* Where and when a place was: for code that belongs to no file. */
 struct symbols_at {
-	uint32_t slot;
+	image_t image;
 	uint64_t addr, time_ns;
 	bool is_call; /* it is a return address */
 };

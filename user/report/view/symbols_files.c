@@ -19,13 +19,13 @@ static void close_object(struct symbols *symbols, size_t index)
 static int resolve_frame(struct symbols *symbols, const bool *closing,
 			 const struct model_stack *stack, size_t frame)
 {
-	const struct symbols_at at = { stack->slot, stack->frames[frame], stack->time_ns,
+	const struct symbols_at at = { stack->image, stack->frames[frame], stack->time_ns,
 				       model_stack_is_call(stack, frame) };
 	const struct resolved *resolved;
 	struct model_place place;
 
 	if (at.addr < at.is_call ||
-	    !model_resolve(symbols->model, at.slot, at.addr - at.is_call, at.time_ns, &place))
+	    !model_resolve(symbols->model, at.image, at.addr - at.is_call, at.time_ns, &place))
 		return 0;
 	if (place.object->index >= symbols->objects.len || !closing[place.object->index])
 		return 0;
@@ -95,7 +95,7 @@ int symbols_open_again(struct symbols *symbols, const struct record_mapping *map
 		if (object->dev != mapping->dev || object->ino != mapping->ino ||
 		    !symbol_object_is_closed(opened) || !mapping->local_path)
 			continue;
-		r = symbols_open(symbols, object, mapping->local_path, mapping->slot, &opened);
+		r = symbols_open(symbols, object, mapping->local_path, mapping->image, &opened);
 		opened = symbols->objects.data[i];
 		if (r < 0 || symbol_object_is_closed(opened))
 			continue;

@@ -28,7 +28,7 @@ static const struct symbol nothing = { .n_frames = 1, .frames = &nothing_frame }
 static uint64_t entry_hash(const void *item)
 {
 	const struct entry *e = item;
-	uint64_t where = e->object ? e->object->index : (uint64_t)e->slot << 32 | e->code;
+	uint64_t where = e->object ? e->object->index : (uint64_t)e->image.n << 32 | e->code;
 
 	return hash_u64(e->offset ^ hash_u64(where * 2 + e->is_call));
 }
@@ -37,7 +37,7 @@ static bool entry_equal(const void *item_a, const void *item_b)
 {
 	const struct entry *a = item_a, *b = item_b;
 
-	return a->object == b->object && a->slot == b->slot && a->code == b->code &&
+	return a->object == b->object && image_is(a->image, b->image) && a->code == b->code &&
 	       a->offset == b->offset && a->is_call == b->is_call;
 }
 
@@ -91,9 +91,9 @@ void symbols_free(struct symbols *symbols)
  * The root directory of the process that mapped the object, where its debug files are looked for;
  * false when it is this host's, or the process is gone.
  */
-static bool foreign_root(const struct model *model, uint32_t slot, char path[32])
+static bool foreign_root(const struct model *model, image_t image, char path[32])
 {
-	const struct model_process *process = model_find_process(model, slot);
+	const struct model_process *process = model_find_process(model, image);
 	_cleanup_close_ int root_fd = -1, our_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat theirs, ours;
 
@@ -118,7 +118,7 @@ static bool build_id_differs(const struct symbol_object *opened, const struct mo
 }
 
 int symbols_open(struct symbols *symbols, const struct model_object *object, const char *local_path,
-		 uint32_t slot, struct symbol_object **ret_object)
+		 image_t image, struct symbol_object **ret_object)
 {
 	_cleanup_close_ int fd = -1;
 	char root[32];
@@ -127,7 +127,7 @@ int symbols_open(struct symbols *symbols, const struct model_object *object, con
 
 	if (local_path)
 		fd = reopen_own(local_path);
-	has_root = fd >= 0 && foreign_root(symbols->model, slot, root);
+	has_root = fd >= 0 && foreign_root(symbols->model, image, root);
 	r = symbolizer_object(symbols->symbolizer, object->path, object->dev, object->ino, fd,
 			      has_root ? root : NULL, ret_object);
 	if (r < 0 || fd < 0 || !build_id_differs(*ret_object, object))
@@ -146,7 +146,7 @@ int symbols_update(struct symbols *symbols)
 			model_objects(symbols->model)->list.data[symbols->objects.len];
 
 		r = symbols_open(symbols, object, symbols->open_files ? object->local_path : NULL,
-				 object->slot, &symbols->objects.data[symbols->objects.len]);
+				 object->image, &symbols->objects.data[symbols->objects.len]);
 		if (r == 0)
 			symbols->objects.len++;
 	}
@@ -193,16 +193,16 @@ int symbols_remember(struct symbols *symbols, const struct entry *found, struct 
 static int find_jit(struct symbols *symbols, const struct symbols_at *at,
 		    struct jit_place *ret_place)
 {
-	uint32_t slot = at->slot;
+	image_t image = at->image;
 	int r = -ENOENT;
 
 	*ret_place = (struct jit_place){ 0 };
-	while (slot != RECORD_NO_SLOT && r == -ENOENT) {
-		const struct model_process *process = model_find_process(symbols->model, slot);
+	while (!image_is_none(image) && r == -ENOENT) {
+		const struct model_process *process = model_find_process(symbols->model, image);
 
-		r = jit_codes_find(symbols->jit, slot, at->addr, at->is_call, at->time_ns,
+		r = jit_codes_find(symbols->jit, image, at->addr, at->is_call, at->time_ns,
 				   ret_place);
-		slot = process ? process->parent_slot : RECORD_NO_SLOT;
+		image = process ? process->parent_id : RECORD_NO_IMAGE;
 	}
 	return r == -ENOENT ? 0 : r;
 }
@@ -211,7 +211,7 @@ static int resolve_jit(struct symbols *symbols, const struct model_place *place,
 		       const struct symbols_at *at, const struct resolved **ret_resolved)
 {
 	struct entry entry = {
-		.slot = at->slot,
+		.image = at->image,
 		.offset = at->addr,
 		.is_call = at->is_call,
 		.symbol = nothing,

@@ -68,7 +68,7 @@ static int know_jit(struct symbols *symbols, const struct record_symbol *symbol)
 	const struct record_symbol_frame *frame = symbol->frames;
 	struct record_jit_line line = {};
 	struct record_jit_code code = {
-		.slot = symbol->slot,
+		.image = symbol->image,
 		.source = symbol->object,
 		.lines = &line,
 	};
@@ -99,7 +99,7 @@ int symbols_apply(const struct record *record, void *userdata)
 		symbols->recorded_unread = record->symbols_unread.count;
 	if (record->type != RECORD_SYMBOL || !symbol->object)
 		return 0;
-	if (symbol->slot != RECORD_NO_SLOT)
+	if (!image_is_none(symbol->image))
 		return know_jit(symbols, symbol);
 	r = symbols_update(symbols);
 	if (r < 0)
@@ -156,7 +156,7 @@ static int hand_over(const struct entry *entry, record_fn fn, void *userdata)
 		.symbol = { .object = entry->resolved.object,
 			    .dev = entry->object->dev,
 			    .ino = entry->object->ino,
-			    .slot = RECORD_NO_SLOT,
+			    .image = RECORD_NO_IMAGE,
 			    .file_offset = entry->offset,
 			    .is_call = entry->is_call,
 			    .vaddr = entry->resolved.vaddr,

@@ -13,7 +13,8 @@
 /* Something looked up: a file offset of an object, or an address in a process's JIT code. */
 struct entry {
 	const struct model_object *object; /* NULL: JIT */
-	uint32_t slot, code;		   /* JIT: jit_place.code, 0 for unknown code; else 0 */
+	image_t image;
+	uint32_t code; /* JIT: jit_place.code, 0 for unknown code; else 0 */
 	uint64_t offset;
 	bool is_call;
 	const void *kept;	      /* by symbols_keep: the latest */
@@ -51,9 +52,9 @@ int symbols_compare(const void *item_a, const void *item_b);
 
 /*
  * Opens what a process maps. local_path: where this host can open it; NULL: it cannot, or its files
- * are not those of the run. slot: a process that maps it. 0 or -ENOMEM.
+ * are not those of the run. image: a process that maps it. 0 or -ENOMEM.
  */
 int symbols_open(struct symbols *symbols, const struct model_object *object, const char *local_path,
-		 uint32_t slot, struct symbol_object **ret_object);
+		 image_t image, struct symbol_object **ret_object);
 
 #endif

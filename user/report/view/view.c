@@ -51,9 +51,9 @@ static int compare_heads(const void *item_a, const void *item_b)
 static const struct model_process *replaced_by(const struct model *model,
 					       const struct model_process *image)
 {
-	if (image->prev_slot == RECORD_NO_SLOT)
+	if (image_is_none(image->prev_id))
 		return NULL;
-	return model_find_process(model, image->prev_slot);
+	return model_find_process(model, image->prev_id);
 }
 
 static bool allocated_itself(const struct model_process *image)
@@ -75,7 +75,7 @@ static bool shows_sites(const struct view *view, const struct model_process *ima
 
 static bool is_forked_copy(const struct model_process *image)
 {
-	return image->prev_slot == RECORD_NO_SLOT && image->parent_slot != RECORD_NO_SLOT;
+	return image_is_none(image->prev_id) && !image_is_none(image->parent_id);
 }
 
 /*
@@ -167,15 +167,15 @@ static int add_processes(struct view *view, struct symbols *symbols)
 		struct head *head = &heads[n_heads];
 
 		/* An older image comes before its successors: its process is a head already. */
-		if (newest->prev_slot != RECORD_NO_SLOT)
+		if (!image_is_none(newest->prev_id))
 			continue;
 		*head = (struct head){ .first_ns = newest->start_ns, .index = i };
 		head->root = newest->root;
-		while (newest->next_slot != RECORD_NO_SLOT) {
-			newest = model_find_process(view->model, newest->next_slot);
+		while (!image_is_none(newest->next_id)) {
+			newest = model_find_process(view->model, newest->next_id);
 			head->root |= newest->root;
 		}
-		if (view->opts.one_image && newest->slot != view->opts.image)
+		if (view->opts.one_image && !image_is(newest->id, view->opts.image))
 			continue;
 		head->image = newest;
 		n_heads++;

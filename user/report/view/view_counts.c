@@ -47,7 +47,7 @@ static uint64_t event_stack_hash(const void *item)
 {
 	const struct view_event_stack *stack = item;
 
-	return hash_u64(view_stack_hash(&stack->stack) ^ hash_u64(stack->image->slot));
+	return hash_u64(view_stack_hash(&stack->stack) ^ hash_u64(stack->image->id.n));
 }
 
 static bool event_stack_equal(const void *item_a, const void *item_b)
@@ -113,7 +113,7 @@ static int add_count(const struct view_resolver *resolver, const struct record_e
 
 	if (!stack)
 		return -ENOMEM;
-	stack->image = view_resolve_process(resolver, count->slot);
+	stack->image = view_resolve_process(resolver, count->image);
 	stack->count = count->count;
 	stack->first_ns = count->first_ns;
 	stack->last_ns = count->last_ns;
@@ -148,8 +148,8 @@ static int compare_stacks(const void *item_a, const void *item_b)
 		return compare_u64_down(a->weight, b->weight);
 	if (a->count != b->count)
 		return compare_u64_down(a->count, b->count);
-	if (a->image->slot != b->image->slot)
-		return a->image->slot < b->image->slot ? -1 : 1;
+	if (!image_is(a->image->id, b->image->id))
+		return a->image->id.n < b->image->id.n ? -1 : 1;
 	if (a->first_ns != b->first_ns)
 		return a->first_ns < b->first_ns ? -1 : 1;
 	id_a = view_stack_id(&a->stack, 0);
@@ -181,16 +181,16 @@ static int hand_over(struct hashmap *merged, struct view_event *event)
 }
 
 /* Is it the image that is asked for, or one before it? Chains of images have no loops. */
-static bool is_shown(const struct model *model, const struct report_opts *opts, uint32_t slot)
+static bool is_shown(const struct model *model, const struct report_opts *opts, image_t asked)
 {
-	uint32_t at = opts->image;
+	image_t at = opts->image;
 	const struct model_process *image;
 
 	if (!opts->one_image)
 		return true;
-	while (at != slot && !opts->alone && (image = model_find_process(model, at)))
-		at = image->prev_slot;
-	return at == slot;
+	while (!image_is(at, asked) && !opts->alone && (image = model_find_process(model, at)))
+		at = image->prev_id;
+	return image_is(at, asked);
 }
 
 static int add_event(const struct view_resolver *resolver, const struct model_event *from,
@@ -204,7 +204,7 @@ static int add_event(const struct view_resolver *resolver, const struct model_ev
 	for (size_t i = 0; r == 0 && i < from->counts.len; i++) {
 		if (from->asked.adapts && from->counts.data[i].interval > event->interval)
 			event->interval = from->counts.data[i].interval;
-		if (is_shown(resolver->model, opts, from->counts.data[i].slot))
+		if (is_shown(resolver->model, opts, from->counts.data[i].image))
 			r = add_count(resolver, &from->asked, &from->counts.data[i], &merged);
 	}
 	return r < 0 ? r : hand_over(&merged, event);

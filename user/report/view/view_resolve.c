@@ -18,17 +18,17 @@ static const struct symbol other_symbol = { .n_frames = 1, .frames = &other_fram
 
 /* A process whose beginning was lost. */
 static const struct model_process unknown_image = {
-	.slot = RECORD_NO_SLOT,
-	.parent_slot = RECORD_NO_SLOT,
-	.prev_slot = RECORD_NO_SLOT,
-	.next_slot = RECORD_NO_SLOT,
+	.id = RECORD_NO_IMAGE,
+	.parent_id = RECORD_NO_IMAGE,
+	.prev_id = RECORD_NO_IMAGE,
+	.next_id = RECORD_NO_IMAGE,
 	.comm = "",
 };
 
 const struct model_process *view_resolve_process(const struct view_resolver *resolver,
-						 uint32_t slot)
+						 image_t image)
 {
-	const struct model_process *process = model_find_process(resolver->model, slot);
+	const struct model_process *process = model_find_process(resolver->model, image);
 
 	return process ? process : &unknown_image;
 }
@@ -39,9 +39,9 @@ const struct model_process *view_same_program(const struct model *model,
 	const struct model_process *next = image;
 
 	while (next && next->ended && next->how == RECORD_END_DEPTH &&
-	       next->next_slot != RECORD_NO_SLOT) {
+	       !image_is_none(next->next_id)) {
 		image = next;
-		next = model_find_process(model, image->next_slot);
+		next = model_find_process(model, image->next_id);
 	}
 	return next ? next : image;
 }
@@ -119,11 +119,11 @@ uint64_t view_stack_id(const struct view_stack *stack, uint64_t seed)
 }
 
 /* Fills in what the symbols know; *ret_resolved stays NULL where there is nothing. */
-static int resolve_place(const struct view_resolver *resolver, uint32_t slot, uint64_t time_ns,
+static int resolve_place(const struct view_resolver *resolver, image_t image, uint64_t time_ns,
 			 const struct model_place *at, bool is_call, struct view_place *place,
 			 const struct resolved **ret_resolved)
 {
-	const struct symbols_at where = { slot, place->addr, time_ns, is_call };
+	const struct symbols_at where = { image, place->addr, time_ns, is_call };
 	const struct resolved *resolved;
 	int r = symbols_resolve(resolver->symbols, at, &where, &resolved);
 
@@ -160,7 +160,7 @@ static void place_init(struct view_place *place)
 
 /* The allocator function itself, where it was mapped when the stack was taken. */
 static int add_allocator(const struct view_resolver *resolver,
-			 const struct record_function *function, uint32_t slot, uint64_t time_ns,
+			 const struct record_function *function, image_t image, uint64_t time_ns,
 			 struct view_stack *stack)
 {
 	const struct resolved *resolved = NULL;
@@ -172,9 +172,9 @@ static int add_allocator(const struct view_resolver *resolver,
 	place.object = function->object;
 	place.offset = place.vaddr = function->file_offset;
 	place.alloc = function->name;
-	if (model_locate(resolver->model, slot, function, time_ns, &place.addr, &at)) {
+	if (model_locate(resolver->model, image, function, time_ns, &place.addr, &at)) {
 		place.has_addr = true;
-		r = resolve_place(resolver, slot, time_ns, &at, false, &place, &resolved);
+		r = resolve_place(resolver, image, time_ns, &at, false, &place, &resolved);
 	}
 	return r < 0 ? r : keep_place(resolver, resolved, &place, stack);
 }
@@ -197,9 +197,9 @@ static int add_frame(const struct view_resolver *resolver, const struct model_st
 	 * mapping of what made it: the call itself counts.
 	 */
 	if (addr >= is_call &&
-	    model_resolve(resolver->model, from->slot, addr - is_call, from->time_ns, &at)) {
+	    model_resolve(resolver->model, from->image, addr - is_call, from->time_ns, &at)) {
 		at.file_offset += is_call;
-		r = resolve_place(resolver, from->slot, from->time_ns, &at, is_call, &place,
+		r = resolve_place(resolver, from->image, from->time_ns, &at, is_call, &place,
 				  &resolved);
 	}
 	return r < 0 ? r : keep_place(resolver, resolved, &place, stack);
@@ -263,7 +263,7 @@ int view_resolve_site(const struct view_resolver *resolver, const struct model_p
 		      uint16_t fn, uint64_t stack_id, struct view_stack *ret_stack)
 {
 	const struct record_function *function = model_function(resolver->model, fn);
-	const struct model_stack *from = model_stack(resolver->model, stack_id, image->slot);
+	const struct model_stack *from = model_stack(resolver->model, stack_id, image->id);
 	const bool is_other = stack_id == RECORD_STACK_OTHER;
 	int r = allocate(ret_stack, (function ? 1 : 0) + (from ? from->n_frames : is_other));
 
@@ -273,7 +273,7 @@ int view_resolve_site(const struct view_resolver *resolver, const struct model_p
 	ret_stack->lost = !from && stack_id != 0 && !is_other;
 	ret_stack->truncated = from ? from->truncated : stack_id == 0 && fn != RECORD_BEFORE_ATTACH;
 	if (function)
-		r = add_allocator(resolver, function, from ? from->slot : image->slot,
+		r = add_allocator(resolver, function, from ? from->image : image->id,
 				  from ? from->time_ns : model_now_ns(resolver->model), ret_stack);
 	if (r == 0)
 		r = is_other ? add_other(resolver, ret_stack) :
@@ -298,9 +298,9 @@ int view_resolve_event(const struct view_resolver *resolver, const struct model_
 	int r;
 
 	if (stack_id != 0)
-		from = model_stack(resolver->model, stack_id, image->slot);
+		from = model_stack(resolver->model, stack_id, image->id);
 	if (kernel_stack_id != 0)
-		kernel = model_stack(resolver->model, kernel_stack_id, RECORD_NO_SLOT);
+		kernel = model_stack(resolver->model, kernel_stack_id, RECORD_NO_IMAGE);
 	is_other = stack_id == RECORD_STACK_OTHER;
 	r = allocate(ret_stack,
 		     (kernel ? kernel->n_frames : 0) + (from ? from->n_frames : is_other));

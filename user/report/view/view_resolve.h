@@ -17,7 +17,7 @@ struct view_resolver {
 
 /* Never NULL: of a process whose beginning was lost nothing is known. */
 const struct model_process *view_resolve_process(const struct view_resolver *resolver,
-						 uint32_t slot);
+						 image_t image);
 
 /* The newest image of a process whose depth changed, which is the same program; else the image. */
 const struct model_process *view_same_program(const struct model *model,

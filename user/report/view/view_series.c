@@ -90,7 +90,7 @@ static int add_samples(const struct model *model, const struct model_process *im
 	size_t n;
 
 	times = series_times(model_series(model), &n);
-	if (!series_of_process(model_series(model), image->slot, &samples) || samples.first > n ||
+	if (!series_of_process(model_series(model), image->id, &samples) || samples.first > n ||
 	    samples.n > n - samples.first)
 		samples.n = 0;
 	*ret_n = samples.n;
@@ -195,7 +195,7 @@ int view_series_init(const struct model *model, const struct view_timeline *time
 
 	*series = (struct view_series){ 0 };
 	if (!timeline->n ||
-	    !series_of_site(model_series(model), site->slot, site->fn, site->stack, &s))
+	    !series_of_site(model_series(model), site->image, site->fn, site->stack, &s))
 		return 0;
 	series->live_bytes = calloc(timeline->n, sizeof(*series->live_bytes));
 	if (!series->live_bytes)

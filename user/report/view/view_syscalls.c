@@ -10,10 +10,10 @@
 
 /* A process whose beginning was lost. */
 static const struct model_process unknown_image = {
-	.slot = RECORD_NO_SLOT,
-	.parent_slot = RECORD_NO_SLOT,
-	.prev_slot = RECORD_NO_SLOT,
-	.next_slot = RECORD_NO_SLOT,
+	.id = RECORD_NO_IMAGE,
+	.parent_id = RECORD_NO_IMAGE,
+	.prev_id = RECORD_NO_IMAGE,
+	.next_id = RECORD_NO_IMAGE,
 	.comm = "",
 };
 
@@ -314,7 +314,7 @@ static int add_process(const struct view_resolver *resolver, const struct model_
 
 	if (!list || !files)
 		return -ENOMEM;
-	calls->image = model_find_process(resolver->model, from->slot);
+	calls->image = model_find_process(resolver->model, from->image);
 	if (!calls->image)
 		calls->image = &unknown_image;
 	for (size_t i = 0; i < from->calls.len; i++)
@@ -334,7 +334,7 @@ static int compare_processes(const void *item_a, const void *item_b)
 
 	if (a->total_ns != b->total_ns)
 		return compare_down(a->total_ns, b->total_ns);
-	return (a->image->slot > b->image->slot) - (a->image->slot < b->image->slot);
+	return (a->image->id.n > b->image->id.n) - (a->image->id.n < b->image->id.n);
 }
 
 /* The callers of all are those of the processes. */

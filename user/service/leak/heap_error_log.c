@@ -15,7 +15,7 @@
 #define FRAMES_COMPARED 4
 
 struct place {
-	uint32_t image;
+	image_t image;
 	enum record_heap_error_kind
 		kind;  /* the first's: what is freed twice or never made is one */
 	uint64_t hash; /* of its frames */
@@ -32,7 +32,7 @@ struct heap_error_log {
 	const struct leak_options *options;
 	struct leak_xml_log *xml; /* NULL: text is written */
 	VEC(struct place) places;
-	VEC(uint32_t) faults; /* images whose ends have been told */
+	VEC(image_t) faults; /* images whose ends have been told */
 };
 
 int heap_error_log_new(const struct view_resolver *resolver, struct suppressions *suppressions,
@@ -120,7 +120,7 @@ static uint64_t frames_hash(const struct leak_stack *stack)
 static struct place *find_place(struct heap_error_log *log, const struct place *like)
 {
 	vec_foreach(&log->places, place)
-		if (place->image == like->image && place->kind == like->kind &&
+		if (image_is(place->image, like->image) && place->kind == like->kind &&
 		    place->hash == like->hash)
 			return place;
 	return NULL;
@@ -145,7 +145,7 @@ static int add_place(struct heap_error_log *log, struct place *place,
 static int count_error(struct heap_error_log *log, const struct record_heap_error *error,
 		       const struct leak_stack *stack)
 {
-	struct place like = { .image = error->slot,
+	struct place like = { .image = error->image,
 			      .kind = same_kind(error->kind),
 			      .hash = frames_hash(stack) };
 	struct place *place = find_place(log, &like);
@@ -190,7 +190,7 @@ static int write_error(struct heap_error_log *log, const struct model_process *i
 		       const struct record_heap_error *error, const struct leak_stack *stacks,
 		       struct strbuf *out)
 {
-	const struct place like = { .image = error->slot,
+	const struct place like = { .image = error->image,
 				    .kind = same_kind(error->kind),
 				    .hash = frames_hash(&stacks[STACK_OF_ERROR]) };
 	struct place *place = find_place(log, &like);
@@ -256,12 +256,12 @@ static int write_fault(struct heap_error_log *log, const struct model_process *i
 	int r;
 
 	vec_foreach(&log->faults, image_told)
-		if (*image_told == image->slot)
+		if (image_is(*image_told, image->id))
 			return 0;
 	r = leak_stacks_init(&log->resolver, image, places, STACKS_EACH, log->options->num_callers,
 			     &stacks);
 	if (r == 0)
-		r = vec_push(&log->faults, image->slot);
+		r = vec_push(&log->faults, image->id);
 	if (r < 0)
 		return r;
 	if (v->stack)
@@ -288,7 +288,7 @@ int heap_error_log_write(struct heap_error_log *log, const struct model_process 
 		return -ENOMEM;
 	/* The model's counts are those of all the time. */
 	vec_foreach(&log->places, place)
-		if (place->image == image->slot)
+		if (image_is(place->image, image->id))
 			place->count = 0;
 	n = order_errors(log, image, order);
 	r = n > 0 ? write_errors(log, image, order, n, out) : 0;
@@ -313,7 +313,7 @@ void heap_error_log_end(struct heap_error_log *log, const struct model_process *
 	bool is_invalid = ends_by_invalid_access(image);
 
 	vec_foreach(&log->places, place) {
-		if (place->image != image->slot)
+		if (!image_is(place->image, image->id))
 			continue;
 		if (place->suppression < 0) {
 			errors->errors = saturate_add_u64(errors->errors, place->count);
@@ -351,7 +351,7 @@ int heap_error_log_list(const struct heap_error_log *log, const struct model_pro
 	if (!order)
 		return -ENOMEM;
 	vec_foreach(&log->places, place)
-		if (place->image == image->slot && place->text)
+		if (image_is(place->image, image->id) && place->text)
 			order[n++] = place;
 	qsort(order, n, sizeof(*order), compare_counts);
 	for (size_t i = 0; i < n; i++) {

@@ -47,7 +47,7 @@ struct leak_check {
 	VEC(struct pending) pending;
 	VEC(struct leak_result *) results; /* of an image: the latest, and what is not written */
 	pid_t command_pid;		   /* 0: there is no command */
-	VEC(uint32_t) begun;		   /* images of which Valgrind's first lines are written */
+	VEC(image_t) begun;		   /* images of which Valgrind's first lines are written */
 	bool has_errors, has_missed;
 };
 
@@ -185,11 +185,11 @@ int leak_check_begin(struct leak_check *check, pid_t pid)
 
 static bool is_begun(const struct leak_check *check, const struct model_process *image)
 {
-	vec_foreach(&check->begun, slot)
-		if (*slot == image->slot)
+	vec_foreach(&check->begun, id)
+		if (image_is(*id, image->id))
 			return true;
 	return image->inherits ||
-	       ((pid_t)image->pid == check->command_pid && image->prev_slot == RECORD_NO_SLOT);
+	       ((pid_t)image->pid == check->command_pid && image_is_none(image->prev_id));
 }
 
 /* Of what a process has executed, as Valgrind begins anew there. */
@@ -200,7 +200,7 @@ static int begin_image(struct leak_check *check, const struct model_process *ima
 
 	if (check->leak->shape != LEAK_SHAPE_VALGRIND || check->xml || is_begun(check, image))
 		return 0;
-	r = vec_push(&check->begun, image->slot);
+	r = vec_push(&check->begun, image->id);
 	if (r == 0 && image->command && words_split(image->command, &words) == -ENOMEM)
 		r = -ENOMEM;
 	if (r == 0)
@@ -272,7 +272,7 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 		r = live_blocks(live, slot, opts.max_stop_ns ? deadline_ns : 0, &blocks, &n);
 	if (r < 0)
 		return r;
-	opts.slot = live_image_of(live, slot);
+	opts.image = live_image_of(live, slot);
 	opts.areas = live_areas(live, slot);
 	older = live_older_blocks(live, slot);
 	opts.unknown_blocks = older == LIVE_OLDER_UNKNOWN || older == LIVE_OLDER_PARTLY;
@@ -348,10 +348,10 @@ int leak_check_run(struct leak_check *check, struct live *live, struct hold *hol
 
 /* --- results --------------------------------------------------------------------------------- */
 
-static struct leak_result *find_latest(const struct leak_check *check, uint32_t image)
+static struct leak_result *find_latest(const struct leak_check *check, image_t image)
 {
 	for (size_t i = check->results.len; i-- > 0;)
-		if (check->results.data[i]->image == image)
+		if (image_is(check->results.data[i]->image, image))
 			return check->results.data[i];
 	return NULL;
 }
@@ -376,7 +376,7 @@ void leak_check_cut_taken(struct leak_check *check)
 {
 	vec_foreach(&check->pending, pending) {
 		const struct model_process *image =
-			model_find_process(check->model, pending->scan->slot);
+			model_find_process(check->model, pending->scan->image);
 
 		if (pending->has_totals || pending->occasion == LEAK_AT_EXIT ||
 		    pending->occasion == LEAK_AT_EXEC || !image || !image->has_totals)
@@ -392,7 +392,7 @@ static int add_result(struct leak_check *check, const struct pending *pending)
 	const struct view_resolver resolver = { check->model, check->symbols };
 	struct leak_result *result;
 	int r = leak_result_new(pending->scan, &resolver, check->leak,
-				find_latest(check, pending->scan->slot), &result);
+				find_latest(check, pending->scan->image), &result);
 
 	if (r < 0)
 		return r;
@@ -430,7 +430,8 @@ static void add_up_errors(const struct leak_check *check, struct leak_result *re
 	result->errors = totals->errors;
 	result->suppressed_errors = totals->suppressed_errors - result->freed_errors;
 	vec_foreach(&check->results, other) {
-		if ((*other)->image != result->image || (*other)->number + 1 != result->number)
+		if (!image_is((*other)->image, result->image) ||
+		    (*other)->number + 1 != result->number)
 			continue;
 		result->errors += (*other)->errors;
 		result->suppressed_errors += (*other)->suppressed_errors;
@@ -593,7 +594,7 @@ static int write_ends(struct leak_check *check)
 	for (size_t i = 0; i < model_n_processes(check->model) && r == 0; i++) {
 		const struct model_process *image = model_process(check->model, i);
 
-		if (!find_latest(check, image->slot))
+		if (!find_latest(check, image->id))
 			r = write_unchecked(check, image);
 	}
 	vec_foreach(&check->results, result) {
@@ -616,10 +617,10 @@ static bool is_of_exec(const struct pending *pending)
 static bool exec_came(const struct leak_check *check, size_t index)
 {
 	const struct pending *pending = &check->pending.data[index];
-	const struct model_process *image = model_find_process(check->model, pending->scan->slot);
+	const struct model_process *image = model_find_process(check->model, pending->scan->image);
 
 	for (size_t i = index + 1; i < check->pending.len; i++)
-		if (check->pending.data[i].scan->slot == pending->scan->slot)
+		if (image_is(check->pending.data[i].scan->image, pending->scan->image))
 			return false;
 	return image && image->ended && image->how == RECORD_END_EXEC;
 }
@@ -632,7 +633,7 @@ static int add_results(struct leak_check *check, bool final)
 	for (size_t i = 0; i < n; i++) {
 		struct pending pending = check->pending.data[i];
 		const struct model_process *image =
-			model_find_process(check->model, pending.scan->slot);
+			model_find_process(check->model, pending.scan->image);
 
 		if (is_of_exec(&pending) && !final && image && !image->ended) {
 			check->pending.data[kept++] = pending;

@@ -42,7 +42,7 @@ static int take_result(struct leak_replay *replay, const struct record_leaks *re
 	if (r < 0)
 		return r;
 	vec_foreach(&replay->results, other) {
-		if ((*other)->image != result->image)
+		if (!image_is((*other)->image, result->image))
 			continue;
 		leak_result_free(*other);
 		*other = result;

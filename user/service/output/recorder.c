@@ -15,7 +15,7 @@
 /* A stack whose places were not looked up so far; `fn` 0: without an allocator's function. */
 struct fresh_stack {
 	uint64_t id;
-	uint32_t slot;
+	image_t image;
 	uint16_t fn;
 };
 
@@ -72,7 +72,7 @@ static int check(struct recorder *recorder, int r)
 	return 0;
 }
 
-static int note_function(struct recorder *recorder, uint16_t fn, uint32_t slot, uint64_t stack)
+static int note_function(struct recorder *recorder, uint16_t fn, image_t image, uint64_t stack)
 {
 	int r = fn ? vec_reserve(&recorder->functions, (size_t)fn + 1) : 0;
 
@@ -83,7 +83,7 @@ static int note_function(struct recorder *recorder, uint16_t fn, uint32_t slot, 
 	if (recorder->functions.data[fn])
 		return 0;
 	recorder->functions.data[fn] = true;
-	return vec_push(&recorder->fresh, (struct fresh_stack){ stack, slot, fn });
+	return vec_push(&recorder->fresh, (struct fresh_stack){ stack, image, fn });
 }
 
 /* What is to be looked up while the files of the process are there. */
@@ -94,12 +94,12 @@ static int note(struct recorder *recorder, const struct record *record)
 	switch (record->type) {
 	case RECORD_STACK:
 		return vec_push(&recorder->fresh,
-				(struct fresh_stack){ .id = stack->id, .slot = stack->slot });
+				(struct fresh_stack){ .id = stack->id, .image = stack->image });
 	case RECORD_SITE:
-		return note_function(recorder, record->site.fn, record->site.slot,
+		return note_function(recorder, record->site.fn, record->site.image,
 				     record->site.stack);
 	case RECORD_REGION:
-		return note_function(recorder, record->region.fn, record->region.slot,
+		return note_function(recorder, record->region.fn, record->region.image,
 				     record->region.stack);
 	default:
 		return 0;
@@ -119,13 +119,13 @@ int recorder_take(const struct record *record, void *userdata)
 
 static int look_up(const struct view_resolver *resolver, const struct fresh_stack *fresh)
 {
-	const struct model_process *image = view_resolve_process(resolver, fresh->slot);
+	const struct model_process *image = view_resolve_process(resolver, fresh->image);
 	struct view_stack stack;
 	int r;
 
 	if (fresh->fn)
 		r = view_resolve_site(resolver, image, fresh->fn, fresh->id, &stack);
-	else if (fresh->slot == RECORD_NO_SLOT)
+	else if (image_is_none(fresh->image))
 		r = view_resolve_event(resolver, image, 0, fresh->id, &stack);
 	else
 		r = view_resolve_event(resolver, image, fresh->id, 0, &stack);

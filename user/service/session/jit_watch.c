@@ -35,7 +35,7 @@ struct dump {
 };
 
 struct watched {
-	uint32_t slot;
+	image_t image;
 	struct jit_home home;
 	uint64_t map_ino; /* 0: no map so far */
 	uint64_t map_used;
@@ -105,19 +105,19 @@ void jit_watch_free(struct jit_watch *watch)
 	free(watch);
 }
 
-static struct watched *find(const struct jit_watch *watch, uint32_t slot)
+static struct watched *find(const struct jit_watch *watch, image_t image)
 {
 	vec_foreach(&watch->processes, watched)
-		if ((*watched)->slot == slot)
+		if (image_is((*watched)->image, image))
 			return *watched;
 	return NULL;
 }
 
 /* NULL in *ret_watched: the process is gone, or there are too many. */
-static int need(struct jit_watch *watch, uint32_t slot, struct watched **ret_watched)
+static int need(struct jit_watch *watch, image_t image, struct watched **ret_watched)
 {
-	const struct model_process *process = model_find_process(watch->model, slot);
-	struct watched *watched = find(watch, slot);
+	const struct model_process *process = model_find_process(watch->model, image);
+	struct watched *watched = find(watch, image);
 	int r;
 
 	*ret_watched = watched;
@@ -130,7 +130,7 @@ static int need(struct jit_watch *watch, uint32_t slot, struct watched **ret_wat
 	watched = calloc(1, sizeof(*watched));
 	if (!watched)
 		return -ENOMEM;
-	watched->slot = slot;
+	watched->image = image;
 	watched->home.tmp_fd = -1;
 	/* One that is gone already may have left a jitdump all the same. */
 	(void)jit_home_open((pid_t)process->pid, &watched->home);
@@ -167,7 +167,7 @@ static int hand_over(const struct jit_item *item, void *userdata)
 	struct sink *sink = userdata;
 	const struct record record = {
 		.type = RECORD_JIT_CODE,
-		.jit_code = { .slot = sink->watched->slot,
+		.jit_code = { .image = sink->watched->image,
 			      .start = item->start,
 			      .size_bytes = item->size_bytes,
 			      .since_ns = item->since_ns,
@@ -342,7 +342,7 @@ static int add_dump(struct jit_watch *watch, const struct record_mapping *mappin
 {
 	struct dump dump = { .fd = -1, .ino = mapping->ino };
 	struct watched *watched;
-	int r = need(watch, mapping->slot, &watched);
+	int r = need(watch, mapping->image, &watched);
 
 	if (r < 0 || !watched || watched->dumps.len >= MAX_DUMPS)
 		return r;
@@ -365,20 +365,20 @@ static int on_mapping(struct jit_watch *watch, const struct record_mapping *mapp
 {
 	struct watched *watched;
 
-	if (mapping->slot == RECORD_NO_SLOT || !mapping->path)
+	if (image_is_none(mapping->image) || !mapping->path)
 		return 0;
 	if (is_dump(mapping))
 		return add_dump(watch, mapping);
-	return object_path_is_anonymous(mapping->path) ? need(watch, mapping->slot, &watched) : 0;
+	return object_path_is_anonymous(mapping->path) ? need(watch, mapping->image, &watched) : 0;
 }
 
-static int on_end(struct jit_watch *watch, uint32_t slot)
+static int on_end(struct jit_watch *watch, image_t image)
 {
 	for (size_t i = 0; i < watch->processes.len; i++) {
 		struct watched *watched = watch->processes.data[i];
 		int r;
 
-		if (watched->slot != slot)
+		if (!image_is(watched->image, image))
 			continue;
 		r = read_all(watch, watched, true);
 		watch->processes.data[i] = watch->processes.data[--watch->processes.len];
@@ -395,13 +395,13 @@ int jit_watch_take(struct jit_watch *watch, const struct record *record)
 	switch (record->type) {
 	case RECORD_PROCESS:
 		/* What it inherits is not mapped anew. */
-		if (record->process.inherits && find(watch, record->process.parent_slot))
-			return need(watch, record->process.slot, &watched);
+		if (record->process.inherits && find(watch, record->process.parent_image))
+			return need(watch, record->process.image, &watched);
 		return 0;
 	case RECORD_MAPPING:
 		return on_mapping(watch, &record->mapping);
 	case RECORD_PROCESS_END:
-		return on_end(watch, record->process_end.slot);
+		return on_end(watch, record->process_end.image);
 	default:
 		return 0;
 	}

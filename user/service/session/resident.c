@@ -255,7 +255,7 @@ static int reconcile(struct reading *r, bool all_blocks, struct record_resident 
 	vec_foreach(&r->rows, row)
 		rss += row->rss_bytes;
 	*ret = (struct record_resident){
-		.slot = r->image->image,
+		.image = r->image->image,
 		.time_ns = clock_monotonic_ns(),
 		.rss = sums.rss_bytes,
 		.pss = sums.pss_bytes,
@@ -299,7 +299,7 @@ static int read_image(const struct live *live, const struct live_image *image,
 	smaps_done(&reading.smaps);
 	vec_done(&reading.rows);
 	vec_done(&reading.ranges);
-	if (r == 0 && !live_may_show(live, image->pid, (image_t){ image->image }))
+	if (r == 0 && !live_may_show(live, image->pid, image->image))
 		r = -EACCES;
 	if (r == 0)
 		return fn(&record, userdata);
@@ -335,7 +335,7 @@ static int read_mapped(const struct model_process *process, struct record_reside
 		r = regions_ranges(process->regions, &sums.list, &sums.n);
 	for (size_t i = 0; i < maps.n_maps && r == 0; i++)
 		add_map(&sums, &maps.maps[i]);
-	*ret = (struct record_resident){ .slot = process->slot,
+	*ret = (struct record_resident){ .image = process->id,
 					 .time_ns = clock_monotonic_ns(),
 					 .mapped = sums.mapped,
 					 .inaccessible = sums.inaccessible,
@@ -353,14 +353,14 @@ int resident_read_mapped(const struct live *live, const struct model_process *pr
 	int r;
 
 	if (!process->known || process->ended || !process->regions ||
-	    process->next_slot != RECORD_NO_SLOT)
+	    !image_is_none(process->next_id))
 		return 0;
 	r = read_mapped(process, &record.resident);
 	if (r == -ENOMEM)
 		return r;
 	/* It has just ended, or may not be read: nothing is known then. */
-	if (r < 0 || !live_is_current(live, pid, (image_t){ process->slot }) ||
-	    !live_may_show(live, pid, (image_t){ process->slot }))
+	if (r < 0 || !live_is_current(live, pid, process->id) ||
+	    !live_may_show(live, pid, process->id))
 		return 0;
 	return fn(&record, userdata);
 }

@@ -62,10 +62,10 @@ int session_show(struct session *session, const struct report_opts *opts,
  * The newest image of the process that runs with this pid, for report_opts: 0; -ESRCH: none is
  * known; or other negative errno.
  */
-int session_find_image(struct session *session, pid_t pid, uint32_t *ret_image);
+int session_find_image(struct session *session, pid_t pid, image_t *ret_image);
 
 /* Is the process with this pid, now, still the one that has this image? */
-bool session_is_current(const struct session *session, pid_t pid, uint32_t image);
+bool session_is_current(const struct session *session, pid_t pid, image_t image);
 
 /* What it keeps by now. */
 struct model_size session_size(const struct session *session);

@@ -16,14 +16,14 @@ bool session_reads_resident(const struct options *options)
 }
 
 /* What may be accessed of the mapped regions of all processes, or of this image alone. */
-static int read_mapped(struct session *s, bool one_image, uint32_t image)
+static int read_mapped(struct session *s, bool one_image, image_t image)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < model_n_processes(s->model) && r == 0; i++) {
 		const struct model_process *process = model_process(s->model, i);
 
-		if (!one_image || process->slot == image)
+		if (!one_image || image_is(process->id, image))
 			r = resident_read_mapped(s->live, process, session_take_record, s);
 	}
 	return r;
@@ -36,7 +36,7 @@ static int read_resident(struct session *s, pid_t pid)
 	bool all_counted = abi_block_filter_is_open(&o->block_filter) && o->n_allocators == 0;
 
 	if (o->mappings)
-		return read_mapped(s, false, 0);
+		return read_mapped(s, false, RECORD_NO_IMAGE);
 	if (!session_reads_resident(o) || live_depth(s->live) != RECORD_DEPTH_EXACT)
 		return 0;
 	return resident_read(s->live, s->model, pid, all_counted, session_take_record, s);
@@ -159,19 +159,19 @@ const struct model_process *session_find_running(const struct session *s, pid_t 
 	return NULL;
 }
 
-int session_find_image(struct session *s, pid_t pid, uint32_t *ret_image)
+int session_find_image(struct session *s, pid_t pid, image_t *ret_image)
 {
 	int r = session_drain(s);
 	const struct model_process *image = r < 0 ? NULL : session_find_running(s, pid);
 
 	if (image)
-		*ret_image = image->slot;
+		*ret_image = image->id;
 	return r < 0 ? r : image ? 0 : -ESRCH;
 }
 
-bool session_is_current(const struct session *s, pid_t pid, uint32_t image)
+bool session_is_current(const struct session *s, pid_t pid, image_t image)
 {
-	return live_is_current(s->live, pid, (image_t){ image });
+	return live_is_current(s->live, pid, image);
 }
 
 int session_each_mapped(const struct session *s,
@@ -185,7 +185,7 @@ int session_each_mapped(const struct session *s,
 		struct region_totals totals;
 
 		if (!image->known || image->ended || !image->regions ||
-		    image->next_slot != RECORD_NO_SLOT)
+		    !image_is_none(image->next_id))
 			continue;
 		regions_totals(image->regions, &totals);
 		r = fn((pid_t)image->pid, &totals, userdata);

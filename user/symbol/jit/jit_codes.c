@@ -26,7 +26,7 @@ struct code {
 
 /* What a process made. */
 struct process_codes {
-	uint32_t slot;
+	image_t image;
 	bool sorted;
 	VEC(struct code) codes;	 /* ascending by start when sorted */
 	VEC(uint64_t) ends_upto; /* the highest end of a code and all before it */
@@ -49,7 +49,7 @@ static void process_free(void *item)
 	free(process);
 }
 
-DEFINE_HASHMAP_OPS(process_ops, struct process_codes, process_free, slot);
+DEFINE_HASHMAP_OPS(process_ops, struct process_codes, process_free, image.n);
 
 int jit_codes_new(struct jit_codes **ret_codes)
 {
@@ -72,16 +72,16 @@ void jit_codes_free(struct jit_codes *codes)
 	free(codes);
 }
 
-static struct process_codes *find_process(const struct jit_codes *codes, uint32_t slot)
+static struct process_codes *find_process(const struct jit_codes *codes, image_t image)
 {
-	const struct process_codes key = { .slot = slot };
+	const struct process_codes key = { .image = image };
 
 	return hashmap_find(&codes->processes, &key);
 }
 
-static int need_process(struct jit_codes *codes, uint32_t slot, struct process_codes **ret_process)
+static int need_process(struct jit_codes *codes, image_t image, struct process_codes **ret_process)
 {
-	const struct process_codes added = { .slot = slot };
+	const struct process_codes added = { .image = image };
 
 	*ret_process = hashmap_intern(&codes->processes, &added, sizeof(added), NULL);
 	return *ret_process ? 0 : -ENOMEM;
@@ -125,7 +125,7 @@ int jit_codes_add(struct jit_codes *codes, const struct record_jit_code *record)
 
 	if (code.end <= code.start || !record->name || !*record->name)
 		return 0;
-	r = need_process(codes, record->slot, &process);
+	r = need_process(codes, record->image, &process);
 	if (r == 0)
 		r = copy_string(codes, record->name, &code.name);
 	if (r == 0)
@@ -215,10 +215,10 @@ static int name_code(struct jit_codes *codes, const struct code *code, struct sy
 	return 0;
 }
 
-int jit_codes_find(struct jit_codes *codes, uint32_t slot, uint64_t addr, bool is_call,
+int jit_codes_find(struct jit_codes *codes, image_t image, uint64_t addr, bool is_call,
 		   uint64_t time_ns, struct jit_place *ret_place)
 {
-	struct process_codes *process = find_process(codes, slot);
+	struct process_codes *process = find_process(codes, image);
 	uint64_t at = addr - (is_call && addr > 0);
 	const struct record_jit_line *line;
 	const struct code *code = NULL;

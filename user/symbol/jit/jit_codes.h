@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "symbol/symbolizer.h"
+#include "trace/record/image.h"
 #include "trace/record/record.h"
 
 struct jit_codes;
@@ -32,7 +33,7 @@ int jit_codes_add(struct jit_codes *codes, const struct record_jit_code *record)
  * What was at the address at that time; `is_call`: before it. 0, -ENOENT when nothing is known to
  * have been, or -ENOMEM.
  */
-int jit_codes_find(struct jit_codes *codes, uint32_t slot, uint64_t addr, bool is_call,
+int jit_codes_find(struct jit_codes *codes, image_t image, uint64_t addr, bool is_call,
 		   uint64_t time_ns, struct jit_place *ret_place);
 
 #endif

@@ -15,6 +15,7 @@
 #include "trace/jobs/fault_period.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/sampling.h"
+#include "trace/record/image_list.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -137,7 +138,7 @@ static int event_read(struct job *job, record_fn fn, void *userdata)
 		const struct record record = {
 			.type = RECORD_EVENT_COUNT,
 			.event_count = { .id = event->opts.id,
-					 .slot = sum->key.image,
+					 .image = { sum->key.image },
 					 .stack = sum->key.stack,
 					 .kernel_stack = sum->key.kernel_stack,
 					 .count = sum->count.count,
@@ -230,27 +231,19 @@ static const struct job_ops event_ops = {
 };
 
 struct images {
-	const uint32_t *sorted;
+	const image_t *sorted;
 	size_t n;
 };
-
-static int compare_images(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
 
 static bool is_of_images(const void *key, const void *userdata)
 {
 	const struct abi_event_key *event = key;
 	const struct images *images = userdata;
 
-	return bsearch(&event->image, images->sorted, images->n, sizeof(*images->sorted),
-		       compare_images);
+	return image_list_has(images->sorted, images->n, (image_t){ event->image });
 }
 
-int event_job_purge(struct job *job, const uint32_t *images, size_t n)
+int event_job_purge(struct job *job, const image_t *images, size_t n)
 {
 	struct event_job *event = (struct event_job *)job;
 	const struct images purged = { images, n };

@@ -29,7 +29,7 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
  * Deletes the counts of these images (in the order of their numbers), which have ended and were
  * read; nothing for a job of another kind. 0 or negative errno.
  */
-int event_job_purge(struct job *job, const uint32_t *images, size_t n);
+int event_job_purge(struct job *job, const image_t *images, size_t n);
 
 /*
  * To be called some times a second: what counts on each CPU goes on after a sleep of the machine,

@@ -235,7 +235,7 @@ static int emit_call(const struct call_row *row, record_fn fn, void *userdata)
 	size_t n = list_buckets(&row->sum, buckets, &timed);
 	const struct record record = {
 		.type = RECORD_SYSCALL,
-		.syscall = { .slot = row->slot,
+		.syscall = { .image = { row->slot },
 			     .number = row->number,
 			     .name = syscall_table_name(row->number),
 			     .calls = timed + row->sum.untimed,
@@ -258,7 +258,7 @@ static int emit_file(const struct file_row *row, record_fn fn, void *userdata)
 {
 	const struct record record = {
 		.type = RECORD_SYSCALL_FILE,
-		.syscall_file = { .slot = row->slot,
+		.syscall_file = { .image = { row->slot },
 				  .path = row->path,
 				  .opens = row->sum.opens,
 				  .reads = row->sum.reads,
@@ -276,7 +276,7 @@ static int emit_stack(const struct stack_row *row, record_fn fn, void *userdata)
 {
 	const struct record record = {
 		.type = RECORD_SYSCALL_STACK,
-		.syscall_stack = { .slot = row->slot,
+		.syscall_stack = { .image = { row->slot },
 				   .number = row->number,
 				   .stack = row->stack,
 				   .calls = row->sum.calls,

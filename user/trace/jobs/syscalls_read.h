@@ -15,7 +15,10 @@ struct syscall_maps {
 	int calls_fd, errors_fd, files_fd, stacks_fd; /* stacks_fd -1: none are taken */
 };
 
-/* Emits the records of all that is there. 0 or negative errno. */
+/*
+ * Emits the records of all that is there, with the number of a slot where they will have the
+ * number of an image: who is in it, trace/live knows. 0 or negative errno.
+ */
 int syscalls_read(const struct syscall_maps *maps, const struct file_names *names, record_fn fn,
 		  void *userdata);
 

@@ -170,7 +170,7 @@ struct process_usage {
 struct live_process {
 	slot_t slot; /* may be another's when this one is over and forgotten */
 	image_t image;
-	image_t prev_image; /* the one that it replaced; RECORD_NO_SLOT: none */
+	image_t prev_image; /* the one that it replaced; RECORD_NO_IMAGE: none */
 	pid_t pid;
 	bool root;
 	bool placeholder;   /* not reported: the child of -c before its exec, or not wanted */

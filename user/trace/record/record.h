@@ -7,6 +7,7 @@
 #ifndef MEMTRACED_TRACE_RECORD_RECORD_H
 #define MEMTRACED_TRACE_RECORD_RECORD_H
 
+#include "trace/record/image.h"
 #include "trace/record/record_counts.h"
 #include "trace/record/record_cut.h"
 #include "trace/record/record_leaks.h"
@@ -111,7 +112,7 @@ struct record_function {
 
 struct record_stack {
 	uint64_t id;   /* 64-bit content hash */
-	uint32_t slot; /* whose mappings the frames refer to; RECORD_NO_SLOT: kernel addresses */
+	image_t image; /* whose mappings the frames refer to; RECORD_NO_IMAGE: kernel addresses */
 	uint64_t time_ns;
 	bool truncated;
 	size_t n_frames;

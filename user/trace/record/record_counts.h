@@ -6,6 +6,8 @@
 #ifndef MEMTRACED_TRACE_RECORD_RECORD_COUNTS_H
 #define MEMTRACED_TRACE_RECORD_RECORD_COUNTS_H
 
+#include "trace/record/image.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,9 +59,9 @@ struct record_event {
 
 struct record_event_count {
 	uint32_t id;
-	uint32_t slot;
+	image_t image;
 	uint64_t stack;	       /* user stack id; 0: none, or lost */
-	uint64_t kernel_stack; /* stack id of RECORD_NO_SLOT; 0: none */
+	uint64_t kernel_stack; /* stack id of RECORD_NO_IMAGE; 0: none */
 	uint64_t count;
 	uint64_t first_ns, last_ns;
 	uint64_t ns; /* if it is timed: of all together, until now of those that wait */
@@ -71,7 +73,8 @@ struct record_event_count {
 
 struct record_occurrence {
 	uint32_t id;
-	uint32_t slot, tid, cpu;
+	image_t image;
+	uint32_t tid, cpu;
 	uint64_t time_ns;
 	uint64_t stack, kernel_stack; /* as above */
 	const char *comm;
@@ -79,7 +82,7 @@ struct record_occurrence {
 };
 
 struct record_syscall {
-	uint32_t slot;
+	image_t image;
 	int32_t number;
 	const char *name; /* NULL: a number without a name */
 	uint64_t calls;	  /* those in no bucket have no latency: begin or end was not seen */
@@ -94,7 +97,7 @@ struct record_syscall {
 };
 
 struct record_syscall_file {
-	uint32_t slot;
+	image_t image;
 	const char *path; /* as first seen; "socket:[1]"; "?": unknown */
 	uint64_t opens, reads, writes;
 	uint64_t bytes_read, bytes_written;
@@ -103,7 +106,7 @@ struct record_syscall_file {
 };
 
 struct record_syscall_stack {
-	uint32_t slot;
+	image_t image;
 	int32_t number;
 	uint64_t stack; /* stack id; 0: lost */
 	uint64_t calls;

@@ -6,6 +6,8 @@
 #ifndef MEMTRACED_TRACE_RECORD_RECORD_CUT_H
 #define MEMTRACED_TRACE_RECORD_RECORD_CUT_H
 
+#include "trace/record/image.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +18,7 @@ struct record_cut {
 };
 
 struct record_totals {
-	uint32_t slot;
+	image_t image;
 	const char *comm; /* as it is now; NULL: unchanged */
 	uint64_t allocs, frees, failed, bytes;
 	int64_t live_bytes, live_blocks;
@@ -65,7 +67,7 @@ enum record_heap_error_kind {
 
 /* A block's address of 0: none is known; a stack of 0 with a function of 0: not known. */
 struct record_heap_error {
-	uint32_t slot;
+	image_t image;
 	enum record_heap_error_kind kind;
 	uint16_t fn; /* that was called */
 	uint64_t stack;
@@ -89,7 +91,7 @@ struct record_heap_error {
 #define RECORD_LIFETIME_SHIFT 12
 
 struct record_free_pair {
-	uint32_t slot; /* who freed them */
+	image_t image; /* who freed them */
 	uint16_t fn;   /* that allocated them, as in record_site */
 	uint64_t stack;
 	uint16_t free_fn;
@@ -105,7 +107,7 @@ struct record_free_pair {
 #define RECORD_BIRTHS 8
 
 struct record_site {
-	uint32_t slot;
+	image_t image;
 	uint16_t fn;	/* function id; 0 unknown */
 	uint64_t stack; /* stack id */
 	int64_t live_bytes, live_blocks;
@@ -129,7 +131,7 @@ struct record_site {
  * what moved.
  */
 struct record_resident {
-	uint32_t slot;
+	image_t image;
 	uint64_t time_ns;
 	uint64_t rss, pss, swap, page_tables; /* page tables are no part of rss, nor is swap */
 	uint64_t heap_live, heap_free;	      /* of the allocators' pages: in blocks, and not */
@@ -184,7 +186,7 @@ struct record_stack_check {
 };
 
 struct record_stack_differs {
-	uint32_t slot;
+	image_t image;
 	bool whole;		      /* ours passes for that */
 	const char *ours, *reference; /* a frame a line, innermost first: "/path/of/object+0x1f" */
 };

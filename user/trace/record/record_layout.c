@@ -91,11 +91,11 @@ static const struct field function_fields[] = {
 	F_END,
 };
 static const struct field process_fields[] = {
-	F(record_process, slot, FIELD_U32),
+	F(record_process, image, FIELD_U32),
 	F(record_process, pid, FIELD_U32),
 	F(record_process, ppid, FIELD_U32),
-	F(record_process, parent_slot, FIELD_U32),
-	F(record_process, prev_slot, FIELD_U32),
+	F(record_process, parent_image, FIELD_U32),
+	F(record_process, prev_image, FIELD_U32),
 	F(record_process, root, FIELD_BOOL),
 	F(record_process, inherits, FIELD_BOOL),
 	F(record_process, time_ns, FIELD_U64),
@@ -106,7 +106,7 @@ static const struct field process_fields[] = {
 	F_END,
 };
 static const struct field process_end_fields[] = {
-	F(record_process_end, slot, FIELD_U32),
+	F(record_process_end, image, FIELD_U32),
 	F_MAX(record_process_end, how, FIELD_U32, RECORD_END_HIDDEN),
 	F(record_process_end, value, FIELD_U32),
 	F(record_process_end, oom, FIELD_BOOL),
@@ -115,12 +115,12 @@ static const struct field process_end_fields[] = {
 	F_END,
 };
 static const struct field name_fields[] = {
-	F(record_name, slot, FIELD_U32),
+	F(record_name, image, FIELD_U32),
 	F(record_name, comm, FIELD_STRING),
 	F_END,
 };
 static const struct field mapping_fields[] = {
-	F(record_mapping, slot, FIELD_U32),
+	F(record_mapping, image, FIELD_U32),
 	F(record_mapping, start, FIELD_U64),
 	F(record_mapping, end, FIELD_U64),
 	F(record_mapping, file_offset, FIELD_U64),
@@ -136,7 +136,7 @@ static const struct field mapping_fields[] = {
 	F_END,
 };
 static const struct field unmapping_fields[] = {
-	F(record_unmapping, slot, FIELD_U32),
+	F(record_unmapping, image, FIELD_U32),
 	F(record_unmapping, start, FIELD_U64),
 	F(record_unmapping, end, FIELD_U64),
 	F(record_unmapping, time_ns, FIELD_U64),
@@ -144,7 +144,7 @@ static const struct field unmapping_fields[] = {
 };
 static const struct field stack_fields[] = {
 	F(record_stack, id, FIELD_U64),
-	F(record_stack, slot, FIELD_U32),
+	F(record_stack, image, FIELD_U32),
 	F(record_stack, time_ns, FIELD_U64),
 	F(record_stack, truncated, FIELD_BOOL),
 	F_LIST(record_stack, frames, n_frames, 0, &codec_u64),
@@ -154,7 +154,7 @@ static const struct field stack_fields[] = {
 	F_END,
 };
 static const struct field region_fields[] = {
-	F(record_region, slot, FIELD_U32),
+	F(record_region, image, FIELD_U32),
 	F(record_region, start, FIELD_U64),
 	F(record_region, end, FIELD_U64),
 	F(record_region, stack, FIELD_U64),
@@ -163,7 +163,7 @@ static const struct field region_fields[] = {
 	F_END,
 };
 static const struct field region_gone_fields[] = {
-	F(record_region_gone, slot, FIELD_U32),
+	F(record_region_gone, image, FIELD_U32),
 	F(record_region_gone, start, FIELD_U64),
 	F(record_region_gone, end, FIELD_U64),
 	F(record_region_gone, time_ns, FIELD_U64),
@@ -175,7 +175,7 @@ static const struct field cut_fields[] = {
 	F_END,
 };
 static const struct field totals_fields[] = {
-	F(record_totals, slot, FIELD_U32),
+	F(record_totals, image, FIELD_U32),
 	F(record_totals, comm, FIELD_OPTIONAL_STRING),
 	F(record_totals, allocs, FIELD_U64),
 	F(record_totals, frees, FIELD_U64),
@@ -215,7 +215,7 @@ static const struct field totals_fields[] = {
 	F_END,
 };
 static const struct field site_fields[] = {
-	F(record_site, slot, FIELD_U32),
+	F(record_site, image, FIELD_U32),
 	F(record_site, fn, FIELD_U16),
 	F(record_site, stack, FIELD_U64),
 	F(record_site, live_bytes, FIELD_U64),
@@ -263,7 +263,7 @@ static const struct field symbol_fields[] = {
 	F(record_symbol, object, FIELD_STRING),
 	F(record_symbol, dev, FIELD_U64),
 	F(record_symbol, ino, FIELD_U64),
-	F(record_symbol, slot, FIELD_U32),
+	F(record_symbol, image, FIELD_U32),
 	F(record_symbol, file_offset, FIELD_U64),
 	F(record_symbol, is_call, FIELD_BOOL),
 	F(record_symbol, vaddr, FIELD_U64),
@@ -304,7 +304,7 @@ static const struct field event_fields[] = {
 	F_END,
 };
 static const struct field event_count_fields[] = {
-	F(record_event_count, id, FIELD_U32),	    F(record_event_count, slot, FIELD_U32),
+	F(record_event_count, id, FIELD_U32),	    F(record_event_count, image, FIELD_U32),
 	F(record_event_count, stack, FIELD_U64),    F(record_event_count, kernel_stack, FIELD_U64),
 	F(record_event_count, count, FIELD_U64),    F(record_event_count, first_ns, FIELD_U64),
 	F(record_event_count, last_ns, FIELD_U64),  F(record_event_count, ns, FIELD_U64),
@@ -312,14 +312,14 @@ static const struct field event_count_fields[] = {
 	F(record_event_count, interval, FIELD_U64), F_END,
 };
 static const struct field occurrence_fields[] = {
-	F(record_occurrence, id, FIELD_U32),	       F(record_occurrence, slot, FIELD_U32),
+	F(record_occurrence, id, FIELD_U32),	       F(record_occurrence, image, FIELD_U32),
 	F(record_occurrence, tid, FIELD_U32),	       F(record_occurrence, cpu, FIELD_U32),
 	F(record_occurrence, time_ns, FIELD_U64),      F(record_occurrence, stack, FIELD_U64),
 	F(record_occurrence, kernel_stack, FIELD_U64), F(record_occurrence, comm, FIELD_STRING),
 	F(record_occurrence, weight, FIELD_U64),       F_END,
 };
 static const struct field syscall_fields[] = {
-	F(record_syscall, slot, FIELD_U32),
+	F(record_syscall, image, FIELD_U32),
 	F(record_syscall, number, FIELD_U32),
 	F(record_syscall, name, FIELD_OPTIONAL_STRING),
 	F(record_syscall, calls, FIELD_U64),
@@ -333,7 +333,7 @@ static const struct field syscall_fields[] = {
 	F_END,
 };
 static const struct field syscall_file_fields[] = {
-	F(record_syscall_file, slot, FIELD_U32),
+	F(record_syscall_file, image, FIELD_U32),
 	F(record_syscall_file, path, FIELD_STRING),
 	F(record_syscall_file, opens, FIELD_U64),
 	F(record_syscall_file, reads, FIELD_U64),
@@ -345,7 +345,7 @@ static const struct field syscall_file_fields[] = {
 	F_END,
 };
 static const struct field syscall_stack_fields[] = {
-	F(record_syscall_stack, slot, FIELD_U32),     F(record_syscall_stack, number, FIELD_U32),
+	F(record_syscall_stack, image, FIELD_U32),    F(record_syscall_stack, number, FIELD_U32),
 	F(record_syscall_stack, stack, FIELD_U64),    F(record_syscall_stack, calls, FIELD_U64),
 	F(record_syscall_stack, total_ns, FIELD_U64), F_END,
 };
@@ -354,7 +354,7 @@ static const struct field stack_check_fields[] = {
 	F_END,
 };
 static const struct field stack_differs_fields[] = {
-	F(record_stack_differs, slot, FIELD_U32),
+	F(record_stack_differs, image, FIELD_U32),
 	F(record_stack_differs, whole, FIELD_BOOL),
 	F(record_stack_differs, ours, FIELD_STRING),
 	F(record_stack_differs, reference, FIELD_STRING),
@@ -391,7 +391,7 @@ static const struct field symbols_unread_fields[] = {
 	F_END,
 };
 static const struct field jit_code_fields[] = {
-	F(record_jit_code, slot, FIELD_U32),
+	F(record_jit_code, image, FIELD_U32),
 	F(record_jit_code, start, FIELD_U64),
 	F(record_jit_code, size_bytes, FIELD_U64),
 	F(record_jit_code, since_ns, FIELD_U64),
@@ -402,7 +402,7 @@ static const struct field jit_code_fields[] = {
 	F_END,
 };
 static const struct field heap_error_fields[] = {
-	F(record_heap_error, slot, FIELD_U32),
+	F(record_heap_error, image, FIELD_U32),
 	F(record_heap_error, kind, FIELD_U32),
 	F(record_heap_error, fn, FIELD_U16),
 	F(record_heap_error, stack, FIELD_U64),
@@ -419,7 +419,7 @@ static const struct field heap_error_fields[] = {
 	F_END,
 };
 static const struct field free_pair_fields[] = {
-	F(record_free_pair, slot, FIELD_U32),
+	F(record_free_pair, image, FIELD_U32),
 	F(record_free_pair, fn, FIELD_U16),
 	F(record_free_pair, stack, FIELD_U64),
 	F(record_free_pair, free_fn, FIELD_U16),
@@ -433,7 +433,7 @@ static const struct field free_pair_fields[] = {
 	F_END,
 };
 static const struct field fault_fields[] = {
-	F(record_fault, slot, FIELD_U32),	 F(record_fault, tid, FIELD_U32),
+	F(record_fault, image, FIELD_U32),	 F(record_fault, tid, FIELD_U32),
 	F(record_fault, signal, FIELD_U32),	 F(record_fault, code, FIELD_U32),
 	F(record_fault, has_addr, FIELD_BOOL),	 F(record_fault, addr, FIELD_U64),
 	F(record_fault, stack, FIELD_U64),	 F(record_fault, time_ns, FIELD_U64),
@@ -443,7 +443,7 @@ static const struct field fault_fields[] = {
 	F(record_fault, freed_stack, FIELD_U64), F_END,
 };
 static const struct field death_fields[] = {
-	F(record_death, slot, FIELD_U32),
+	F(record_death, image, FIELD_U32),
 	F(record_death, signal, FIELD_U32),
 	F(record_death, code, FIELD_U32),
 	F(record_death, time_ns, FIELD_U64),
@@ -482,7 +482,7 @@ static const struct field death_fields[] = {
 	F_END,
 };
 static const struct field resident_fields[] = {
-	F(record_resident, slot, FIELD_U32),
+	F(record_resident, image, FIELD_U32),
 	F(record_resident, time_ns, FIELD_U64),
 	F(record_resident, rss, FIELD_U64),
 	F(record_resident, pss, FIELD_U64),
@@ -503,7 +503,7 @@ static const struct field resident_fields[] = {
 	F_END,
 };
 static const struct field leaks_fields[] = {
-	F(record_leaks, slot, FIELD_U32),
+	F(record_leaks, image, FIELD_U32),
 	F(record_leaks, number, FIELD_U64),
 	F(record_leaks, errors, FIELD_U64),
 	F(record_leaks, complete, FIELD_BOOL),
@@ -525,7 +525,7 @@ static const struct field sample_fields[] = {
 	F_END,
 };
 static const struct field sample_process_fields[] = {
-	F(record_sample_process, slot, FIELD_U32),
+	F(record_sample_process, image, FIELD_U32),
 	F(record_sample_process, live_bytes, FIELD_U64),
 	F(record_sample_process, live_blocks, FIELD_U64),
 	F(record_sample_process, allocs, FIELD_U64),
@@ -537,7 +537,7 @@ static const struct field sample_process_fields[] = {
 	F_END,
 };
 static const struct field sample_site_fields[] = {
-	F(record_sample_site, slot, FIELD_U32),
+	F(record_sample_site, image, FIELD_U32),
 	F(record_sample_site, fn, FIELD_U16),
 	F(record_sample_site, stack, FIELD_U64),
 	F(record_sample_site, live_bytes, FIELD_U64),

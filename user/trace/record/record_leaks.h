@@ -6,6 +6,8 @@
 #ifndef MEMTRACED_TRACE_RECORD_RECORD_LEAKS_H
 #define MEMTRACED_TRACE_RECORD_RECORD_LEAKS_H
 
+#include "trace/record/image.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +26,7 @@ struct record_leak_place {
 
 /* The latest of a process holds. */
 struct record_leaks {
-	uint32_t slot;
+	image_t image;
 	uint64_t number; /* of the process's checks, from 1 */
 	uint64_t errors;
 	bool complete; /* all was looked through */

@@ -6,11 +6,12 @@
 #ifndef MEMTRACED_TRACE_RECORD_RECORD_PROCESS_H
 #define MEMTRACED_TRACE_RECORD_RECORD_PROCESS_H
 
+#include "trace/record/image.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECORD_NO_SLOT UINT32_MAX
 #define RECORD_BUILD_ID_MAX 20
 
 /* How closely an image's allocations are looked at. */
@@ -21,14 +22,13 @@ enum record_depth {
 };
 
 struct record_process {
-	uint32_t slot; /* never used twice in one run */
+	image_t image;
 	uint32_t pid;
 	uint32_t ppid;
-	uint32_t parent_slot; /* the process it was forked from, RECORD_NO_SLOT */
-	uint32_t
-		prev_slot; /* the image that exec, or a change of depth, replaced; RECORD_NO_SLOT */
-	bool root;	   /* named by -p, or started by -c (or an image that its exec made) */
-	bool inherits;	   /* forked: mappings and live blocks are the parent's at that moment */
+	image_t parent_image; /* it was forked from it */
+	image_t prev_image;   /* exec, or a change of depth, replaced it */
+	bool root;	      /* named by -p, or started by -c (or an image that its exec made) */
+	bool inherits;	      /* forked: mappings and live blocks are the parent's at that moment */
 	uint64_t time_ns;
 	const char *comm;
 	const char *exe;	 /* NULL when unknown */
@@ -92,7 +92,7 @@ enum record_end {
 };
 
 struct record_process_end {
-	uint32_t slot;
+	image_t image;
 	enum record_end how;
 	int value; /* exit status or signal number */
 	bool oom;  /* the OOM killer chose it */
@@ -102,7 +102,7 @@ struct record_process_end {
 
 /* Known at the process's end, and of one that runs at a cut. */
 struct record_name {
-	uint32_t slot;
+	image_t image;
 	const char *comm;
 };
 
@@ -123,7 +123,7 @@ struct record_memory_use {
  * end.
  */
 struct record_death {
-	uint32_t slot;
+	image_t image;
 	int signal, code; /* siginfo's */
 	uint64_t time_ns; /* when it was sent, or of a fault, delivered */
 	enum record_killer killer;
@@ -150,7 +150,7 @@ struct record_death {
  * 0 with a function of 0: not known.
  */
 struct record_fault {
-	uint32_t slot;
+	image_t image;
 	uint32_t tid;
 	int signal, code; /* siginfo's */
 	bool has_addr;	  /* false: the signal is about no address */
@@ -166,7 +166,7 @@ struct record_fault {
 };
 
 struct record_mapping {
-	uint32_t slot;
+	image_t image;
 	uint64_t start, end, file_offset;
 	uint64_t time_ns; /* from when on it holds */
 	uint64_t dev, ino;
@@ -180,12 +180,12 @@ struct record_mapping {
 };
 
 struct record_unmapping {
-	uint32_t slot;
+	image_t image;
 	uint64_t start, end, time_ns;
 };
 
 struct record_region {
-	uint32_t slot;
+	image_t image;
 	uint64_t start, end;
 	uint64_t stack; /* stack id */
 	uint64_t time_ns;
@@ -193,7 +193,7 @@ struct record_region {
 };
 
 struct record_region_gone {
-	uint32_t slot;
+	image_t image;
 	uint64_t start, end;
 	uint64_t time_ns;
 };

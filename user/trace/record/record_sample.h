@@ -6,6 +6,8 @@
 #ifndef MEMTRACED_TRACE_RECORD_RECORD_SAMPLE_H
 #define MEMTRACED_TRACE_RECORD_RECORD_SAMPLE_H
 
+#include "trace/record/image.h"
+
 #include <stdint.h>
 
 struct record_sample {
@@ -17,7 +19,7 @@ struct record_sample {
  * not counted, what is of them is 0.
  */
 struct record_sample_process {
-	uint32_t slot;
+	image_t image;
 	int64_t live_bytes, live_blocks;
 	uint64_t allocs, frees, bytes; /* so far */
 	uint64_t rss_bytes;	       /* UINT64_MAX: not known */
@@ -27,7 +29,7 @@ struct record_sample_process {
 
 /* A site with live blocks, its own and none that were inherited. */
 struct record_sample_site {
-	uint32_t slot;
+	image_t image;
 	uint16_t fn;
 	uint64_t stack;
 	int64_t live_bytes;

@@ -5,6 +5,8 @@
 #ifndef MEMTRACED_TRACE_RECORD_RECORD_SYMBOLS_H
 #define MEMTRACED_TRACE_RECORD_RECORD_SYMBOLS_H
 
+#include "trace/record/image.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,7 +33,7 @@ struct record_symbol_valgrind {
 struct record_symbol {
 	const char *object; /* mapping path, with dev and ino the mapping's own */
 	uint64_t dev, ino;
-	uint32_t slot;	      /* the process whose JIT map it is from; else RECORD_NO_SLOT */
+	image_t image;	      /* the process whose JIT map it is from; else RECORD_NO_IMAGE */
 	uint64_t file_offset; /* as looked up; for a JIT map the address */
 	bool is_call;	      /* it was looked up as a return address */
 	uint64_t vaddr;	      /* file_offset as the object's own ELF address */
@@ -56,7 +58,7 @@ struct record_jit_line {
 };
 
 struct record_jit_code {
-	uint32_t slot;
+	image_t image;
 	uint64_t start, size_bytes;
 	uint64_t since_ns;  /* it is newer than what was there; 0: nobody knows from when */
 	const char *name;   /* as the run-time calls it */

@@ -100,7 +100,7 @@ const struct region_totals *growth_snapshot_mapped(const struct growth_snapshot 
 #define TELL_TRIES 100
 
 struct kill {
-	uint32_t image;
+	image_t image;
 	unsigned int tries;
 	uint64_t due_ns;
 };
@@ -142,7 +142,7 @@ static void on_told(int result, void *userdata)
 		leave_out(run, 1);
 }
 
-static void report_killed(struct growth_run *run, uint32_t image)
+static void report_killed(struct growth_run *run, image_t image)
 {
 	const struct killed killed = {
 		.runner = run->runner,
@@ -209,7 +209,7 @@ size_t growth_run_telling(const struct growth_run *run)
 struct kill_note {
 	struct session_job job;
 	struct growth_run *run;
-	uint32_t image;
+	image_t image;
 };
 
 static void on_kill(struct session_job *job, int result)
@@ -239,7 +239,7 @@ static void on_record(struct session_runner *runner, const struct record *record
 	}
 	note->job.done = on_kill;
 	note->run = run;
-	note->image = record->process_end.slot;
+	note->image = record->process_end.image;
 	session_runner_note(runner, &note->job);
 }
 

@@ -9,7 +9,7 @@
 
 /* A process image. */
 struct subject {
-	uint32_t slot;
+	image_t image;
 	uint64_t round;	      /* the last one that saw it */
 	struct strbuf cgroup; /* "" is not known */
 };
@@ -38,7 +38,7 @@ static void subject_free(void *item)
 	free(subject);
 }
 
-DEFINE_HASHMAP_OPS(subject_ops, struct subject, subject_free, slot);
+DEFINE_HASHMAP_OPS(subject_ops, struct subject, subject_free, image.n);
 
 int push_subjects_new(struct push_subjects **ret_subjects)
 {
@@ -133,7 +133,7 @@ int push_subjects_hold(struct push_subjects *subjects, uint64_t trace, struct pu
 static int find_subject(struct push_told *told, const struct model_process *image,
 			struct subject **ret_subject)
 {
-	const struct subject added = { .slot = image->slot };
+	const struct subject added = { .image = image->id };
 	struct subject *subject = hashmap_intern(&told->subjects, &added, sizeof(added), NULL);
 	_cleanup_strbuf_ struct strbuf cgroup = {};
 	struct cgroup_place place;

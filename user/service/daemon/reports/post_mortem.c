@@ -220,7 +220,7 @@ static bool knows_nothing(const struct view *view, const struct view_process *pr
 static bool is_own(struct post_mortem *pm, const struct view *view)
 {
 	const struct model_process *image = pm->process->image;
-	const struct mapping *exe = model_exe_mapping(view_model(view), image->slot);
+	const struct mapping *exe = model_exe_mapping(view_model(view), image->id);
 
 	pm->is_own = own_process_is(&pm->service->program, image, exe ? exe->object : NULL);
 	return pm->is_own;

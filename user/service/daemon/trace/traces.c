@@ -71,7 +71,7 @@ void trace_free(struct trace *trace)
 struct kill_note {
 	struct session_job job;
 	struct trace *trace;
-	uint32_t image;
+	image_t image;
 };
 
 static void on_told(int result, void *userdata)
@@ -124,7 +124,7 @@ static void on_record(struct session_runner *runner, const struct record *record
 	}
 	note->job.done = on_kill;
 	note->trace = trace;
-	note->image = record->process_end.slot;
+	note->image = record->process_end.image;
 	session_runner_note(runner, &note->job);
 }
 

@@ -17,7 +17,7 @@ int live_emit_mapping(struct live *live, const struct live_process *process,
 	char local[32] = "";
 	struct record record = {
 		.type = RECORD_MAPPING,
-		.mapping = { .slot = process->image.n,
+		.mapping = { .image = process->image,
 			     .start = map->start,
 			     .end = map->end,
 			     .file_offset = map->offset,
@@ -121,7 +121,7 @@ static int record_removed(struct live *live, struct live_process *process)
 	vec_foreach(&process->changes.removed, range) {
 		const struct record record = {
 			.type = RECORD_UNMAPPING,
-			.unmapping = { process->image.n, range->start, range->end, time_ns },
+			.unmapping = { process->image, range->start, range->end, time_ns },
 		};
 		int r = live_emit(live, &record);
 

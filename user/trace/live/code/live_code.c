@@ -276,7 +276,7 @@ static int drop_in_range(const struct code_range *range, void *userdata)
 	const struct removal *removal = userdata;
 	const struct record record = {
 		.type = RECORD_UNMAPPING,
-		.unmapping = { removal->process->image.n, range->start, range->end,
+		.unmapping = { removal->process->image, range->start, range->end,
 			       removal->time_ns },
 	};
 	int r;

@@ -32,9 +32,9 @@ int live_slot_of(const struct live *live, pid_t pid, uint32_t *ret_slot)
 	return -ESRCH;
 }
 
-uint32_t live_image_of(const struct live *live, uint32_t slot)
+image_t live_image_of(const struct live *live, uint32_t slot)
 {
-	return live->slots.all.data[slot]->image.n;
+	return live->slots.all.data[slot]->image;
 }
 
 enum live_older live_older_blocks(const struct live *live, uint32_t slot)

@@ -5,6 +5,8 @@
 #ifndef MEMTRACED_TRACE_LIVE_LIVE_BLOCKS_H
 #define MEMTRACED_TRACE_LIVE_LIVE_BLOCKS_H
 
+#include "trace/record/image.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +25,7 @@ struct live_block {
 /* The process image that a pid stands for: -ESRCH: none that is traced and has not ended. */
 int live_slot_of(const struct live *live, pid_t pid, uint32_t *ret_slot);
 /* The image's number in records. */
-uint32_t live_image_of(const struct live *live, uint32_t slot);
+image_t live_image_of(const struct live *live, uint32_t slot);
 /* What is known of blocks that a process may have allocated before it was traced. */
 enum live_older {
 	LIVE_OLDER_NONE,    /* there are none: it was traced from its start */

@@ -143,7 +143,7 @@ static int emit_site(struct live *live, const struct live_process *process,
 	bool aged = site->oldest_tick <= site->newest_tick && site->counts.live_blocks > 0;
 	struct record record = {
 		.type = RECORD_SITE,
-		.site = { .slot = process->image.n,
+		.site = { .image = process->image,
 			  .fn = site->fn,
 			  .stack = site->stack,
 			  .live_bytes = site->counts.live_bytes,
@@ -189,7 +189,7 @@ static struct record_totals totals_of(const struct live *live, const struct live
 	const struct abi_proc *proc = shared_proc(live->programs, process->slot);
 	double live_variance = 0, variance = 0;
 	struct record_totals t = {
-		.slot = process->image.n,
+		.image = process->image,
 		.comm = *process->comm ? process->comm : NULL,
 		.unknown_frees = proc->unknown_frees,
 		.peak_bytes = shared_peak_at_cut(proc, live->programs->control->cut_epoch).bytes,

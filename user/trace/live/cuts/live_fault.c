@@ -104,7 +104,7 @@ int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 {
 	struct live_process *process = live_process_at(live, event_slot(&ev->head));
 	struct record record = { .type = RECORD_FAULT,
-				 .fault = { .slot = process ? process->image.n : RECORD_NO_SLOT,
+				 .fault = { .image = process ? process->image : RECORD_NO_IMAGE,
 					    .tid = ev->tid,
 					    .signal = ev->signal,
 					    .code = ev->code,

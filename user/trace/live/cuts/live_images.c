@@ -81,7 +81,7 @@ static int list_images(const struct live *live, pid_t pid, struct collection *c)
 		    (pid && process->pid != pid))
 			continue;
 		image->slot = (uint32_t)slot;
-		image->image = process->image.n;
+		image->image = process->image;
 		image->pid = process->pid;
 		image->from_start = !process->older_blocks;
 		image->areas = &process->regions.areas;

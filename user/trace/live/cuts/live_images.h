@@ -8,6 +8,7 @@
 
 #include "base/ranges.h"
 #include "base/vec.h"
+#include "trace/record/image.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +18,8 @@
 struct live;
 
 struct live_image {
-	uint32_t slot;	/* of the programs */
-	uint32_t image; /* its number in records */
+	uint32_t slot; /* of the programs */
+	image_t image;
 	pid_t pid;
 	bool from_start;	    /* none of its blocks is older than the attach */
 	const struct ranges *areas; /* mapped by its allocators; valid until the next drain */

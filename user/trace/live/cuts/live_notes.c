@@ -67,7 +67,7 @@ static int emit_error(struct live *live, const struct live_error *error)
 	const struct abi_heap_error *v = &error->value;
 	const struct record record = {
 		.type = RECORD_HEAP_ERROR,
-		.heap_error = { .slot = error->key.image,
+		.heap_error = { .image = { error->key.image },
 				.kind = (enum record_heap_error_kind)error->key.kind,
 				.fn = error->key.fn,
 				.stack = error->key.stack,
@@ -181,7 +181,7 @@ static int emit_free(struct live *live, const struct live_free *pair)
 	const struct abi_free_pair *v = &pair->value;
 	struct record record = {
 		.type = RECORD_FREE_PAIR,
-		.free_pair = { .slot = pair->key.image,
+		.free_pair = { .image = { pair->key.image },
 			       .fn = pair->key.fn,
 			       .stack = pair->key.stack,
 			       .free_fn = pair->key.free_fn,

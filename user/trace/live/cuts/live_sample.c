@@ -41,7 +41,7 @@ static int emit_process(struct live *live, struct live_process *process,
 	struct record_sample_process *sample = &record.sample_process;
 	uint64_t missed_frees = 0;
 
-	sample->slot = process->image.n;
+	sample->image = process->image;
 	for (size_t i = 0; i < n; i++) {
 		sample->live_bytes += sites[i].counts.live_bytes;
 		sample->live_blocks += sites[i].counts.live_blocks;
@@ -108,7 +108,7 @@ static int emit_sites(struct live *live, const struct snapshot_site *sites, size
 		const struct snapshot_site *site = live_ones[i];
 		struct record record = {
 			.type = RECORD_SAMPLE_SITE,
-			.sample_site = { .slot = live->slots.all.data[site->slot]->image.n,
+			.sample_site = { .image = live->slots.all.data[site->slot]->image,
 					 .fn = site->fn,
 					 .stack = site->stack,
 					 .live_bytes = site->counts.live_bytes },
@@ -151,7 +151,7 @@ static int take_usage(struct live *live)
 
 		if (r || !is_sampled(*p) || !(*p)->usage.is_read)
 			continue;
-		record.sample_process.slot = (*p)->image.n;
+		record.sample_process.image = (*p)->image;
 		live_usage_read(live->usage, (*p)->pid, &(*p)->usage.clock, &record.sample_process);
 		r = live_emit(live, &record);
 	}

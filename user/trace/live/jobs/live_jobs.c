@@ -11,6 +11,7 @@
 #include "trace/live/stacks/live_stacks.h"
 
 #include "memtraced.skel.h" /* after the ABI that it is made of */
+#include "trace/record/image_list.h"
 
 #include <errno.h>
 #include <string.h>
@@ -110,7 +111,7 @@ static int describe_kernel(struct live *live)
 {
 	const struct record record = {
 		.type = RECORD_MAPPING,
-		.mapping = { .slot = RECORD_NO_SLOT,
+		.mapping = { .image = RECORD_NO_IMAGE,
 			     .start = KERNEL_START,
 			     .end = UINT64_MAX,
 			     .file_offset = KERNEL_START,
@@ -144,25 +145,12 @@ int live_describe_event(struct live *live, bool with_kernel)
 
 /* Images in the order of their numbers. */
 struct image_list {
-	VEC(uint32_t) images;
+	VEC(image_t) images;
 };
 
 static void image_list_done(struct image_list *list)
 {
 	vec_done(&list->images);
-}
-
-static int compare_images(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static bool is_listed(const struct image_list *list, uint32_t image)
-{
-	return list->images.len &&
-	       bsearch(&image, list->images.data, list->images.len, sizeof(image), compare_images);
 }
 
 /* Whose counts are deleted after this cut. */
@@ -172,8 +160,8 @@ static int list_last(const struct live *live, struct image_list *list)
 
 	vec_foreach(&live->slots.all, p)
 		if (r == 0 && *p && (*p)->counts.read && !(*p)->counts.purged)
-			r = vec_push(&list->images, (*p)->image.n);
-	vec_sort(&list->images, compare_images);
+			r = vec_push(&list->images, (*p)->image);
+	image_list_sort(list->images.data, list->images.len);
 	return r;
 }
 
@@ -188,9 +176,10 @@ struct job_reading {
  * Passes on what a process has done by system calls. The child of -c is nobody before its exec;
  * what will be deleted after this cut is counted for good.
  */
-static int take_syscalls(struct job_reading *reading, uint32_t *slot, struct record *record)
+static int take_syscalls(struct job_reading *reading, image_t *image, struct record *record)
 {
-	const struct live_process *process = live_process_at(reading->live, (slot_t){ *slot });
+	const slot_t slot = { image->n }; /* syscalls_read.h */
+	const struct live_process *process = live_process_at(reading->live, slot);
 	bool last = process && process->counts.read;
 	struct cut_coverage *coverage = last ? reading->settled : reading->running;
 
@@ -205,8 +194,8 @@ static int take_syscalls(struct job_reading *reading, uint32_t *slot, struct rec
 		live_count_stack(reading->live, record->syscall_stack.stack,
 				 record->syscall_stack.calls, coverage);
 	/* An image has the number of its slot only when it is the first there. */
-	*slot = process ? process->image.n :
-			  shared_proc(reading->live->programs, (slot_t){ *slot })->image;
+	*image = process ? process->image :
+			   (image_t){ shared_proc(reading->live->programs, slot)->image };
 	return live_emit(reading->live, record);
 }
 
@@ -220,18 +209,19 @@ static int take_record(const struct record *record, void *userdata)
 	struct record of_process = *record;
 
 	if (record->type == RECORD_SYSCALL)
-		return take_syscalls(reading, &of_process.syscall.slot, &of_process);
+		return take_syscalls(reading, &of_process.syscall.image, &of_process);
 	if (record->type == RECORD_SYSCALL_FILE)
-		return take_syscalls(reading, &of_process.syscall_file.slot, &of_process);
+		return take_syscalls(reading, &of_process.syscall_file.image, &of_process);
 	if (record->type == RECORD_SYSCALL_STACK)
-		return take_syscalls(reading, &of_process.syscall_stack.slot, &of_process);
+		return take_syscalls(reading, &of_process.syscall_stack.image, &of_process);
 	if (record->type == RECORD_EVENT_COUNT) {
 		uint64_t stack = event->stack;
 
 		if (stack == RECORD_STACK_NO_CODE && event->kernel_stack)
 			stack = event->kernel_stack;
 
-		if (is_listed(&reading->last, event->slot))
+		if (image_list_has(reading->last.images.data, reading->last.images.len,
+				   event->image))
 			coverage = reading->settled;
 		coverage->events += event->count;
 		live_count_stack(reading->live, stack, event->count, coverage);
@@ -292,7 +282,7 @@ int live_on_occurrence(struct live *live, const struct abi_ev_occurrence *ev)
 	const struct record record = {
 		.type = RECORD_OCCURRENCE,
 		.occurrence = { .id = ev->id,
-				.slot = process ? process->image.n : RECORD_NO_SLOT,
+				.image = process ? process->image : RECORD_NO_IMAGE,
 				.tid = ev->tid,
 				.cpu = ev->cpu,
 				.time_ns = ev->head.time_ns,

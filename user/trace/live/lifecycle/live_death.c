@@ -163,7 +163,7 @@ int live_emit_death(struct live *live, const struct live_process *process, int s
 	if (!ev || ev->signal != signal || process->placeholder)
 		return 0;
 	record.death = (struct record_death){
-		.slot = process->image.n,
+		.image = process->image,
 		.signal = signal,
 		.code = ev->code,
 		.time_ns = ev->head.time_ns,

@@ -52,11 +52,11 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 	if (*info.comm)
 		live_process_set_comm(process, info.comm);
 	record.process = (struct record_process){
-		.slot = process->image.n,
+		.image = process->image,
 		.pid = process->pid,
 		.ppid = info.ppid,
-		.parent_slot = RECORD_NO_SLOT,
-		.prev_slot = process->prev_image.n,
+		.parent_image = RECORD_NO_IMAGE,
+		.prev_image = process->prev_image,
 		.root = process->root,
 		.time_ns = time_ns,
 		.comm = process->comm,
@@ -106,7 +106,7 @@ static int rename_image(struct live *live, struct live_process *process, const c
 {
 	const struct record record = {
 		.type = RECORD_NAME,
-		.name = { .slot = process->image.n, .comm = process->comm },
+		.name = { .image = process->image, .comm = process->comm },
 	};
 
 	if (process->placeholder || strncmp(process->comm, comm, sizeof(process->comm)) == 0)
@@ -145,7 +145,7 @@ int live_end_image(struct live *live, struct live_process *process, enum record_
 {
 	struct record record = {
 		.type = RECORD_PROCESS_END,
-		.process_end = { .slot = process->image.n,
+		.process_end = { .image = process->image,
 				 .how = how,
 				 .value = value,
 				 .time_ns = time_ns },
@@ -186,11 +186,11 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 	int r = live_process_new(live, event_slot(&ev->head), ev->pid, &origin, &child);
 	struct record record = {
 		.type = RECORD_PROCESS,
-		.process = { .slot = shared_proc(live->programs, event_slot(&ev->head))->image,
+		.process = { .image = { shared_proc(live->programs, event_slot(&ev->head))->image },
 			     .pid = ev->pid,
 			     .ppid = parent->pid,
-			     .parent_slot = parent->image.n,
-			     .prev_slot = RECORD_NO_SLOT,
+			     .parent_image = parent->image,
+			     .prev_image = RECORD_NO_IMAGE,
 			     .inherits = true,
 			     .time_ns = ev->head.time_ns,
 			     .comm = ev->comm,

@@ -60,7 +60,7 @@ static int emit_region(struct live *live, const struct live_process *process,
 {
 	struct record record = {
 		.type = RECORD_REGION,
-		.region = { .slot = process->image.n,
+		.region = { .image = process->image,
 			    .start = ev->addr,
 			    .end = ev->addr + page_round_up(ev->len),
 			    .stack = ev->stack,
@@ -81,7 +81,7 @@ static int emit_gone(struct live *live, const struct live_process *process, uint
 {
 	struct record record = {
 		.type = RECORD_REGION_GONE,
-		.region_gone = { process->image.n, start, end, time_ns },
+		.region_gone = { process->image, start, end, time_ns },
 	};
 
 	return end > start ? live_emit(live, &record) : 0;

@@ -109,7 +109,7 @@ int live_process_new(struct live *live, slot_t slot, pid_t pid, const struct ima
 	process->slot = slot;
 	process->image.n = shared_proc(live->programs, slot)->image;
 	process->pid = pid;
-	process->prev_image.n = origin->replaced ? origin->replaced->image.n : RECORD_NO_SLOT;
+	process->prev_image = origin->replaced ? origin->replaced->image : RECORD_NO_IMAGE;
 	process->root = origin->root;
 	process->placeholder = origin->placeholder || origin->unwanted;
 	process->unwanted = origin->unwanted;

@@ -34,12 +34,12 @@ static int code_of(const struct live_process *process, struct stack_check_code *
 	return 0;
 }
 
-static int emit_difference(struct live *live, uint32_t slot, bool whole, const struct strbuf *ours,
+static int emit_difference(struct live *live, image_t image, bool whole, const struct strbuf *ours,
 			   const struct strbuf *reference)
 {
 	const struct record record = {
 		.type = RECORD_STACK_DIFFERS,
-		.stack_differs = { .slot = slot,
+		.stack_differs = { .image = image,
 				   .whole = whole,
 				   .ours = strbuf_str(ours),
 				   .reference = strbuf_str(reference) },
@@ -77,7 +77,7 @@ int live_on_stack_copy(struct live *live, const struct abi_ev_stack_copy *copy)
 	live->check.results[result]++;
 	if (result == CHECK_TRUNCATED)
 		live->check.truncated[frames.cut]++;
-	return emit_difference(live, process ? process->image.n : RECORD_NO_SLOT, walked.whole,
+	return emit_difference(live, process ? process->image : RECORD_NO_IMAGE, walked.whole,
 			       &ours, &reference);
 }
 

@@ -218,7 +218,7 @@ int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 	facts.by_library = has_library(live, process, &frames);
 	record.stack = (struct record_stack){
 		.id = ev->hash,
-		.slot = kernel ? ev->head.slot : process->image.n,
+		.image = kernel ? RECORD_NO_IMAGE : process->image,
 		.time_ns = ev->head.time_ns,
 		.truncated = frames.cut != ABI_CUT_NONE,
 		.interrupted = ev->flags & ABI_STACK_INTERRUPTED,

@@ -23,7 +23,7 @@
 
 /*
  * Calls that stand for bpf_preempt_disable() and bpf_preempt_enable(): no helper has these numbers,
- * and whoever loads the programs puts in where the kernel has them (trace/bpf/program_loader.h).
+ * and the loader of the programs puts in where the kernel has them (trace/bpf/program_loader.h).
  */
 #define ABI_CALL_HOLD_CPU 0x6d740001
 #define ABI_CALL_RELEASE_CPU 0x6d740002
@@ -63,7 +63,7 @@ enum abi_kind {
 	ABI_SAMPLE_ALLOC = 9,
 	ABI_SAMPLE_FREE = 10,
 	ABI_KIND_MASK = 0x0f,
-	/* Can be left by an exception, which nobody sees: operator new. */
+	/* Can be left by an exception, which is not seen: operator new. */
 	ABI_THROWS = 0x10,
 	/* A realloc that fails has freed the old block all the same (reallocf). */
 	ABI_FAILURE_FREES = 0x20,
@@ -270,7 +270,7 @@ enum abi_code_start { ABI_CODE_START_GONE, ABI_CODE_START_MAPPED };
 #define ABI_WATCHED_EPOCH(number) (1U << 31 | (number))
 
 /*
- * What is taken of maps that all processes share, by one and by all together: nobody takes more
+ * What is taken of maps that all processes share, by one and by all together: none takes more
  * than a few times what is still free (bpf/room.bpf.h). Blocks are those in the map.
  */
 struct abi_room {
@@ -357,7 +357,7 @@ enum abi_loss {
 	ABI_LOST_FILE_MAP_FULL,	   /* what was done with a file */
 	ABI_LOST_FILE_NAME,	   /* its path */
 	ABI_LOST_FREE_PAIR,	   /* no room for where blocks of a site are freed */
-	ABI_LOST_BIRTH,		   /* no room for when a block was allocated, and by whom */
+	ABI_LOST_BIRTH,		   /* no room for when a block was allocated, and by which thread */
 	ABI_LOST_NESTING,	   /* a call taken for a part of another, which has not returned */
 	ABI_LOST_ARGUMENT,	   /* of a USDT probe, which is in memory that cannot be read */
 	ABI_LOST_SAMPLE_ROOM,	   /* one process has more live samples than it has room for */
@@ -400,7 +400,7 @@ static inline int abi_block_filter_is_open(const volatile struct abi_block_filte
 
 /* A user who may look at own processes alone, as ptrace(2) has it: bpf/access.bpf.h. */
 struct abi_access {
-	__u32 limited; /* 0: whoever asks may see all */
+	__u32 limited; /* 0: the user that asks may see all */
 	__u32 uid, gid;
 };
 

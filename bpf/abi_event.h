@@ -88,7 +88,7 @@ struct abi_ev_process { /* FORK, EXEC, EXIT, SEEN */
 	char comm[16];
 };
 #define ABI_PROCESS_SHARES_MM 1	 /* FORK of a CLONE_VM child: the slot is the parent's */
-#define ABI_PROCESS_LAST 2	 /* EXIT: nobody shares the address space any more */
+#define ABI_PROCESS_LAST 2	 /* EXIT: no other process shares the address space */
 #define ABI_PROCESS_KNOWN_FILE 4 /* EXEC: shared links are in the executable, if any need be */
 #define ABI_PROCESS_UNWANTED 8	 /* EXEC: of an image that is only followed */
 #define ABI_PROCESS_ALONE 16	 /* EXEC: of an executable that is ABI_FILE_ALONE */

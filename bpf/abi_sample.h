@@ -42,7 +42,7 @@ enum abi_sample_argument {
 struct abi_sample_spec {
 	struct abi_usdt_arg arg[ABI_SAMPLE_ARGS];
 	__u32 is_stand_in; /* of the library that samples for programs without probes */
-	/* The function is called by whom the link register says, of whom no frame record tells. */
+	/* The caller is in the link register: it has no frame record. */
 	__u32 in_link;
 };
 #define ABI_SAMPLE_SPECS (1 << 12)

@@ -44,7 +44,7 @@ static __always_inline bool code_is_watched(void)
 	return *(volatile __u32 *)&control.watch_code;
 }
 
-/* Of code_pages: a sample has told of it, from inside of dlopen perhaps, and nobody has waited. */
+/* Of code_pages: a sample has told of it, from inside of dlopen perhaps, without waiting. */
 #define PAGES_BY_SAMPLE (1U << 31)
 
 /*
@@ -84,7 +84,7 @@ static __always_inline void watch_code(struct abi_proc *proc, __u32 slot, bool b
 	ev.head.time_ns = bpf_ktime_get_ns();
 	failed = by_loader ? ring_send_now(&ev, sizeof(ev)) : ring_send_later(&ev, sizeof(ev));
 	if (failed) {
-		/* whoever is next tells of it */
+		/* the next event tells of it */
 		proc->code_pages = known;
 		proc_lost(proc, ABI_LOST_RING_FULL);
 	}

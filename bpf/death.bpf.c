@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who sends SIGKILL to a traced process, and whom the OOM killer chooses. What a process is killed
- * for by its own doing is bpf/fault.bpf.c's.
+ * The sender of a SIGKILL to a traced process, and what the OOM killer chooses. What a process is
+ * killed for by its own doing is in bpf/fault.bpf.c.
  *
  * Raw tracepoints on all kernels: both are called with a spinlock held (sighand->siglock in
  * kernel/signal.c, task_lock in mm/oom_kill.c), so that they are not preempted.

@@ -140,7 +140,7 @@ static __always_inline void read_cgroup(struct abi_ev_death *ev, struct task_str
 		count_of(memcg, bpf_core_enum_value(enum memcg_memory_event, MEMCG_OOM_KILL));
 }
 
-/* Whoever runs has sent the signal. */
+/* The task that runs has sent the signal. */
 static __always_inline void read_sender(struct abi_ev_death *ev)
 {
 	ev->sender = current_tgid();

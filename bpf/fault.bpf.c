@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What kills a process for what it did itself: seen when the signal is delivered, by the thread
- * that gets it, and when nothing handles it (get_signal in kernel/signal.c). Nobody who has no such
- * signal pays for it. Of one that is handled inside an allocator call it is noted where, for who
- * guesses what that call has called (bpf/nesting.bpf.h). For the two programs see
+ * that gets it, and when nothing handles it (get_signal in kernel/signal.c). A process without
+ * such a signal does not pay for it. Of one that is handled inside an allocator call it is noted
+ * where, for the guess of what that call has called (bpf/nesting.bpf.h). For the two programs see
  * bpf/lifecycle.bpf.c.
  */
 #include "abi_event.h"

@@ -35,7 +35,7 @@ static __always_inline void mark_used(__u32 slot, __u32 which)
 
 /*
  * The thread's marks. A thread that is new, of a process that ran before it was traced, may be in a
- * marked function whose entry nobody has seen.
+ * marked function whose entry was not seen.
  */
 static __always_inline struct mark *mark_get(__u32 slot, __u32 which)
 {

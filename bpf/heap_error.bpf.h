@@ -63,7 +63,7 @@ VERIFIED_ONCE_NUMBERS __u64 block_around(__u32 slot, __u64 addr)
 }
 
 /*
- * Is every block known that the process may have? Not when something was lost, in it or in whom it
+ * Is every block known that the process may have? Not when something was lost, in it or in what it
  * has inherited from.
  */
 VERIFIED_ONCE_NUMBERS int all_blocks_are_known(__u32 slot)
@@ -235,7 +235,7 @@ VERIFIED_ONCE_NUMBERS __u64 probe_stack(struct bpf_user_pt_regs_t *ctx, __u32 sl
 	return proc ? stack_capture((void *)ctx, proc, slot, at) : 0;
 }
 
-/* Where a block was freed, for whoever frees it once more. */
+/* Where a block was freed, for when it is freed once more. */
 static __always_inline void remember_free(struct pt_regs *ctx, __u32 slot, __u32 fn,
 					  const struct fault *fault, __u32 at)
 {

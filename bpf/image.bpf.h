@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What exec itself maps: the code of the executable and of its interpreter, of which no mmap tells.
- * Without, stacks of a new image that nobody has stopped end there, until the daemon has read its
+ * Without, stacks of a new image that was not stopped end there, until the daemon has read its
  * mappings.
  */
 #ifndef MEMTRACED_IMAGE_BPF_H

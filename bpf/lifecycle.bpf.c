@@ -192,7 +192,7 @@ static __always_inline __u32 image_code(__u32 slot)
 	return knob_unwind ? image_add_code(slot) << ABI_PROCESS_NOTED_SHIFT : 0;
 }
 
-/* Nobody counts for this process any more. */
+/* No link counts for this process any more. */
 static __always_inline int image_none(__u32 pid)
 {
 	bpf_map_delete_elem(&pids, &pid);

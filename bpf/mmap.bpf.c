@@ -2,7 +2,7 @@
 /*
  * mmap, munmap, mremap and brk by their own syscall tracepoints. Regions are kept in user space,
  * which can search ranges; events go through the ring in the order in which they happened: an
- * unmapping is announced at entry, when nobody can yet have got the range anew, and confirmed at
+ * unmapping is announced at entry, when nothing can yet have got the range anew, and confirmed at
  * its return.
  */
 #include "abi_event.h"
@@ -254,8 +254,8 @@ static __always_inline int exit_mremap(struct trace_event_raw_sys_exit *ctx)
 }
 
 /*
- * A process that nobody knows so far has mapped much that it can write to. What it cannot write is
- * room that is kept free, as for arenas and threads' stacks.
+ * A process without a slot has mapped much that it can write to. What it cannot write to is a
+ * reservation, as of arenas and threads' stacks.
  */
 static __always_inline struct abi_proc *mapper_new(__u64 bytes, __u32 *ret_slot)
 {

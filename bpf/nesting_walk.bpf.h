@@ -156,8 +156,8 @@ VERIFIED_ONCE_NUMBERS int nesting_caller(__u32 slot, __u64 sp, __u64 fp, __u64 o
 #endif
 
 /*
- * Has nobody written to the place of the call's return address since it began? A call of another
- * function from the same place would have. `link`: arm64's, when something begins there.
+ * Is the place of the call's return address unchanged since it began? A call of another
+ * function from the same place would change it. `link`: arm64's, when something begins there.
  */
 VERIFIED_ONCE_NUMBERS int nesting_stands(__u64 sp, __u64 link, __u64 before)
 {

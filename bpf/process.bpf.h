@@ -116,7 +116,7 @@ static __always_inline __u32 proc_cut_peak_epoch(const struct abi_proc *proc)
  * between, this event's bytes may be on the wrong side of that peak, and are added to the bound.
  */
 #ifdef OLD_KERNEL
-/* Of what comes in between from another CPU, nobody can say on which side of the peak it is. */
+/* On which side of the peak an event of another CPU in between is, cannot be known. */
 static __always_inline void proc_add_bytes(struct abi_proc *proc, __s64 bytes, __u32 epoch_before)
 {
 	__s64 before = *(volatile __s64 *)&proc->live_bytes, live;

@@ -26,7 +26,7 @@ static __always_inline bool room_left(__s32 own, __s32 all, __u32 room, __s64 ti
 	return own < ((__s64)room - all) * times;
 }
 
-/* For a stack that is not there; the kernel's are few, and nobody's. */
+/* For a stack that is not there; the kernel's are few, and of no process. */
 static __always_inline bool room_for_stack(const struct abi_room *own)
 {
 	return !own ||

@@ -236,7 +236,7 @@ static __always_inline __u64 site_clock(void)
 				*(volatile __u32 *)&control.tick;
 }
 
-/* is_own: nobody else changes the site meanwhile. */
+/* is_own: nothing else changes the site meanwhile. */
 static __always_inline void site_add(struct abi_site *site, const struct site_change *change,
 				     __u16 fn, bool is_own)
 {
@@ -316,7 +316,7 @@ VERIFIED_ONCE int site_apply_at(__u32 slot, __u32 fn_stripes, __u64 stack,
 /*
  * Applies a change; false (counted) when there is no room for a new site. While a program that this
  * one has preempted is at the site, another one of the same stack takes the change: what is saved
- * for a cut then never holds a part of it. Where that is taken as well, one that nobody owns. Where
+ * for a cut then never holds a part of it. Where that is taken as well, one without an owner. Where
  * this CPU's stripe has no room, one of all CPUs takes the change.
  */
 static __always_inline bool site_apply(__u32 slot, __u16 fn, __u64 stack,

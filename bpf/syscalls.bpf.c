@@ -329,7 +329,7 @@ static __always_inline void call_enter(void *ctx, struct pt_regs *regs, long num
 
 /*
  * An exit without its entry: the call began before the process was traced, or was refused before
- * the kernel announces it (seccomp). False: it is nobody's call, but the return of a new thread or
+ * the kernel announces it (seccomp). False: it is not a call, but the return of a new thread or
  * process from the call that made it, or of rt_sigreturn, after which its number is unknown, or a
  * probe's.
  */

@@ -40,7 +40,7 @@ struct watch_point watch_series_at(const struct watch_series *series, uint32_t i
 /*
  * The median slope (analyze/trend.h) over the last window_ns, of means of its equal parts. False
  * where that is not known: there is no point as old, there are fewer than four, or between two of
- * them half of the window passed (nobody looked, as the machine stood still).
+ * them half of the window passed (there was no sample, as the machine stood still).
  */
 bool watch_series_slope(const struct watch_series *series, uint64_t window_ns,
 			double *ret_bytes_per_s);

@@ -25,7 +25,7 @@ void log_set_level(enum log_level level)
 	atomic_store(&max_level, level);
 }
 
-/* What nobody has read for so long, nobody waits for: a traced process may be held meanwhile. */
+/* What was not read for so long is not waited for: a traced process may be held meanwhile. */
 #define PATIENCE_MS 1000
 
 /* Messages that found no room since the last one that did. */

@@ -155,9 +155,9 @@ static int check_pipe(const struct outfile *file, const struct stat *pipe)
 }
 
 /*
- * Opens what is at the path now, without changing it. O_NONBLOCK because opening a pipe that nobody
- * reads would hang, with SIGINT blocked by the loop. 1: a pipe or character device, in *ret_fd;
- * 0: a regular file or nothing, to be replaced; or negative errno.
+ * Opens what is at the path now, without changing it. O_NONBLOCK because opening a pipe that
+ * nothing reads would hang, with SIGINT blocked by the loop. 1: a pipe or character device, in
+ * *ret_fd; 0: a regular file or nothing, to be replaced; or negative errno.
  */
 static int open_direct(const struct outfile *file, int *ret_fd)
 {
@@ -393,7 +393,7 @@ static void remove_temp(const struct outfile *file)
 		return;
 	/* If it fails, the user took the right to the folder away meanwhile: theirs to clean up. */
 	(void)unlinkat(file->dir_fd, file->temp_name, 0);
-	(void)fs_identity_leave(file->identity); /* nobody is left to tell */
+	(void)fs_identity_leave(file->identity); /* there is no other way to tell */
 }
 
 void outfile_free(struct outfile *file)

@@ -21,7 +21,7 @@ struct outfile;
  * character device is opened and written directly; /dev/stdout, /dev/stderr and /dev/fd/N stand for
  * the descriptor that memtraced was started with. 0 or negative errno: -EACCES (also for an old
  * file that this user may not write, and another user's pipe in a sticky folder), -ENOENT, -ELOOP
- * for a link, -EISDIR, -ENXIO for a socket or a pipe that nobody reads, -EOPNOTSUPP for a disk,
+ * for a link, -EISDIR, -ENXIO for a socket or a pipe without a reader, -EOPNOTSUPP for a disk,
  * -EPERM for another's identity without root, ...
  */
 int outfile_new(const char *path, uid_t uid, gid_t gid, struct outfile **ret_file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Folders of what is kept from run to run, which only the user that runs us may write to: what
- * stands there is believed as far as its reader checks it, and nobody else has written it. Any
+ * stands there is believed as far as its reader checks it, and no other user has written it. Any
  * thread; several processes may use one folder.
  */
 #ifndef MEMTRACED_BASE_PRIVATE_FOLDER_H

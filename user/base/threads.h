@@ -15,7 +15,7 @@
 int thread_start(pthread_t *ret_thread, void *(*fn)(void *arg), void *arg);
 
 /*
- * The same, detached: whoever has a loop must not join a thread of a lower priority, which on a
+ * The same, detached: a thread with a loop must not join a thread of a lower priority, which on a
  * busy machine gets a CPU for its last steps only after a tenth of a second. The thread's last
  * access to what it shares is to be one that the other side can see, as eventfd_write(3).
  */

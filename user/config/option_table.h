@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tables behind config/options.h: a row an option, see config/key.h. Parser, help and tests
- * read them; nobody else includes this. Adding an option is a row and a field of struct options.
+ * read them; no other file includes this. Adding an option is a row and a field of struct options.
  */
 #ifndef MEMTRACED_CONFIG_OPTION_TABLE_H
 #define MEMTRACED_CONFIG_OPTION_TABLE_H

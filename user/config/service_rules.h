@@ -31,7 +31,7 @@ struct service_rule {
 	double above; /* in the unit of the metric */
 	bool of_max;
 	uint64_t for_ns; /* 0: at once */
-	/* Whom it is about; NULL: all. */
+	/* What it is about; NULL: all. */
 	char *comm, *cgroup; /* patterns */
 	char *user;	     /* a name or a uid */
 	/* What is done. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What of an ELF file only its section headers tell, which nothing loads and nobody checks: they
+ * What of an ELF file only its section headers tell, which nothing loads or checks: they
  * may be missing, or lie. One thread at a time for a file.
  */
 #ifndef MEMTRACED_ELF_ELF_SECTIONS_H

@@ -14,7 +14,7 @@
 struct coverage {
 	struct strings *strings;
 	const struct record_coverage *at_cut;	    /* NULL before the first */
-	const struct record_stack_check *of_stacks; /* NULL: nobody asked */
+	const struct record_stack_check *of_stacks; /* NULL: not asked for */
 	VEC(struct record_unprobed) unprobed;
 	VEC(struct record_stack_differs) stacks_differ;
 	/* What the above are of, and the cut that is being read. */

@@ -48,7 +48,7 @@ struct model_process {
 	bool has_death; /* who killed it is known */
 	struct record_death death;
 	const struct regions *regions; /* NULL: it never used mmap */
-	bool has_resident;	       /* false: nobody looked while it ran */
+	bool has_resident;	       /* false: not read while it ran */
 	bool has_mapped;	       /* or at nothing but resident.mapped and inaccessible */
 	struct record_resident resident;
 };

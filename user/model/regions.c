@@ -10,7 +10,7 @@
 
 /*
  * A site's share of the peak is found as DESIGN.md section 10 does it for heap sites: a new peak
- * of the process only bumps its epoch, and whoever changes a site first saves what it held.
+ * of the process only bumps its epoch; before a site is changed, what it held is saved.
  * Sums are unsigned so that a damaged recording can wrap them, but not overflow.
  */
 struct site {

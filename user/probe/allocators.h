@@ -29,7 +29,7 @@ struct allocator_function {
 /* Where an allocator leaves addresses of blocks in use, with which the program holds nothing. */
 enum allocator_traces {
 	ALLOCATOR_TRACES_NONE,
-	/* In its own data: starts of slabs, places of a cache that nobody has written since. */
+	/* In its own data: starts of slabs, places of a cache that were not written since. */
 	ALLOCATOR_TRACES_APART,
 	/* In a block when it is handed out: the next free one, which may be handed out then. */
 	ALLOCATOR_TRACES_INSIDE,

@@ -214,7 +214,7 @@ static int read_all(struct elf_file *elf, const struct object_wants *wants,
 	facts->kind = program_kind_read(elf);
 	facts->is_elf = true;
 	r = elf_needs_read(elf, &facts->needs);
-	/* What nobody loads libraries for has few symbols to look through. */
+	/* A file that is not a library has few symbols to look through. */
 	if (r == 0 && wants->loader && facts->needs.names.len == 0)
 		facts->loader_stop = loader_stop_find(elf);
 	return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * All that tracing must know of an ELF file that a process maps: read at once, as plain data that
- * outlives the file's being open. Whoever reads it parses what others wrote: probe/object_server.h
+ * outlives the file's being open. Its reader parses what others wrote: probe/object_server.h
  * does that for the daemon in another process.
  */
 #ifndef MEMTRACED_PROBE_OBJECT_FACTS_H

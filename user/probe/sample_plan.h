@@ -27,7 +27,7 @@ const struct sample_probe *sample_probes(size_t *ret_n);
 /*
  * `is_stand_in`: it is the library that samples for programs which carry no probes.
  *
- * A plan without exits, marks and inner frees. A probe whose arguments nobody can evaluate is among
+ * A plan without exits, marks and inner frees. A probe whose arguments cannot be evaluated is among
  * what is skipped. 0, or -EOPNOTSUPP: of another machine; -ENOMEM.
  */
 int sample_plan_new(struct elf_file *file, bool is_stand_in, struct plan **ret_plan);

@@ -260,7 +260,7 @@ static void apply(struct transfer *t, const struct insn_effect *e)
 	case EFFECT_WRITES:
 		write_memory(t, e);
 		break;
-	case EFFECT_UNKNOWN: /* nobody asks what is known behind it */
+	case EFFECT_UNKNOWN: /* what is known behind it is not asked */
 		break;
 	}
 	for (unsigned i = 0; i < INSN_REGS; i++)

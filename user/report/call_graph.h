@@ -27,7 +27,7 @@ struct call_costs {
 struct call_graph {
 	size_t n_costs;		      /* of each stack, CALL_GRAPH_COSTS at most */
 	struct interns functions;     /* object, file and name, each with its end */
-	struct interns entries;	      /* who calls whom from which line */
+	struct interns entries;	      /* which function calls which from which line */
 	VEC(struct call_costs) costs; /* of the entries */
 	struct strbuf key;
 	uint64_t totals[CALL_GRAPH_COSTS]; /* of all stacks */

@@ -307,7 +307,7 @@ static void put_group(struct metrics_out *out, const struct record_histogram *as
 		metrics_out_label(out, "le", le);
 		metrics_out_u64(out, "_bucket", last ? group->count : sum);
 	}
-	/* OpenMetrics wants a count only with a sum, which nobody keeps. */
+	/* OpenMetrics wants a count only with a sum, which is not kept. */
 	if (out->is_openmetrics)
 		return;
 	metrics_out_label(out, "spec", asked->spec);

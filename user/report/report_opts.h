@@ -66,7 +66,7 @@ struct report_opts {
 	/* Formats with a line a call refuse a process with more of them; 0: their own limit. */
 	uint64_t most_calls;
 	const struct report_budget *budget; /* NULL: not of a service. Borrowed */
-	const struct report_usage *usage;   /* NULL: nobody did. Borrowed */
+	const struct report_usage *usage;   /* NULL: it was not. Borrowed */
 	/* Of leak checks; of an image the last one holds. Borrowed. */
 	struct leak_result *const *leaks;
 	size_t n_leaks;

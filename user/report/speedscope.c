@@ -170,7 +170,7 @@ static void put_functions(struct scope *scope)
 	}
 }
 
-/* What the window is called: of whom it is, and whether something is missing. */
+/* What the window is called: of which process it is, and whether something is missing. */
 static int put_name(struct scope *scope, const struct view *view)
 {
 	_cleanup_strbuf_ struct strbuf name = { 0 };

@@ -49,7 +49,7 @@ struct asked_question *asked_ahead_find(struct asked_ahead *asked, const struct 
 struct asked_question *asked_ahead_next(struct asked_ahead *asked);
 
 /*
- * Adds what is sent now; of those whose answers nobody has wanted the oldest makes room. 0,
+ * Adds what is sent now; of those whose answers were not wanted the oldest makes room. 0,
  * -ENOSPC while so many wait for their answers, or -ENOMEM.
  */
 int asked_ahead_add(struct asked_ahead *asked, const struct asked_file *file,

@@ -13,7 +13,7 @@
 struct file_version {
 	dev_t dev;
 	ino_t ino;
-	struct timespec changed; /* the kernel's own time: nobody can choose it */
+	struct timespec changed; /* the kernel's own time, which cannot be chosen */
 };
 
 /* Of an open file. 0 or negative errno. */

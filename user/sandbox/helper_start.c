@@ -18,7 +18,7 @@ int helper_isolate(int fd, const int *signals, size_t n)
 	if (fd != HELPER_SOCKET && dup3(fd, HELPER_SOCKET, O_CLOEXEC) < 0)
 		return -errno;
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	/* Whoever waits for the end of the daemon's output would wait for us. */
+	/* A reader that waits for the end of the daemon's output would wait for us. */
 	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
 		if (null < 0 || dup2(null, i) < 0)
 			return -errno;

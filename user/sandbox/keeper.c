@@ -50,7 +50,7 @@ void keeper_free(struct keeper *keeper)
 	close(keeper->forker.fd);
 	while (waitpid(keeper->forker.pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	(void)pthread_mutex_destroy(&keeper->lock); /* nobody holds it */
+	(void)pthread_mutex_destroy(&keeper->lock); /* it is not held */
 	free(keeper);
 }
 

@@ -106,7 +106,7 @@ static _Noreturn void work(const struct worker_ops *ops, int fd)
 
 struct child {
 	pid_t pid;
-	bool is_ending; /* killed, or nobody's: it is waited for when there is time */
+	bool is_ending; /* killed, or without a user: it is waited for when there is time */
 };
 
 struct children {

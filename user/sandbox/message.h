@@ -22,7 +22,7 @@ struct message_fds {
 
 void message_fds_close(struct message_fds *fds);
 
-/* `deadline_ns` is CLOCK_MONOTONIC. 0, -ETIMEDOUT, or negative errno; -EPIPE: nobody reads. */
+/* `deadline_ns` is CLOCK_MONOTONIC. 0, -ETIMEDOUT, or negative errno; -EPIPE: it is not read. */
 int message_send(int fd, const struct strbuf *body, const int *fds, size_t n_fds,
 		 uint64_t deadline_ns);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How long workers may still read the files of an owner: so much at once, and then a share of the
- * time. So nobody keeps them busy with one file after another that takes long or is deadly. For
+ * time. So no user keeps them busy with one file after another that takes long or is deadly. For
  * sandbox/worker_group.h. Times are CLOCK_MONOTONIC; no threads.
  */
 #ifndef MEMTRACED_SANDBOX_OWNER_BUDGET_H

@@ -123,7 +123,7 @@ void worker_free(struct worker *worker)
 	if (!worker)
 		return;
 	if (worker->fd >= 0)
-		(void)drop_process(worker, &(int){ 0 }); /* nobody asks how it has ended */
+		(void)drop_process(worker, &(int){ 0 }); /* how it has ended does not matter */
 	asked_ahead_reset(&worker->asked);
 	worker_group_unref(worker->group);
 	if (worker->state)
@@ -264,7 +264,7 @@ static void renew_for(struct worker *worker, const struct served *next)
 {
 	if (!may_read(worker, next)) {
 		log_debug("files of another owner: another process reads them");
-		(void)drop_process(worker, &(int){ 0 }); /* nobody asks how it has ended */
+		(void)drop_process(worker, &(int){ 0 }); /* how it has ended does not matter */
 	}
 }
 
@@ -293,7 +293,7 @@ static int start_for(struct worker *worker, const int *fds, size_t n_fds)
 
 	if (r < 0 || (next.any && !worker_group_may_read(worker->group, &next.owner)))
 		return -EAGAIN;
-	/* Without a file it is about nobody's. */
+	/* Without a file it has no owner. */
 	if (worker->fd >= 0 && n_fds > 0)
 		renew_for(worker, &next);
 	r = worker_start(worker);
@@ -353,7 +353,7 @@ static int send_request(struct worker *worker, const struct strbuf *request, con
 	return r;
 }
 
-/* 0 or negative errno; -EOWNERDEAD: nobody was asked, or died of it. */
+/* 0 or negative errno; -EOWNERDEAD: no process was asked, or it died of it. */
 static int try_call(struct worker *worker, const struct strbuf *request, const int *fds,
 		    size_t n_fds, struct strbuf *answer)
 {

@@ -56,11 +56,11 @@ void worker_ask_ahead(struct worker *worker, const struct strbuf *request, int f
 /* A number that was not given before: names of what requests are about. */
 uint64_t worker_next_number(struct worker *worker);
 
-/* The last answer made no sense: whoever gave it is killed. -EPIPE. */
+/* The last answer made no sense: the process that gave it is killed. -EPIPE. */
 int worker_distrust(struct worker *worker);
 
 /*
- * A file that this program has made itself, which harms nobody whoever its owner is; until the next
+ * A file that this program has made itself, which is harmless whatever its owner is; until the next
  * such, or -1 for none: another may have its number later. 0 or negative errno.
  */
 int worker_believe(struct worker *worker, int fd);

@@ -76,7 +76,7 @@ void worker_group_unref(struct worker_group *group)
 		return;
 	keeper_free(group->keeper);
 	vec_done(&group->deadly);
-	(void)pthread_mutex_destroy(&group->lock); /* nobody holds it */
+	(void)pthread_mutex_destroy(&group->lock); /* it is not held */
 	free(group);
 }
 

@@ -95,7 +95,7 @@ static int print_answer(const struct strbuf *answer)
 		log_error("%.*s", (int)strcspn(body, "\n"), body);
 		return -EREMOTEIO;
 	}
-	/* Whoever listens on that socket: it writes into files as it likes, but on no terminal. */
+	/* What the other side sends may go into files as it is, but not to a terminal. */
 	if (isatty(STDOUT_FILENO)) {
 		escape_bytes(&shown, body, len, "\n\t");
 		body = strbuf_str(&shown);

@@ -7,7 +7,7 @@
 
 #include "config/options.h"
 
-/* 0; -EPIPE: stdout is closed; or other negative errno: nobody is there, or it refused (logged). */
+/* 0; -EPIPE: stdout is closed; or negative errno: there is no service, or it refused (logged). */
 int ctl_run(const struct ctl_options *options);
 
 #endif

@@ -118,7 +118,7 @@ static void out_of_time(int signal)
 				   "its size needs\n";
 
 	(void)signal;
-	(void)!write(STDERR_FILENO, text, sizeof(text) - 1); /* nobody else could be told */
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1); /* there is no other way to tell */
 	_exit(STATUS_FAILED);
 }
 

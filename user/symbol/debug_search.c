@@ -216,7 +216,7 @@ int debug_search(struct worker *worker, const struct symbol_file *image, const c
 	return r == -ENOMEM ? r : 0;
 }
 
-/* Whoever answers, it must be the file that was asked for. 0, -ENOENT or -ENOMEM. */
+/* Whatever server answers, it must be the file that was asked for. 0, -ENOENT or -ENOMEM. */
 static int fetch_one(struct search *search, const struct elf_build_id *id,
 		     struct debuginfod *debuginfod, struct symbol_file *ret_file)
 {

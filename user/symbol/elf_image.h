@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One ELF file held open for symbolization, by libelf. It is read, never mapped: whoever truncates
- * a mapped file would kill this process by SIGBUS. Files are other people's, so what they can make
- * us allocate is bounded. Part of the worker (symbol/symbol_server.h): the daemon reads no
+ * One ELF file held open for symbolization, by libelf. It is read, never mapped: a process that
+ * truncates a mapped file would kill this process by SIGBUS. Files are other people's, so what they
+ * can make us allocate is bounded. Part of the worker (symbol/symbol_server.h): the daemon reads no
  * file itself. One thread.
  */
 #ifndef MEMTRACED_SYMBOL_ELF_IMAGE_H

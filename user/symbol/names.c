@@ -190,7 +190,7 @@ char *demangle(const char *name)
 struct name {
 	const char *text;
 	size_t len;
-	char *demangled; /* NULL: not mangled, or nobody asked */
+	char *demangled; /* NULL: not mangled, or not asked for */
 	bool asked;
 	char copy[];
 };

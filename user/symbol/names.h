@@ -28,7 +28,7 @@ int names_demangle(struct names *names, const char *linkage, size_t len, const c
 
 /*
  * C++ (Itanium), Rust (legacy and v0) and D demangling by libiberty, bounded in input and output:
- * symbol names belong to whoever wrote the traced program. Any thread with 5 MiB of stack left.
+ * symbol names are chosen by the author of the traced program. Any thread with 5 MiB of stack left.
  *
  * malloc'ed text with parameters, Rust hashes dropped; NULL when `name` is not mangled, is too long
  * (so is what it stands for), or memory is short.

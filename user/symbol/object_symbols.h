@@ -54,7 +54,7 @@ int object_symbols_find(struct object_symbols *object, const struct object_place
 
 /*
  * The objects whose files are read at the moment, by number; those used last. Part of the worker,
- * which has nobody's word for the numbers but the daemon's.
+ * which has the daemon's word alone for the numbers.
  */
 
 struct object_store;

@@ -2,7 +2,7 @@
 /*
  * What a symbolizer has found, in two generations: what is used is in the young one or copied into
  * it; when that has grown too large, the old one is freed and the young one takes its place. All
- * results are void then, so that it happens only when whoever holds them says so. One thread.
+ * results are void then, so that it happens only when their holder says so. One thread.
  */
 #ifndef MEMTRACED_SYMBOL_SYMBOL_CACHE_H
 #define MEMTRACED_SYMBOL_SYMBOL_CACHE_H

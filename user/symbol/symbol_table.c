@@ -92,7 +92,7 @@ static int mini_debug_open(const struct elf_image *image, struct elf_image **ret
 #define MAX_SYMTAB_BYTES (256 << 20)
 #define MAX_STRTAB_BYTES (1 << 30)
 
-/* Of names of one address; which of those is taken that are longer matters to nobody. */
+/* Of names of one address; of longer ones it does not matter which is taken. */
 #define MOST_COMPARED 256
 
 struct entry {

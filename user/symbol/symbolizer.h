@@ -102,7 +102,7 @@ struct symbolizer_limits {
 void symbolizer_limit(struct symbolizer *symbolizer, const struct symbolizer_limits *limits);
 
 struct symbolizer_counts {
-	uint64_t open;	       /* by the worker, for all whom it serves */
+	uint64_t open;	       /* by the worker, for all that it serves */
 	uint64_t open_bytes;   /* sections that were read, and what was made of symbols */
 	uint64_t cached_bytes; /* symbols */
 	uint64_t reads;	       /* how often an object was read */

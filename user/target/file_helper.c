@@ -83,7 +83,7 @@ void file_helper_end(void)
 	for (size_t i = 0; i < pool->n_idle; i++)
 		close(pool->idle[i].fd);
 	close(pool->forker.fd);
-	(void)pthread_mutex_destroy(&pool->lock); /* nobody has it */
+	(void)pthread_mutex_destroy(&pool->lock); /* it is not held */
 	free(pool);
 }
 

@@ -175,7 +175,7 @@ static int serve_one(int fd, file_helper_open_fn open_fn)
 
 static _Noreturn void work(int fd, file_helper_open_fn open_fn)
 {
-	/* Killed by whoever forked it, and with that one. */
+	/* Killed by the process that forked it, and with it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || confine_calls(false) < 0)
 		_exit(1);
 	while (serve_one(fd, open_fn) == 0)
@@ -191,7 +191,7 @@ struct forker {
 	size_t n_killed;
 };
 
-/* Who was killed is reaped when it has ended, which may be never: nobody waits for it. */
+/* What was killed is reaped when it has ended, which may be never: nothing waits for it. */
 static void reap(struct forker *forker)
 {
 	size_t n = 0;

@@ -161,7 +161,7 @@ void login_users_free(struct login_users *users)
 	if (!users)
 		return;
 	vec_done(&users->ranges);
-	(void)pthread_mutex_destroy(&users->lock); /* nobody holds it */
+	(void)pthread_mutex_destroy(&users->lock); /* it is not held */
 	free(users);
 }
 

@@ -29,7 +29,7 @@ enum memory_kind {
 struct memory_map {
 	uint64_t start, end;
 	enum memory_kind kind;
-	bool behind_guard; /* directly behind one that nobody may touch: how glibc makes stacks */
+	bool behind_guard; /* directly behind one without access: how glibc makes stacks */
 	const char *path;  /* "" for anonymous; lives as long as the object */
 };
 

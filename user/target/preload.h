@@ -26,7 +26,7 @@ int preload_library(char path[PATH_MAX]);
 
 /* What has the library keep books of calls, in the environment of a process that has it loaded. */
 #define PRELOAD_KEEPS_BOOKS "MEMTRACED_EXACT=1"
-/* The same also when nobody reads them. */
+/* The same also when they are not read. */
 #define PRELOAD_BOOKS_STAY "MEMTRACED_EXACT=keep"
 
 /* Is a file of this path the library, wherever it is? */

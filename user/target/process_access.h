@@ -30,7 +30,7 @@ struct process_ids {
 /* From the text of /proc/PID/status. 0 or -EBADMSG. */
 int process_ids_parse(const char *status, struct process_ids *ret_ids);
 
-/* Point 1. A uid or gid of -1 is nobody's. */
+/* Point 1. A uid or gid of -1 is of no user or group. */
 bool process_ids_are(const struct process_ids *ids, uid_t uid, gid_t gid);
 
 /*

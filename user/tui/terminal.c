@@ -29,8 +29,8 @@ enum { GUARDIAN_TERMINAL, GUARDIAN_PIPE, GUARDIAN_FDS };
 /*
  * The shell writes its prompt as soon as it has waited for us, and that is lost if it comes before
  * the alternate screen is left. The kernel closes our pipe (exit_files() in do_exit()) before it
- * tells the shell (exit_notify()): whoever may run first comes first. Where the kernel refuses, we
- * have the usual priority.
+ * tells the shell (exit_notify()): the one that may run first comes first. Where the kernel
+ * refuses, we have the usual priority.
  */
 static void run_before_the_shell(void)
 {

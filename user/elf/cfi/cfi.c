@@ -270,7 +270,7 @@ static void need(struct scan *s, uint64_t addr)
 
 /*
  * A function that does not return is called at the end of its caller, and behind that there may be
- * filling, which has no information: nobody comes back there.
+ * filling, which has no information: nothing returns there.
  */
 static void need_next(struct scan *s, uint64_t addr)
 {

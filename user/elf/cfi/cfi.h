@@ -46,7 +46,7 @@ struct cfi_range {
 	uint64_t start, end; /* addresses */
 };
 
-/* The functions of .eh_frame that nobody calls, from their begin on: how many, `max` at most. */
+/* The functions of .eh_frame that are not called, from their begin on: how many, `max` at most. */
 size_t cfi_find_starts(const struct cfi_input *in, struct cfi_range *ret_starts, size_t max);
 
 #endif

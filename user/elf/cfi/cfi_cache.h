@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Unwind rows kept in a folder from run to run. A file of it is taken only when it belongs to the
- * user that runs us, when nobody else may write to it or to the folder, and when its checksum and
+ * user that runs us, when no other may write to it or to the folder, and when its checksum and
  * its key are right; anything else counts as not there, and is compiled anew. Several processes may
  * use one folder. One thread at a time for a cfi_cache.
  */
@@ -41,7 +41,7 @@ int cfi_encode(const struct cfi_rows *rows, const struct cfi_key *key, uint8_t *
 
 /*
  * 0, or -EBADMSG: damaged, or of another version; -ESTALE: sound, but of another key; -ENOMEM.
- * What is given back keeps all promises of cfi_rows.h, whoever wrote the bytes.
+ * What is given back keeps all promises of cfi_rows.h, whatever the bytes are.
  */
 int cfi_decode(const uint8_t *bytes, size_t len, const struct cfi_key *key,
 	       struct cfi_rows **ret_rows);

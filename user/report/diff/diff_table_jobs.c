@@ -23,7 +23,7 @@ static bool both_exact(const struct diff *diff)
 	return run_exact(diff, DIFF_BEFORE) && run_exact(diff, DIFF_AFTER);
 }
 
-/* Before, after and change. `least`: what was lost is missing; `estimate`: nobody counted them. */
+/* Before, after and change. `least`: what was lost is missing; `estimate`: not counted. */
 struct numbers {
 	uint64_t sides[DIFF_SIDES];
 	enum diff_unit unit;

@@ -21,7 +21,7 @@ struct replay_site {
 
 /* What could not be made true, where events were lost or blocks are older than the trace. */
 struct replay_faults {
-	uint64_t extra_allocs; /* calls that nobody made: blocks that nobody allocated need them */
+	uint64_t extra_allocs; /* not made by the program: for blocks that it did not allocate */
 	uint64_t missing_temporary;
 };
 

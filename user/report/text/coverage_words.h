@@ -19,7 +19,7 @@ enum coverage_state {
 	COVERAGE_EXACT,
 	COVERAGE_ESTIMATES, /* of samples; none was lost */
 	COVERAGE_LOST,
-	COVERAGE_UNKNOWN, /* there may be gaps that nobody could count */
+	COVERAGE_UNKNOWN, /* there may be gaps that could not be counted */
 };
 
 enum coverage_state coverage_state(const struct view *view);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is said of who killed a process: one line each, nothing where nobody knows. Pure.
+ * What killed a process: one line each, nothing where it is not known. Pure.
  */
 #ifndef MEMTRACED_REPORT_TEXT_DEATH_WORDS_H
 #define MEMTRACED_REPORT_TEXT_DEATH_WORDS_H

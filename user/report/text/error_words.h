@@ -26,7 +26,7 @@ const char *fault_signal_name(int signal);
 /* "Process terminating with default action of signal 11 (SIGSEGV)" */
 void fault_words_title(struct strbuf *out, const struct record_fault *fault);
 
-/* "Access not within mapped region at address 0x..."; nothing where nobody knows. */
+/* "Access not within mapped region at address 0x..."; nothing where it is not known. */
 void fault_words_cause(struct strbuf *out, const struct record_fault *fault);
 
 /*

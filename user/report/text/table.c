@@ -433,7 +433,7 @@ static bool goes_on(const struct view_process *process)
 
 /*
  * Of all processes together, which have no peak in common. What those held that ended long ago is
- * nobody's any more.
+ * no process's any more.
  */
 static void grand_totals(struct table *t, struct view_process *const *processes, size_t n)
 {

@@ -117,7 +117,7 @@ static void one_change(struct table *t, const struct record_depth_change *change
 	table_wrap(t, 7, &line);
 }
 
-/* `overhead`: of a limit that was reached, though nobody gave it; NULL: of none. */
+/* `overhead`: of a limit that was reached, though it was not given; NULL: of none. */
 static void put_cost(struct table *t, const struct record_cost *cost,
 		     const struct record_overhead *overhead)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Text from targets (names, paths, symbols) made safe for where it goes: whoever wrote the traced
+ * Text from targets (names, paths, symbols) made safe for where it goes: the author of the traced
  * program chose it. Pure functions; lengths are in columns, one a code point.
  */
 #ifndef MEMTRACED_REPORT_TEXT_TEXT_H

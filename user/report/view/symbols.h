@@ -66,8 +66,8 @@ int symbols_keep(struct symbols *symbols, const struct resolved *resolved, const
 int symbols_settle(struct symbols *symbols);
 
 /*
- * To be called where nobody holds what symbols_resolve gave: when there is much of it, what was not
- * used for long is forgotten, and all that was given is void. 0 or -ENOMEM.
+ * To be called where nothing holds what symbols_resolve gave: when there is much of it, what was
+ * not used for long is forgotten, and all that was given is void. 0 or -ENOMEM.
  */
 int symbols_age(struct symbols *symbols);
 

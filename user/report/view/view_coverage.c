@@ -63,7 +63,7 @@ bool view_losses_attributed(const struct model *model)
 		attributed += model_process(model, i)->totals.lost;
 	for (size_t i = 0; i < model_ended(model)->list.len; i++)
 		attributed += model_ended(model)->list.data[i].totals.lost;
-	/* Samples leave nobody exact. */
+	/* With samples no process is exact. */
 	return lost > 0 && lost <= attributed && !view_is_sampled(model);
 }
 

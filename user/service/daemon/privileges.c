@@ -23,9 +23,9 @@ static const cap_value_t kept[] = {
 };
 
 /*
- * Kept, where it was there, to be taken back for a moment: for mounts that nobody sees, by which
- * probes go quickly, and whole when the service is killed (trace/bpf/detached_mount.h). The unit
- * does not give it.
+ * Kept, where it was there, to be taken back for a moment: for mounts that no other process sees,
+ * by which probes go quickly, and whole when the service is killed (trace/bpf/detached_mount.h).
+ * The unit does not give it.
  */
 static const cap_value_t in_reserve = CAP_SYS_ADMIN;
 

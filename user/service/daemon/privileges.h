@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What of root's rights the service keeps, whoever starts it: those that its unit gives
+ * What of root's rights the service keeps, however it is started: those that its unit gives
  * (systemd/memtraced.service.in).
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_PRIVILEGES_H

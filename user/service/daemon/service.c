@@ -43,7 +43,7 @@ static void reload(struct service *service)
 	_cleanup_strbuf_ struct strbuf error = {};
 
 	service->wants_reload = false;
-	/* sd_notify's own failures are nobody's concern: there may be no one to tell. */
+	/* sd_notify's own failures do not matter: there may be no service manager. */
 	(void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
 			 (unsigned long long)(clock_monotonic_ns() / 1000));
 	if (service_configure(service, &error) == 0) {
@@ -286,7 +286,7 @@ static int run(struct service *service)
 	return 0;
 }
 
-/* Connections first: who waits for a trace is told. Then reports are written that nobody awaits. */
+/* Connections first: requests that wait for a trace are answered. Then reports are written. */
 static void end(struct service *service)
 {
 	listeners_free(service->listeners);
@@ -338,7 +338,7 @@ int service_run(const char *config_path, struct worker *worker)
 		log_error("tracing needs root: run it with sudo");
 		return -EPERM;
 	}
-	/* What it writes is for whom it says: sockets have a mode of their own. */
+	/* Its files have the modes that it gives them: sockets have a mode of their own. */
 	(void)umask(0077);
 	r = begin(&service);
 	if (r == 0)

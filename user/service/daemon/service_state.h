@@ -72,7 +72,7 @@ struct service {
 	struct rules *rules;
 	struct push *push;
 	struct worker *worker;	   /* which parses what others wrote */
-	struct login_users *users; /* for whom limits count; any thread's */
+	struct login_users *users; /* that limits count for; any thread's */
 	struct listeners *listeners;
 	char *token; /* of [http] token_file; NULL: none */
 	struct user_tokens *user_tokens;

@@ -18,7 +18,7 @@ struct http_origin {
 };
 
 /*
- * Pure. NULL, or why not, for whoever asked. Host must be localhost, an address, or one of `hosts`
+ * Pure. NULL, or why not, for the client. Host must be localhost, an address, or one of `hosts`
  * (NULL-terminated; NULL: none): any other name may be one that its owner now has point to us.
  * Browsers send Basic credentials with the requests of any page; to plain HTTP that is neither on
  * localhost nor on loopback they send no Sec-Fetch-Site, and are refused with such credentials.

@@ -13,8 +13,8 @@
 #define BACKLOG 128
 
 /*
- * Whoever holds the lock has the path. The lock's file stays: were it removed, another could hold a
- * lock on one of that name that nobody finds any more.
+ * The process that holds the lock has the path. The lock's file stays: were it removed, another
+ * could hold a lock on one of that name that is not found any more.
  */
 static int lock_path(const char *path, int *ret_fd)
 {
@@ -118,7 +118,7 @@ static int open_unix(const struct service_config *config, const struct service_l
 		r = remove_socket(listen, path);
 	if (r < 0)
 		return r;
-	/* Nobody else may connect before its mode is set. */
+	/* No other user may connect before its mode is set. */
 	mask = umask(0177);
 	r = bind(fd, (const struct sockaddr *)&listen->address, listen->address_len) ? -errno : 0;
 	umask(mask);
@@ -204,7 +204,7 @@ bool listener_has_address(int fd, const struct service_listen *listen)
 
 void listener_done(struct listener *listener)
 {
-	/* Nobody is served by it any more; the lock is given up after that. */
+	/* It serves nothing any more; the lock is given up after that. */
 	if (listener->path)
 		(void)unlink(listener->path);
 	free(listener->path);

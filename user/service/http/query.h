@@ -22,7 +22,7 @@ struct http_query {
 };
 
 /*
- * 0 with *ret_query, for http_query_done; -EINVAL: *ret_why says why, in words for whoever asked;
+ * 0 with *ret_query, for http_query_done; -EINVAL: *ret_why says why, in words for the client;
  * or -ENOMEM.
  */
 int http_query_parse(const char *target, struct http_query *ret_query, const char **ret_why);

@@ -32,13 +32,12 @@ struct http_server_opts {
 	struct loop *loop;
 	int fd; /* listening; the server's from then on, also when that failed */
 	struct http_limits limits;
-	struct login_users
-		*users; /* of each of whom there are limits; NULL: of each uid. Borrowed */
+	struct login_users *users; /* each of which has limits; NULL: each uid has. Borrowed */
 	/*
 	 * A whole request. Calls http_request_answer now or later; until then `gone` may come.
 	 */
 	void (*handle)(struct http_request *request, void *userdata);
-	/* Whoever asked has gone, or the server ends: the request is not to be used any more. */
+	/* The client has gone, or the server ends: the request is not to be used any more. */
 	void (*gone)(struct http_request *request, void *userdata);
 	void *userdata;
 };
@@ -58,7 +57,7 @@ bool http_server_is_idle(const struct http_server *server);
 void http_server_run(struct http_server *server);
 int http_server_timeout_ms(const struct http_server *server);
 
-/* For whom a request waits may be known by a pointer; NULL at first. */
+/* What a request waits for may be known by a pointer; NULL at first. */
 void http_request_set_userdata(struct http_request *request, void *userdata);
 void *http_request_userdata(const struct http_request *request);
 

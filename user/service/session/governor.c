@@ -307,7 +307,7 @@ static bool go_up(struct governor *g, const struct governor_stretch *s,
 	if (!is_paid(g, &since))
 		return false;
 	g->since = (struct governor_stretch){ 0 };
-	/* Where nobody knows they are none. */
+	/* Where they are not known they are none. */
 	if (since.calls * least_call_ns(g) > GOOD_PART * since.allowed_ns)
 		return false;
 	if (samples)

@@ -44,7 +44,7 @@ struct probe_cost {
 struct governor_look {
 	uint64_t now_ns;
 	uint64_t cpu_ns;	/* of the processes, with what probes take of it */
-	uint64_t runs, runs_ns; /* of probes' programs, as the kernel counts it; 0: nobody does */
+	uint64_t runs, runs_ns; /* of probes' programs, as the kernel counts it; 0: it does not */
 	uint64_t hits;		/* calls that were counted, or samples */
 	uint64_t sampled_calls; /* calls that samples stand for */
 	bool has_samples;	/* of what is mapped, something shows them */

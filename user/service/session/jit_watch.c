@@ -194,7 +194,7 @@ static int take_item(const struct jit_item *item, void *userdata)
 
 	if (sink->loads)
 		return jit_loads_take(sink->loads, item, hand_over, sink);
-	/* Moves are of dumps alone: whoever says so of a map makes no sense. */
+	/* Moves are of dumps alone: in a map they make no sense. */
 	return item->name ? hand_over(item, sink) : 0;
 }
 

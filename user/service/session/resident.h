@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads what of the traced processes is in memory and what it is for. Nobody is stopped for it:
+ * Reads what of the traced processes is in memory and what it is for. No process is stopped for it:
  * what moves meanwhile is said.
  */
 #ifndef MEMTRACED_SERVICE_SESSION_RESIDENT_H

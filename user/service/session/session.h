@@ -77,7 +77,7 @@ int session_each_mapped(const struct session *session,
 			void *userdata);
 /* What was seen and lost by the latest cut; NULL before the first. */
 const struct record_coverage *session_coverage(const struct session *session);
-/* Takes a cut that is shown to nobody: what has ended is forgotten. 0 or negative errno. */
+/* Takes a cut that is not shown: what has ended is forgotten. 0 or negative errno. */
 int session_cut(struct session *session);
 
 /* Calls of allocator functions so far, also those inside others: each has hit its probes. */

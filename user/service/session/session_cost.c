@@ -49,7 +49,7 @@ enum record_depth session_first_depth(struct session *s)
 	return governor_begin(&s->governor, sum, s->is_sampled);
 }
 
-/* Nothing was calibrated: what a run that nobody limited takes longer to begin is not worth it. */
+/* Nothing was calibrated: what a run without a limit would take longer to begin is not worth it. */
 static void begin_exact(struct session *s)
 {
 	uint64_t hit_ns = s->features->emulated_ns ? s->features->emulated_ns : COST_ASSUMED_HIT_NS;
@@ -121,7 +121,7 @@ static void log_change(const struct record_depth_change *change, bool is_interva
 			 (double)change->predicted_ppm / 10000);
 }
 
-/* Where nobody has asked for them, they begin when calls are not counted any more. */
+/* Where they were not asked for, they begin when calls are not counted any more. */
 static int begin_faults(struct session *s)
 {
 	_cleanup_strbuf_ struct strbuf error = {};

@@ -74,7 +74,7 @@ int session_checkpoint(struct session *s)
 	return r < 0 ? r : session_drain(s);
 }
 
-/* What a check has stopped waits for no report: it takes time, and nobody may read it. */
+/* A process that a check has stopped waits for no report: that takes time, and may not be read. */
 static int let_go_on(struct session *s)
 {
 	_cleanup_free_ pid_t *pids = NULL;

@@ -86,7 +86,7 @@ static uint64_t unwake(int event_fd)
 {
 	eventfd_t n = 0;
 
-	/* Fails only when nobody has woken: the descriptors are non-blocking. */
+	/* Fails only when nothing was sent: the descriptors are non-blocking. */
 	(void)eventfd_read(event_fd, &n);
 	return n;
 }

@@ -78,14 +78,14 @@ struct session {
 int session_take_record(const struct record *record, void *userdata);
 
 /*
- * Hands over what the ring has. Nobody may read stdout any more, as of `memtraced ... | head`: a
+ * Hands over what the ring has. stdout may have no reader any more, as of `memtraced ... | head`: a
  * command that was started runs to its end all the same, and its exit status is ours. 0 or negative
  * errno.
  */
 int session_drain(struct session *s);
 
 /*
- * Ends live_buffer_begin(). What came meanwhile is in memory, where it wakes nobody: it is taken
+ * Ends live_buffer_begin(). What came meanwhile is in memory, where it wakes nothing: it is taken
  * whatever r is. r, or in place of 0 and more a negative errno.
  */
 int session_take_buffered(struct session *s, int r);

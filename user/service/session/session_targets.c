@@ -58,7 +58,7 @@ int session_start_command(struct session *s)
 	return r;
 }
 
-/* Whoever maps a file that is not known waits for us, once for each library. */
+/* A process that maps a file that is not known waits for us, once for each library. */
 static int know_command(struct session *s)
 {
 	const char *const *words = (const char *const *)s->environment;

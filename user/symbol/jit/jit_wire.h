@@ -22,7 +22,7 @@ enum jit_request {
 
 /* Where to begin in the file, which comes as a descriptor. Of a map it is its offset alone. */
 struct jit_asked {
-	bool to_the_end; /* of a map: its last line may have no newline, as nobody writes it more */
+	bool to_the_end; /* of a map: its last line may have no newline, as no more is written */
 	struct jitdump_state state;
 };
 

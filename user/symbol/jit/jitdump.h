@@ -26,8 +26,8 @@
 struct jit_item {
 	bool is_move;		     /* the code of that index is at `start` now */
 	uint64_t index;		     /* of a jitdump; else 0 */
-	uint64_t start, size_bytes;  /* may be empty or endless: damage that harms nobody else */
-	uint64_t since_ns;	     /* 0: nobody knows from when */
+	uint64_t start, size_bytes;  /* may be empty or endless: damage that harms nothing else */
+	uint64_t since_ns;	     /* 0: from when is not known */
 	const char *name, *function; /* NULL of a move; function: demangled, NULL: as the name */
 	size_t n_lines;		     /* ascending by offset */
 	const struct record_jit_line *lines;

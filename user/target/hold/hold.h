@@ -50,7 +50,7 @@ struct hold_event {
 /*
  * Called for each event, on the hold's thread, while the caller of hold_dispatch waits. The
  * tracee's thread stays stopped until the callback returns (HOLD_EXITED: there is none any more);
- * all else (signals, job control, thread births) is passed on as if nobody traced. A negative
+ * all else (signals, job control, thread births) is passed on as without a tracer. A negative
  * return value ends hold_dispatch with it, after the thread was let go. For HOLD_MARK, a positive
  * value says "this was mine": the signal is suppressed; 0 "not mine": the program gets it. For
  * HOLD_FORK and HOLD_EXEC, a positive value says "not wanted": the process is let go, and neither

@@ -315,9 +315,9 @@ size_t stop_running(const struct stop *stop)
 }
 
 /*
- * Whoever ends the others is in its system call already; while it is running, /proc does not say,
- * and where others are busy, too, that may be for a while. A look takes time by the number of
- * threads, so that not their number is limited, but the time: the thread stands still meanwhile.
+ * The thread that ends the others is in its system call already; while it is running, /proc does
+ * not say, and where others are busy, too, that may be for a while. A look takes time by the number
+ * of threads, so that not their number is limited, but the time: the thread stands still meanwhile.
  */
 #define MOST_LOOKING_NS 200000000
 #define LOOK_AT_OTHERS_NS 100000

@@ -35,7 +35,7 @@ struct stopped_thread {
 };
 
 /*
- * Stops a process that nobody traces. It waits up to `limit_ns` for threads that are inside the
+ * Stops a process that has no tracer. It waits up to `limit_ns` for threads that are inside the
  * kernel. 0; -EBUSY: a debugger has it; -ESRCH; -EPERM; or other negative errno.
  */
 int stop_new(pid_t pid, uint64_t limit_ns, struct stop **ret_stop);

@@ -65,7 +65,7 @@ static bool is_owned_by(dev_t device, uid_t uid)
 	return stat(path, &st) == 0 && st.st_rdev == device && st.st_uid == uid;
 }
 
-/* Opened anew, as O_NONBLOCK is shared with whoever else has the same open file. -1: none. */
+/* Opened anew, as O_NONBLOCK is shared by all that have the same open file. -1: none. */
 static int open_outer(int *ret_fd)
 {
 	const int flags = O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC;
@@ -145,7 +145,7 @@ void launch_terminal_done(struct launch_terminal *terminal)
 /* What env(1) and shells exit with when a command cannot be run. */
 #define EXIT_NO_COMMAND 127
 
-/* A child that cannot even tell has nobody to tell it to. */
+/* An error that cannot be sent has no reader. */
 static void report(int socket, int error)
 {
 	while (send(socket, &error, sizeof(error), MSG_NOSIGNAL) < 0 && errno == EINTR)

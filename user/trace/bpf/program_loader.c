@@ -206,7 +206,7 @@ static void print_refusal(const struct loading *loading)
 		log);
 }
 
-/* Whoever has the program's descriptor has the real one now. */
+/* The program's descriptor is that of the real one now. */
 static int put_in_place(struct loading *loading)
 {
 	if (loading->fd < 0)

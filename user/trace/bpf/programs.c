@@ -57,7 +57,7 @@ static bool programs_are_debugged(void)
 	return getenv("MEMTRACED_DEBUG_BPF") != NULL;
 }
 
-/* libbpf's own messages, the verifier's log among them, are for whoever debugs the programs. */
+/* libbpf's own messages, the verifier's log among them, are for debugging the programs. */
 static int libbpf_print(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	if (level == LIBBPF_DEBUG || !programs_are_debugged())
@@ -254,7 +254,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_stack_room = p->stack_room;
 	skel->rodata->knob_site_room = opts->allocations ? opts->room.sites : 1;
 	skel->rodata->knob_spill_room = room.spilled;
-	/* What an allocator maps is told by its calls in flight, which nobody sees of samples. */
+	/* What an allocator maps is told by its calls in flight, which sampling does not see. */
 	skel->rodata->knob_regions =
 		opts->mappings || (opts->allocations && (!opts->sampled || opts->both));
 	skel->rodata->knob_all_regions = opts->mappings;

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-/* A tick that is of nobody who is traced takes 0.2 to 0.4 us: less than 0.4 % of a CPU. */
+/* A tick of a process that is not traced takes 0.2 to 0.4 us: less than 0.4 % of a CPU. */
 const struct fault_period_opts fault_period_of_few = { .first = 1, .most_per_s = 8192 };
 /* As many as one in a thousand has of a CPU that does little but fault. */
 const struct fault_period_opts fault_period_of_host = { .first = 1024, .most_per_s = 256 };

@@ -2,7 +2,7 @@
 /*
  * The features of kernels that something else can stand for, by name. MEMTRACED_WITHOUT=NAME,... in
  * the environment has them treated as absent on a kernel that has them, so that what stands for
- * them can be tested anywhere: whoever looks for a feature asks feature_left_out() first.
+ * them can be tested anywhere: code that looks for a feature asks feature_left_out() first.
  */
 #ifndef MEMTRACED_TRACE_KERNEL_FEATURE_H
 #define MEMTRACED_TRACE_KERNEL_FEATURE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tracefs, also where nobody has mounted it: then through a mount of our own that is attached to
+ * tracefs, also where it is not mounted: then through a mount of our own that is attached to
  * no folder and vanishes with its descriptor.
  */
 #ifndef MEMTRACED_TRACE_KERNEL_TRACEFS_H

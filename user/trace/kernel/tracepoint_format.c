@@ -414,7 +414,7 @@ void tp_format_list(const struct tp_format *format, enum tp_field_kind kind, str
 	for (size_t i = 0; i < format->n_fields; i++) {
 		const struct tp_field *field = &format->fields[i];
 
-		/* The number of the system call is nobody's question. */
+		/* The number of the system call is left out. */
 		if (field->is_common || field->kind != kind || strncmp(field->name, "__", 2) == 0)
 			continue;
 		strbuf_addf(out, "%s%s", separator, field->name);

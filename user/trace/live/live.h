@@ -38,7 +38,7 @@ struct live_opts {
 	bool watch_code;
 	/*
 	 * What processes map for themselves is counted, without allocations. Those of the host or
-	 * cgroup that nobody has named are seen when they map so many bytes at once.
+	 * cgroup that are not named are seen when they map so many bytes at once.
 	 */
 	bool mappings;
 	uint64_t adopt_bytes;
@@ -51,7 +51,7 @@ struct live_opts {
 	int cgroup_fd;	       /* ABI_SCOPE_CGROUP: its folder, borrowed for live_new */
 	struct worker *worker; /* borrowed: it reads targets' files (symbol/file_server.h) */
 	/*
-	 * Asks the worker ahead for what whoever takes a file's RECORD_MAPPING will ask
+	 * Asks the worker ahead for what the reader of a file's RECORD_MAPPING will ask
 	 * about the file (worker_ask_ahead); NULL: nothing.
 	 */
 	void (*ask_ahead)(struct worker *worker, int fd);

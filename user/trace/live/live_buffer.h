@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What comes from the ring while nobody drains (live_buffer_begin of trace/live/live.h). */
+/* Events of the ring while the source is not drained (live_buffer_begin of trace/live/live.h). */
 #ifndef MEMTRACED_TRACE_LIVE_LIVE_BUFFER_H
 #define MEMTRACED_TRACE_LIVE_LIVE_BUFFER_H
 

@@ -27,7 +27,7 @@
 #define SETTLE_SHARE_MANY 1
 /* So many of all slots are not left to wait. */
 #define SETTLE_AT_ONCE 4
-/* Where it goes on for good nobody should notice: a five-hundredth of the time, once a second. */
+/* Where it goes on for good it must be cheap: a five-hundredth of the time, once a second. */
 #define SETTLE_SHARE_FOR_GOOD 500
 #define SETTLE_PAUSE_NS 1000000000ULL
 

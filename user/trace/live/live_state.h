@@ -43,7 +43,7 @@ enum user_loss {
 	LOSS_BEFORE_UNREAD,  /* --existing: blocks of before that may not be among those found */
 	LOSS_BEFORE_NO_ROOM, /* such a block, and the table was full */
 	LOSS_SHARED_MEMORY,  /* a child in its parent's memory that no link of the parent sees */
-	LOSS_NO_ALLOCATOR,   /* an image whose calls of its allocator nobody sees */
+	LOSS_NO_ALLOCATOR,   /* an image whose calls of its allocator are not seen */
 	LOSS_BUDGET,	     /* milliseconds that it was not traced, for its budget was used up */
 	LOSS_FILE_UNREAD,    /* a file's probes: who parses it died of it, or was not there */
 	LOSS_ROWS_UNREAD,    /* a file's unwind rows, in the same way: stacks are cut */

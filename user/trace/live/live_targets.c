@@ -140,7 +140,7 @@ int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void
 
 /* --- all of a rule --------------------------------------------------------------------------- */
 
-/* It may have ended before it had a slot: nobody else would ever say so. */
+/* It may have ended before it had a slot: nothing else would ever say so. */
 static int check_found(struct live *live, struct live_process *process, uint64_t start_ticks)
 {
 	struct process_info info;

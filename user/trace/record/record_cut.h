@@ -30,9 +30,9 @@ struct record_totals {
 	uint64_t peak_ns; /* when the peak was there first, late by a sample at most; 0: unknown */
 	int64_t inherited_bytes, inherited_blocks; /* by a fork, of what live_* began with */
 	/* Of what is live, the blocks from before the attach: usable sizes, not those asked for. */
-	bool has_before; /* they were looked for, in it or in whom it was forked from */
+	bool has_before; /* they were looked for, in it or in the process that it was forked from */
 	int64_t before_bytes, before_blocks;
-	uint64_t before_unread; /* bytes of the heap then that nobody could make out */
+	uint64_t before_unread; /* bytes of the heap then that were not made out */
 	/* Of samples: the figures are estimates, and one sample stands for so many bytes. */
 	uint64_t sample_interval; /* 0: there are none */
 	uint64_t sample_shown;	  /* the process's own, less where there was no room for all */
@@ -161,7 +161,7 @@ bool record_loss_spares_totals(const char *cause);
 #define RECORD_CAUSE_BOOK_STACKS "book-stacks-full"
 /* The cause when a recording has no end: all is as of its latest cut. */
 #define RECORD_CAUSE_CUT_OFF "recording-cut-off"
-/* Of names: nobody could read the files (RECORD_SYMBOLS_UNREAD). Added by views. */
+/* Of names: the files could not be read (RECORD_SYMBOLS_UNREAD). Added by views. */
 #define RECORD_CAUSE_UNREAD "symbols-unread"
 /* Of regions: the process has more than are kept of one (model_limit_regions). Added by views. */
 #define RECORD_CAUSE_REGIONS "process-mappings-full"

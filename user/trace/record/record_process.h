@@ -46,7 +46,7 @@ struct record_process {
  * The depth of all images that run is another from now on, and each goes on as a new one; or, at
  * the start of the run, the first depth where that is not exact depth. Of the same depth as before:
  * images go on, and of the samples that come fewer are kept, or more. Shares are of the processes'
- * own CPU time, of RECORD_LEAST_CPUS at least, in millionths; UINT64_MAX: nobody knows.
+ * own CPU time, of RECORD_LEAST_CPUS at least, in millionths; UINT64_MAX: not known.
  */
 struct record_depth_change {
 	uint64_t time_ns;
@@ -97,7 +97,7 @@ struct record_process_end {
 	int value; /* exit status or signal number */
 	bool oom;  /* the OOM killer chose it */
 	uint64_t time_ns;
-	bool oom_unknown; /* nobody knows whether it did; older recordings do not tell */
+	bool oom_unknown; /* not known whether it did; older recordings do not tell */
 };
 
 /* Known at the process's end, and of one that runs at a cut. */

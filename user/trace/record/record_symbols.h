@@ -60,12 +60,12 @@ struct record_jit_line {
 struct record_jit_code {
 	image_t image;
 	uint64_t start, size_bytes;
-	uint64_t since_ns;  /* it is newer than what was there; 0: nobody knows from when */
+	uint64_t since_ns;  /* it is newer than what was there; 0: from when is not known */
 	const char *name;   /* as the run-time calls it */
 	const char *source; /* where it says so: "/tmp/perf-7.map" in the process; may be NULL */
 	size_t n_lines;	    /* ascending by offset */
 	const struct record_jit_line *lines;
-	const char *function; /* the name demangled; NULL: nobody says, as in recordings */
+	const char *function; /* the name demangled; NULL: not known, as in recordings */
 };
 
 #endif

@@ -23,7 +23,7 @@ DEFINE_CLEANUP(struct range_pool, range_pool_free)
 /* n > 0 entries in a row: the lowest that are free. 0, -ENOSPC or -ENOMEM. */
 int range_pool_take(struct range_pool *pool, uint32_t n, uint32_t *ret_first);
 
-/* Nobody comes upon these entries from now on. Without memory they are never used again. */
+/* These entries are not reached from now on. Without memory they are never used again. */
 void range_pool_retire(struct range_pool *pool, uint32_t first, uint32_t n);
 
 /* Entries that were retired and are not free yet. */

@@ -96,7 +96,7 @@ static int add_first_chunk(struct unwind_objects *objects, struct memtraced_bpf 
 		r = vec_push(&objects->chunks, chunk);
 	if (r) {
 		range_pool_free(chunk.pool);
-		(void)munmap(chunk.rows, chunk.len); /* nobody uses it */
+		(void)munmap(chunk.rows, chunk.len); /* it is not used */
 	}
 	return r;
 }

@@ -47,7 +47,7 @@ int unwind_objects_add(struct unwind_objects *objects, const struct cfi_rows *ro
 /* Is most of the room that there can ever be taken? */
 bool unwind_objects_are_many(const struct unwind_objects *objects);
 
-/* Nobody finds this object any more. */
+/* This object is not found any more. */
 void unwind_objects_retire(struct unwind_objects *objects, uint32_t object);
 
 /* Valid until it is used again. */

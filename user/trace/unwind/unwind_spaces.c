@@ -84,7 +84,7 @@ void unwind_spaces_free(struct unwind_spaces *spaces)
 	vec_done(&spaces->changed);
 	range_pool_free(spaces->pool);
 	if (spaces->mappings)
-		(void)munmap(spaces->mappings, spaces->mappings_len); /* nobody uses it */
+		(void)munmap(spaces->mappings, spaces->mappings_len); /* it is not used */
 	if (spaces->words)
 		(void)munmap(spaces->words, spaces->words_len);
 	free(spaces);

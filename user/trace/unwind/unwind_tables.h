@@ -37,14 +37,14 @@ enum unwind_rows_kind {
 
 /*
  * Has an open file's call frame information compiled, or takes it from the cache. *ret_object: its
- * number, 0 when there is no room, or nobody to read it (both are counted), or the file has none
+ * number, 0 when there is no room, or no worker to read it (both are counted), or the file has none
  * that could be read. 0 or -ENOMEM.
  */
 int unwind_tables_add(struct unwind_tables *tables, int fd, const struct cfi_facts *facts,
 		      enum unwind_rows_kind kind, uint32_t *ret_object);
 /* Are its rows right for return addresses only? */
 bool unwind_tables_pruned(const struct unwind_tables *tables, uint32_t object);
-/* Nobody finds `old` any more, but, where it stands in spaces, `now` (0: nothing). 0 or -ENOMEM. */
+/* `old` is not found any more, but `now` where it stands in spaces (0: nothing). 0 or -ENOMEM. */
 int unwind_tables_replace(struct unwind_tables *tables, uint32_t old, uint32_t now);
 /* Is it time to give objects up that stand in no space? used[]: ABI_UNWIND_OBJECTS, which do. */
 bool unwind_tables_short(const struct unwind_tables *tables);

@@ -85,7 +85,7 @@ struct host_growth_info {
 	uint64_t begun;	   /* times, by which a session is told from the one before */
 	uint64_t renewed;  /* times that it was begun anew since it was too large */
 	uint64_t failed;   /* times that it ended or could not begin */
-	uint64_t left_out; /* kills of which nobody was told */
+	uint64_t left_out; /* kills that were not told of */
 	const struct growth_snapshot
 		*snapshot; /* of the last answer or a second ago; NULL: none yet. Borrowed */
 };

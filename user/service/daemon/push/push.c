@@ -17,7 +17,7 @@
 
 #define FINISH_NS (5 * SECOND_NS)
 /*
- * What making profiles may take of the time, in which nobody else is served: a 20th. The interval
+ * What making profiles may take of the time, in which nothing else is served: a 20th. The interval
  * grows where it took more.
  */
 #define MOST_SHARE 20

@@ -18,7 +18,7 @@
 struct killed {
 	struct session_runner *runner;
 	struct report_opts opts; /* for a view that has this process alone */
-	uid_t asked;		 /* the user for whom it was traced */
+	uid_t asked;		 /* the user that it was traced for */
 	/* Owner's thread, when the job is done: 1 if it was told, else 0 or negative errno. */
 	void (*told)(int result, void *userdata);
 	void *userdata;
@@ -47,7 +47,7 @@ int own_program_find(struct own_program *ret_program);
 /*
  * `exe`: what the process executed, NULL when it had ended before that was read. Pure. True where
  * that is our file and the process was root's, or its parent ended it, as a keeper does a worker:
- * nobody else has an interest in such an end. Where the file is not known, true of what root's
+ * no other user has an interest in such an end. Where the file is not known, true of what root's
  * keeper ended.
  */
 bool own_process_is(const struct own_program *program, const struct model_process *image,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Traces that nobody waits for: their end writes a report into the state directory, whatever ends
- * them. Begun by `ctl trace` and by rules; what becomes of them is on the log.
+ * Traces that no request waits for: their end writes a report into the state directory, whatever
+ * ends them. Begun by `ctl trace` and by rules; what becomes of them is on the log.
  */
 #ifndef MEMTRACED_SERVICE_DAEMON_REPORTS_RECORDINGS_H
 #define MEMTRACED_SERVICE_DAEMON_REPORTS_RECORDINGS_H

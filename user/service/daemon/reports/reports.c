@@ -151,7 +151,7 @@ int reports_expire(const struct service_config *config, time_t now)
 	return first;
 }
 
-/* Of this user's: nobody can have others' go. `kept` stays, whatever its size. */
+/* Of this user's: no user can have others' go. `kept` stays, whatever its size. */
 static int make_room(const struct service_config *config, struct login_users *users,
 		     const char *kept, uid_t uid)
 {

@@ -36,7 +36,7 @@ int reports_write(const struct service_config *config, struct login_users *users
 		  uid_t uid, const struct report_format *format, const struct view *view);
 
 /*
- * Removes what is older than max_age at that time, whoever it belongs to. 0 or the first negative
+ * Removes what is older than max_age at that time, of all users. 0 or the first negative
  * errno.
  */
 int reports_expire(const struct service_config *config, time_t now);

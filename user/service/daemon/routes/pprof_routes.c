@@ -26,7 +26,7 @@ int pprof_route_start(struct service_call *call, struct http_answer *answer)
 
 /* --- the answer ------------------------------------------------------------------------------ */
 
-/* The format that was asked for, or the one for whoever asks. */
+/* The format that was asked for, or the one for that client. */
 static const char *format_of(const struct service_call *call)
 {
 	if (call->query.format)

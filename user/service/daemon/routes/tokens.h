@@ -37,7 +37,7 @@ bool token_matches(const char *token, const char *given);
 
 struct user_tokens;
 
-/* `users`, of each of whom there are limits, is borrowed; NULL: of each uid. 0 or -ENOMEM. */
+/* `users`, each of which has limits, is borrowed; NULL: of each uid. 0 or -ENOMEM. */
 struct login_users;
 int user_tokens_new(struct login_users *users, struct user_tokens **ret_tokens);
 void user_tokens_free(struct user_tokens *tokens); /* NULL is legal */

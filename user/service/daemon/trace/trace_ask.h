@@ -32,7 +32,7 @@ struct trace_ask {
 	void (*begun)(void *userdata);
 	/*
 	 * The view that was waited for; of a process that has ended, what it had done until then.
-	 * Session's thread (service/session/session_runner.h): may use `userdata` as far as nobody
+	 * Session's thread (service/session/session_runner.h): may use `userdata` as far as nothing
 	 * else does before done(). 0 or negative errno.
 	 */
 	int (*show)(const struct view *view, void *userdata);

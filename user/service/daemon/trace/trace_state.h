@@ -31,8 +31,8 @@ struct trace {
 	enum trace_kind kind;
 	enum heap_depth depth; /* of TRACE_HEAP */
 	pid_t pid;
-	uid_t uid; /* of the user for whom it was begun, */
-	gid_t gid; /* and for whom alone it is, unless that is root */
+	uid_t uid; /* the user that it was begun for, */
+	gid_t gid; /* and that alone sees it, but for root */
 	bool is_rules;
 	uint64_t asked_ns;
 	struct process_info info;      /* of the process that was asked for */

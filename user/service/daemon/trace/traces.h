@@ -68,7 +68,7 @@ void traces_finish(struct traces *traces);
 
 /* Until traces_run has something to do; -1: that is not known. */
 int traces_timeout_ms(const struct traces *traces);
-/* Answers what is due, and ends what nobody waits for. */
+/* Answers what is due, and ends what no request waits for. */
 void traces_run(struct traces *traces);
 
 struct trace_info {

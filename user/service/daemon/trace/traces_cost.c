@@ -89,7 +89,7 @@ void trace_stop(struct trace *trace)
 	session_runner_post(trace->runner, &trace->end_probes);
 }
 
-/* Whoever waits gets what there is by now. */
+/* A request that waits gets what there is by now. */
 static void stop(struct traces *traces, struct trace *trace, const char *whose)
 {
 	trace_stop(trace);

@@ -22,8 +22,8 @@ void episodes_clear(struct episodes *episodes);
 
 /*
  * A look at all: the condition holds of `key` now. Between two looks that are further apart than
- * gap_ns nobody knows, so that the time begins anew. 1: it has held for for_ns and nothing was done
- * about it; 0: not yet, or it was; or -ENOMEM.
+ * gap_ns it is not known, so that the time begins anew. 1: it has held for for_ns and nothing was
+ * done about it; 0: not yet, or it was; or -ENOMEM.
  */
 int episodes_hold(struct episodes *episodes, const char *key, uint64_t for_ns, uint64_t gap_ns,
 		  uint64_t now_ns);

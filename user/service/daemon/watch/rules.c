@@ -232,7 +232,7 @@ static void forget_old(struct rules *rules)
 	rules->list.len = n;
 }
 
-/* --- whom a rule is about -------------------------------------------------------------------- */
+/* --- what a rule is about -------------------------------------------------------------------- */
 
 static bool is_of_cgroup(const struct rules *rules, const char *pattern, pid_t pid)
 {

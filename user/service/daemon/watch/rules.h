@@ -21,7 +21,7 @@ DEFINE_CLEANUP(struct rules, rules_free)
 
 /*
  * Those of another configuration (configure.h). Traces of rules that are gone go on; a rule of the
- * same name goes on counting, and if its condition is the same it remembers whom it left alone. 0;
+ * same name goes on counting, and if its condition is the same it remembers what it left alone. 0;
  * -EINVAL with "PATH:LINE: ..." in *error: a user or a format is not known; or -ENOMEM.
  */
 struct rules_next;

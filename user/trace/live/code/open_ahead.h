@@ -2,7 +2,7 @@
 /*
  * Descriptors of files that a process maps, opened all at once while it is there: reading the first
  * takes milliseconds, after which a process that is over by then has no files any more. Who asks
- * for a file takes its descriptor; of what nobody asks for, the newest are kept. An open file's
+ * for a file takes its descriptor; of those not asked for, the newest are kept. An open file's
  * device and inode are no other's.
  */
 #ifndef MEMTRACED_TRACE_LIVE_OPEN_AHEAD_H

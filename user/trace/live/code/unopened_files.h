@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files of code that exist but cannot be opened without waiting for others: another process holds a
- * lease on them, or a file system is not to be trusted or does not answer. Nobody waits for them;
+ * lease on them, or a file system is not to be trusted or does not answer. Nothing waits for them;
  * they are tried again later, at growing distances, and reports name them. Pure.
  */
 #ifndef MEMTRACED_TRACE_LIVE_UNOPENED_FILES_H

@@ -29,7 +29,7 @@ image_t live_image_of(const struct live *live, uint32_t slot);
 /* What is known of blocks that a process may have allocated before it was traced. */
 enum live_older {
 	LIVE_OLDER_NONE,    /* there are none: it was traced from its start */
-	LIVE_OLDER_UNKNOWN, /* nobody has looked, or it has no glibc */
+	LIVE_OLDER_UNKNOWN, /* they were not looked for, or it has no glibc */
 	LIVE_OLDER_PARTLY,
 	LIVE_OLDER_READ, /* all of glibc's (trace/live/lifecycle/live_existing.h) */
 };

@@ -15,7 +15,7 @@ struct collection {
 	struct live_image **by_slot; /* n_slots, NULL where there is none */
 	size_t n_slots;
 	VEC(struct live_image *) forked; /* may hold blocks of their ancestors */
-	struct inheritance *inheritance; /* NULL: nobody was forked */
+	struct inheritance *inheritance; /* NULL: no process was forked */
 };
 
 static int add_block(struct live_image *image, const struct walked_block *walked)

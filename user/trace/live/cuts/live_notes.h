@@ -55,8 +55,8 @@ struct live_frees {
 };
 
 /*
- * All that there are now, none where nobody asked. What is freed while a cut is read may be in it.
- * 0 or negative errno; to be released in both cases.
+ * All that there are now, none where they are not asked for. What is freed while a cut is read may
+ * be in it. 0 or negative errno; to be released in both cases.
  */
 int live_frees_read(const struct live *live, struct live_frees *ret_frees);
 void live_frees_done(struct live_frees *frees);

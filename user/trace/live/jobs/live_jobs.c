@@ -106,7 +106,7 @@ int live_add_syscalls(struct live *live, bool stacks, struct strbuf *error)
 	return r;
 }
 
-/* The kernel's code is what is mapped for nobody. */
+/* The kernel's code is mapped in no image. */
 static int describe_kernel(struct live *live)
 {
 	const struct record record = {
@@ -173,8 +173,8 @@ struct job_reading {
 };
 
 /*
- * Passes on what a process has done by system calls. The child of -c is nobody before its exec;
- * what will be deleted after this cut is counted for good.
+ * Passes on what a process has done by system calls. The child of -c is no process of the report
+ * before its exec; what will be deleted after this cut is counted for good.
  */
 static int take_syscalls(struct job_reading *reading, image_t *image, struct record *record)
 {

@@ -64,7 +64,7 @@ static int is_choice_seen(struct live *live, const struct live_death *death, boo
 
 /*
  * The cgroup's count is raised before the signal (__oom_kill_process), so that none is the proof of
- * none. A count proves nothing: it does not say whom, and others in there may be nobody's we trace.
+ * none. A count proves nothing: it names no process, and others in there may not be traced.
  */
 static bool has_oom_killed_nobody(const struct live_process *process)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Changes of depth while processes run. Their books cannot go on: frees that nobody saw would stay
- * live in them for good. So an image ends, as it does at an exec, with what it held then, and the
- * process goes on as another one, of another depth. Probes go first and come last; in between
+ * Changes of depth while processes run. Their sums cannot go on: frees that were not seen would
+ * stay live in them for good. So an image ends, as it does at an exec, with what it held then, and
+ * the process goes on as another one, of another depth. Probes go first and come last; in between
  * nothing is counted.
  */
 #include "bpf/abi.h"

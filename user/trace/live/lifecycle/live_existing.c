@@ -51,8 +51,8 @@ static bool is_allocators(const struct live_process *process, uint64_t addr)
 }
 
 /*
- * A block whose free has begun may still look like one, and one that malloc has taken out already
- * is nobody's: return addresses tell, old ones that nobody has overwritten among them, so that this
+ * A block whose free has begun may still look like one, and one that malloc has taken out is not
+ * returned yet: return addresses tell, old ones that were not overwritten among them, so that this
  * errs to one side only.
  */
 static bool is_inside(const struct reading *reading, const struct stopped_thread *thread)

@@ -55,7 +55,7 @@ void live_death_done(struct live_process *process);
 
 /* NULL is legal. */
 void live_process_free(struct live_process *process);
-/* Nobody has seen the process: its slot can be used again. */
+/* The process was never active: its slot can be used again. */
 int live_process_discard(struct live *live, struct live_process *process);
 /* After a cut. */
 int live_reclaim(struct live *live);

@@ -56,7 +56,7 @@ static bool is_over(const struct live *live, const struct live_process *process)
 	return !live_purges_jobs(live) || process->counts.purged;
 }
 
-/* Those that are not over, and as far as can be looked up whom they inherited from. */
+/* Those that are not over, and their ancestors, as far as blocks are looked up there. */
 static void mark_needed(const struct live *live, bool *needed)
 {
 	vec_foreach(&live->slots.all, p) {
@@ -117,7 +117,7 @@ int live_reclaim(struct live *live)
 
 	if (!needed || !gone)
 		return -ENOMEM;
-	/* The end of a run: nobody could use it. Who comes all the same has it at the next cut. */
+	/* The end of a run: it is of no use. A process that still comes has it at the next cut. */
 	if (live_running(live) == 0)
 		return 0;
 	mark_needed(live, needed);
@@ -140,7 +140,7 @@ int live_reclaim(struct live *live)
 	return r;
 }
 
-/* Without cuts of allocations or system calls nobody else would ask for it. */
+/* Without cuts of allocations or system calls nothing else would ask for it. */
 static bool many_are_over(const struct live *live)
 {
 	size_t n = 0;

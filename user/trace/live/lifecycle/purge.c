@@ -42,7 +42,7 @@ static int purge_map(const struct bpf_map *map, bpf_batch_choose_fn choose,
 			       choose, purge, NULL, NULL);
 }
 
-/* Nobody else changes what belongs to a process that has ended. */
+/* Nothing else changes what belongs to a process that has ended. */
 static void purge_site_table(const struct programs *programs, const struct purge *purge)
 {
 	for (size_t i = 0; i < ABI_SITE_ENTRIES; i++) {

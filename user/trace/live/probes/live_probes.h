@@ -55,7 +55,7 @@ bool live_links_own_allocator(const struct live_process *process);
 int live_links_without_book(struct live *live, struct live_process *process, bool *ret_late);
 /* It keeps one. */
 int live_links_by_book(struct live *live, struct live_process *process);
-/* Nobody sees the calls of its allocator, which is counted. */
+/* The calls of its allocator are not seen, which is counted. */
 void live_note_unseen(struct live *live, struct live_process *process);
 /* Tracepoints of system calls come or go, as the depth wants them. 0 or negative errno. */
 int live_trace_calls(struct live *live);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What was looked for and is not there: functions that --allocator names, and any allocator at all
- * in what a process maps, whose memory nobody then sees.
+ * in what a process maps, whose memory is then not seen.
  */
 #include "base/clock.h"
 #include "config/near_name.h"

@@ -27,7 +27,7 @@ static inline slot_t event_slot(const struct abi_event *head)
 	return (slot_t){ head->slot };
 }
 
-/* NULL: nobody is there. */
+/* NULL: the slot is free. */
 struct live_process *live_process_at(const struct live *live, slot_t slot);
 
 /*
@@ -61,7 +61,7 @@ void live_process_settle(struct live_process *process);
 void live_pin(struct live *live);
 void live_unpin(struct live *live);
 
-/* Nobody has seen the slot, which can be used again; the process in it is the caller's. */
+/* The slot was never active and can be used again; the process in it is the caller's. */
 int live_slot_return(struct live *live, slot_t slot);
 /* What was in it is over and forgotten; the process is the caller's to free. */
 int live_slot_recycle(struct live *live, slot_t slot);

@@ -129,7 +129,7 @@ struct peak_at_cut shared_peak_at_cut(const struct abi_proc *proc, uint32_t cut)
 	uint32_t epoch;
 
 	for (unsigned int i = 0;; i++) {
-		/* Before the epoch: what nobody has saved by then nobody had raised. */
+		/* Before the epoch: a peak that was not saved by then was not raised. */
 		now.bytes = __atomic_load_n(&proc->peak_bytes, __ATOMIC_RELAXED);
 		now.epoch = __atomic_load_n(&proc->peak_epoch, __ATOMIC_ACQUIRE);
 		epoch = __atomic_load_n(&proc->cut_epoch, __ATOMIC_ACQUIRE);

@@ -23,13 +23,13 @@ static inline const struct abi_proc *shared_proc(const struct programs *programs
 
 /* --- states of a slot ------------------------------------------------------------------------ */
 
-/* A slot that nobody has, with a number of its own for its image; -ENOSPC. */
+/* A free slot, with a number of its own for its image; -ENOSPC. */
 int shared_take_slot(struct programs *programs, slot_t *ret_slot);
 /* A process in a slot that no program knows yet: it counts when it is activated. */
 void shared_begin(struct programs *programs, slot_t slot, pid_t pid);
-/* Nobody is in it, and its next image has this number. */
+/* It is free, and its next image has this number. */
 void shared_clear(struct programs *programs, slot_t slot, image_t image);
-/* Nobody is in it, nor will be: its image is ABI_NO_SLOT. */
+/* It is free and stays so: its image is ABI_NO_SLOT. */
 void shared_vacate(struct programs *programs, slot_t slot);
 /* It is counted from now on by the links of `owner`, unless it has ended meanwhile. */
 void shared_activate(struct programs *programs, slot_t slot, uint32_t owner);

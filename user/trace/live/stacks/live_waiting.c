@@ -170,7 +170,7 @@ static int let_wait_unannounced(struct live *live, const struct abi_ev_stack *ev
 	return r;
 }
 
-/* What is nobody's after the next drain, either, is lost, and counted. */
+/* A stack without a process after the next drain, too, is lost, and counted. */
 static int release_unannounced(struct live *live, bool at_once)
 {
 	size_t n = 0;

@@ -97,10 +97,15 @@ static void walk_code(uint16_t machine, const uint8_t *data, size_t size)
 }
 
 /* What is proven lies in the code, each place once. */
-static void prove_code(const uint8_t *data, size_t size)
+static void prove_code(const char *name, const uint8_t *data, size_t size)
 {
 	_cleanup_(insn_decoder_free_p) struct insn_decoder *decoder = NULL;
 	_cleanup_(result_sites_done) struct result_sites sites = { 0 };
+	_cleanup_(sites_done) struct sites walked = { 0 };
+	const struct allocator_function *function = allocator_function_find(name);
+	const struct plan_emulation as_now = {
+		.push = true, .nop1 = true, .jmp = true, .jcc = true, .call = true
+	};
 	struct code bytes = { data + 1, size - 1 };
 	uint32_t steps_left = MAX_STEPS;
 	const struct sites_code code = {
@@ -109,8 +114,9 @@ static void prove_code(const uint8_t *data, size_t size)
 	};
 
 	if (insn_decoder_new(EM_X86_64, &decoder) < 0 ||
-	    result_sites_find(decoder, &code, allocator_function_find("malloc"), BASE, &everything,
-			      &steps_left, &sites) < 0)
+	    sites_find(decoder, &code, function, BASE, &as_now, &walked) < 0 ||
+	    result_sites_find(decoder, &code, function, BASE, &walked, &as_now, &steps_left,
+			      &sites) < 0)
 		return;
 	for (size_t i = 0; i < sites.list.len; i++) {
 		const struct result_site *site = &sites.list.data[i];
@@ -158,6 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	plan_file(data, size);
 	walk_code(EM_X86_64, data, size);
 	walk_code(EM_AARCH64, data, size);
-	prove_code(data, size);
+	prove_code("malloc", data, size);
+	prove_code("_Znwm", data, size);
 	return 0;
 }

@@ -66,50 +66,107 @@ struct expected_site {
 enum { IF_ZERO = 4, UNLESS_ZERO = 5 };
 
 static const struct {
-	const char *what;
+	const char *what, *function;
+	uint64_t exit; /* of code that it leaves for; 0: none is asked for */
 	uint8_t code[64];
 	struct expected_site sites[4];
 } proven[] = {
 	{ "both ways of a jump return the same",
+	  "malloc",
+	  0,
 	  { MOV_RAX_AT_RDI, TEST_RAX, JE(1), RET, RET },
 	  { { 6, ABI_RESULT_WHOLE, ALWAYS, 0, AT(DI), AT(AX), false } } },
 	{ "one way calls",
+	  "malloc",
+	  0,
 	  { MOV_RAX_AT_RDI, TEST_RAX, JE(1), RET, CALL(9, LOCAL_HELPER), TEST_RAX, JE(0), RET },
 	  { { 6, ABI_RESULT_WHOLE, UNLESS_ZERO, 0, AT(DI), AT(AX), false },
 	    { 9, ABI_RESULT_BEGINS, ALWAYS, 0, AT(DI), { 0 }, false },
 	    { 17, ABI_RESULT_ENDS, ALWAYS, 0, { 0 }, AT(AX), false } } },
 	{ "the size is saved in a register",
+	  "malloc",
+	  0,
 	  { PUSH_RBX, MOV_RBX_RDI, MOV_RAX_AT_RDI, ZERO_EDI, TEST_RAX, JE(0), POP_RBX, RET },
 	  { { 12, ABI_RESULT_WHOLE, ALWAYS, 8, AT(BX), AT(AX), false } } },
 	{ "the size is saved on the stack",
+	  "malloc",
+	  0,
 	  { SUB_RSP(24), STORE_RDI_AT_RSP(8), MOV_RAX_AT_RDI, ZERO_EDI, TEST_RAX, JE(0),
 	    ADD_RSP(24), RET },
 	  { { 17, ABI_RESULT_WHOLE, ALWAYS, 24, ON_STACK(8), AT(AX), false } } },
 	{ "a value of the round before is another one",
+	  "malloc",
+	  0,
 	  { MOV_RAX_AT_RDI, MOV_RCX_RAX, MOV_RAX_AT_RDI, TEST_RSI, JNE(0xf5), JE(0), MOV_RAX_RCX,
 	    RET },
 	  { { 14, ABI_RESULT_WHOLE, ALWAYS, 0, AT(DI), AT(CX), false } } },
 	{ "NULL may be seen by a single step",
+	  "malloc",
+	  0,
 	  { TEST_RDI, JS(9), MOV_RAX_AT_RDI, TEST_RAX, JE(0), RET, ZERO_EAX, RET },
 	  { { 11, ABI_RESULT_WHOLE, ALWAYS, 0, AT(DI), AT(AX), false },
 	    { 14, ABI_RESULT_WHOLE, ALWAYS, 0, AT(DI), NOTHING, true } } },
 	{ "NULL is what the jump has found",
+	  "malloc",
+	  0,
 	  { MOV_RAX_AT_RDI, TEST_RAX, JE(1), RET, ZERO_EAX, JE(0), RET },
 	  { { 6, ABI_RESULT_WHOLE, ALWAYS, 0, AT(DI), AT(AX), false } } },
 	{ "one way goes on in another function",
+	  "malloc",
+	  0,
 	  { MOV_RAX_AT_RDI, TEST_RAX, JE(1), RET, JMP(9, STUB_MEMSET) },
 	  { { 6, ABI_RESULT_WHOLE, UNLESS_ZERO, 0, AT(DI), AT(AX), false },
 	    { 9, ABI_RESULT_LEAVES, ALWAYS, 0, { 0 }, { 0 }, false } } },
+	{ "it leaves by a pointer",
+	  "malloc",
+	  0,
+	  { MOV_RAX_AT_RDI, TEST_RAX, JE(1), RET, JMP_RAX },
+	  { { 6, ABI_RESULT_WHOLE, UNLESS_ZERO, 0, AT(DI), AT(AX), false },
+	    { 9, ABI_RESULT_LEAVES, ALWAYS, 0, { 0 }, { 0 }, true } } },
+	{ "it can throw, and its exits elsewhere are known",
+	  "_Znwm",
+	  LOCAL_HELPER,
+	  { MOV_RAX_AT_RDI, TEST_RAX, JE(1), RET, JMP(9, LOCAL_HELPER) },
+	  { { 6, ABI_RESULT_WHOLE, UNLESS_ZERO, 0, AT(DI), AT(AX), false },
+	    { 9, ABI_RESULT_LEAVES, ALWAYS, 0, { 0 }, { 0 }, false } } },
+	{ "it can throw, and its size is lost: it begins at its entry",
+	  "_Znwm",
+	  LOCAL_HELPER,
+	  { MOV_RCX_RAX, JE(0), MOV_RAX_AT_RDI, ZERO_EDI, TEST_RAX, JE(1), RET,
+	    JMP(16, LOCAL_HELPER) },
+	  { { 3, ABI_RESULT_BEGINS, ALWAYS, 0, AT(DI), { 0 }, false },
+	    { 13, ABI_RESULT_ENDS, UNLESS_ZERO, 0, { 0 }, AT(AX), false },
+	    { 16, ABI_RESULT_LEAVES, ALWAYS, 0, { 0 }, { 0 }, false } } },
+	{ "it can throw, and each way calls",
+	  "_Znwm",
+	  0,
+	  { CALL(0, LOCAL_HELPER), TEST_RAX, JE(0), RET },
+	  { { 0, ABI_RESULT_BEGINS, ALWAYS, 0, AT(DI), { 0 }, false },
+	    { 8, ABI_RESULT_ENDS, ALWAYS, 0, { 0 }, AT(AX), false } } },
+	{ "a call does not return: the stack behind it is another one",
+	  "malloc",
+	  0,
+	  { MOV_RAX_AT_RDI, TEST_RAX, JNE(9), SUB_RSP(8), CALL(12, LOCAL_HELPER), RET },
+	  { { 6, ABI_RESULT_WHOLE, ALWAYS, 0, AT(DI), AT(AX), false } } },
+	{ "so does one that is in a loop then",
+	  "malloc",
+	  0,
+	  { MOV_RAX_AT_RDI, TEST_RAX, JNE(9), SUB_RSP(8), CALL(12, LOCAL_HELPER), TEST_RAX,
+	    JE(0xf2), RET },
+	  { { 20, ABI_RESULT_WHOLE, ALWAYS, 0, AT(DI), AT(AX), false } } },
 };
 
 static void find(struct insn_decoder *decoder, struct code_image *image, const char *function,
 		 struct result_sites *ret_sites)
 {
+	const struct allocator_function *row = allocator_function_find(function);
 	const struct sites_code code = code_image_view(image);
+	_cleanup_(sites_done) struct sites walked = { 0 };
 	uint32_t steps_left = 10000;
 
-	assert_int_equal(result_sites_find(decoder, &code, allocator_function_find(function), BASE,
-					   &everyday, &steps_left, ret_sites),
+	assert_int_equal(sites_find(decoder, &code, row, BASE, &everyday, &walked), 0);
+	assert_int_equal(result_sites_find(decoder, &code, row, BASE, &walked, &everyday,
+					   &steps_left, ret_sites),
 			 0);
 	assert_true(steps_left > 0);
 }
@@ -121,19 +178,20 @@ static void same_place(const struct abi_usdt_arg *found, const struct abi_usdt_a
 	assert_int_equal(found->value, expected->value);
 }
 
-static void same_site(const struct result_site *found, const struct expected_site *expected)
+static void same_site(const struct result_site *found, const struct expected_site *expected,
+		      bool has_begun)
 {
 	const struct abi_usdt_arg fp = AT(BP);
 
 	assert_int_equal(found->addr - BASE, expected->at);
 	assert_int_equal(found->see.kind, expected->kind);
 	assert_int_equal(found->see.condition, expected->condition);
+	assert_int_equal(found->is_rare, expected->is_rare);
 	if (expected->kind == ABI_RESULT_LEAVES) {
-		assert_int_equal(found->args, 1);
+		assert_int_equal(found->args, has_begun ? 0 : 1);
 		return;
 	}
 	assert_int_equal(found->see.sp_distance, expected->sp_distance);
-	assert_int_equal(found->is_rare, expected->is_rare);
 	same_place(&found->see.fp, &fp);
 	if (expected->size.place)
 		same_place(&found->see.size, &expected->size);
@@ -146,18 +204,23 @@ static void sites_are_where_size_and_result_are_known(void **state)
 	for (size_t i = 0; i < sizeof(proven) / sizeof(proven[0]); i++) {
 		_cleanup_(result_sites_done) struct result_sites sites = { 0 };
 		struct code_image image = { 0 };
+		/* At its entry, or before a call: what leaves then has begun before. */
+		bool has_begun = proven[i].sites[0].kind == ABI_RESULT_BEGINS;
 		size_t n = 0;
 
 		print_message("%s\n", proven[i].what);
 		memcpy(image.bytes, proven[i].code, sizeof(proven[i].code));
 		code_image_finish(&image);
-		find(*state, &image, "malloc", &sites);
+		find(*state, &image, proven[i].function, &sites);
 		assert_null(sites.why_none);
-		while (n < 4 && proven[i].sites[n].at)
+		while (n < 4 && proven[i].sites[n].condition)
 			n++;
 		assert_int_equal(sites.list.len, n);
+		assert_int_equal(sites.exits.len, proven[i].exit ? 1 : 0);
+		if (proven[i].exit)
+			assert_int_equal(sites.exits.data[0], BASE + proven[i].exit);
 		for (size_t k = 0; k < n; k++)
-			same_site(&sites.list.data[k], &proven[i].sites[k]);
+			same_site(&sites.list.data[k], &proven[i].sites[k], has_begun);
 	}
 }
 
@@ -231,6 +294,23 @@ static const struct {
 	  "malloc",
 	  why_stack,
 	  { .bytes = { PUSH_RBX, MOV_RAX_AT_RDI, TEST_RAX, JE(0), RET } } },
+	{ "it can throw, and nobody knows the exits of what it leaves for",
+	  "_Znwm",
+	  why_leaves,
+	  { .bytes = { MOV_RAX_AT_RDI, TEST_RAX, JE(1), RET, JMP(9, STUB_MEMSET) } } },
+	{ "it can throw, and comes back from what it leaves for",
+	  "_Znwm",
+	  why_leaves,
+	  { .bytes = { MOV_RAX_AT_RDI, TEST_RAX, JE(1), RET, JMP(9, 0x20), [0x20] = 0xeb, 0xe6 },
+	    .starts = 0x20 } },
+	{ "it can throw, and has no emulated instruction before all else",
+	  "_Znwm",
+	  why_no_site,
+	  { .bytes = { MOV_RAX_AT_RDI, ZERO_EDI, TEST_RAX, RET } } },
+	{ "stack pointers of which no call can be the reason",
+	  "malloc",
+	  why_stack,
+	  { .bytes = { MOV_RAX_AT_RDI, TEST_RAX, JNE(4), SUB_RSP(8), RET } } },
 	{ "a product",
 	  "calloc",
 	  why_product,
@@ -260,11 +340,12 @@ static void work_is_bounded(void **state)
 	_cleanup_(result_sites_done) struct result_sites sites = { 0 };
 	struct code_image image = { .bytes = { MOV_RAX_AT_RDI, TEST_RAX, JE(0), RET } };
 	const struct sites_code code = code_image_view(&image);
+	const struct sites walked = { .entry_site = BASE };
 	uint32_t steps_left = 3;
 
 	code_image_finish(&image);
 	assert_int_equal(result_sites_find(*state, &code, allocator_function_find("malloc"), BASE,
-					   &everyday, &steps_left, &sites),
+					   &walked, &everyday, &steps_left, &sites),
 			 0);
 	assert_int_equal(sites.list.len, 0);
 	assert_ptr_equal(sites.why_none, why_large);

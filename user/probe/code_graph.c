@@ -246,16 +246,20 @@ static bool has_padding_behind(const struct code_graph *graph, const struct code
 	       is_jumped_to_from_before(graph, at, call->addr);
 }
 
+void code_graph_end_call(struct code_graph *graph, uint16_t node)
+{
+	graph->nodes[node].flow = INSN_TRAP;
+	graph->nodes[node].next = GRAPH_NONE;
+}
+
 static void end_calls(struct code_graph *graph)
 {
 	for (size_t i = 0; i < graph->n; i++) {
-		struct code_node *node = &graph->nodes[i];
+		const struct code_node *node = &graph->nodes[i];
 
 		if (node->flow == INSN_CALL &&
-		    (node->next == GRAPH_NONE || has_padding_behind(graph, node))) {
-			node->flow = INSN_TRAP;
-			node->next = GRAPH_NONE;
-		}
+		    (node->next == GRAPH_NONE || has_padding_behind(graph, node)))
+			code_graph_end_call(graph, (uint16_t)i);
 	}
 }
 

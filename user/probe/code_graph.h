@@ -50,4 +50,7 @@ int code_graph_new(struct insn_decoder *decoder, const struct sites_code *code, 
 		   struct code_graph *ret_graph, const char **ret_why);
 void code_graph_done(struct code_graph *graph);
 
+/* The call does not return. */
+void code_graph_end_call(struct code_graph *graph, uint16_t node);
+
 #endif

@@ -55,12 +55,17 @@ struct planner {
 	VEC(struct plan_mark) marks;
 };
 
+static void free_probe(struct plan_probe *probe)
+{
+	free(probe->exit_sites);
+	free(probe->results);
+	free(probe->left_exits);
+}
+
 static void planner_done(struct planner *p)
 {
-	vec_foreach(&p->probes, probe) {
-		free(probe->exit_sites);
-		free(probe->results);
-	}
+	vec_foreach(&p->probes, probe)
+		free_probe(probe);
 	vec_done(&p->probes);
 	vec_done(&p->skipped);
 	vec_done(&p->marks);
@@ -324,17 +329,21 @@ static enum plan_exits exits_of(const struct allocator_function *function,
 	return sites->why_no_exits ? PLAN_EXIT_RETURN : PLAN_EXIT_ANY;
 }
 
-static int set_exit_sites(struct planner *p, const struct sites *sites, struct plan_probe *probe)
+static int set_offsets(struct planner *p, const uint64_t *addrs, size_t n, uint64_t **ret_offsets)
 {
+	uint64_t *offsets = calloc(n ? n : 1, sizeof(*offsets));
 	int r = 0;
 
-	probe->exit_sites = calloc(sites->exits.len ? sites->exits.len : 1, sizeof(uint64_t));
-	if (!probe->exit_sites)
-		return -ENOMEM;
-	for (size_t i = 0; i < sites->exits.len && r == 0; i++)
-		r = elf_file_offset_of(p->file, sites->exits.data[i], &probe->exit_sites[i]);
+	*ret_offsets = offsets;
+	for (size_t i = 0; offsets && i < n && r == 0; i++)
+		r = elf_file_offset_of(p->file, addrs[i], &offsets[i]);
+	return offsets ? r : -ENOMEM;
+}
+
+static int set_exit_sites(struct planner *p, const struct sites *sites, struct plan_probe *probe)
+{
 	probe->n_exit_sites = sites->exits.len;
-	return r;
+	return set_offsets(p, sites->exits.data, sites->exits.len, &probe->exit_sites);
 }
 
 static int set_results(struct planner *p, const struct result_sites *results,
@@ -353,7 +362,8 @@ static int set_results(struct planner *p, const struct result_sites *results,
 				       &probe->results[i].addr);
 	}
 	probe->n_results = n;
-	return r;
+	probe->n_left_exits = results->exits.len;
+	return r ? r : set_offsets(p, results->exits.data, results->exits.len, &probe->left_exits);
 }
 
 /* Those outside any segment are no code that runs: left out. */
@@ -404,10 +414,8 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 	}
 	if (r == 0)
 		r = vec_push(&p->probes, probe);
-	if (r < 0) {
-		free(probe.exit_sites);
-		free(probe.results);
-	}
+	if (r < 0)
+		free_probe(&probe);
 	return r;
 }
 
@@ -461,10 +469,10 @@ static int find_sites(struct planner *p, struct candidate *candidate)
 	}
 	r = sites_find(p->decoder, &code, candidate->function, candidate->vaddr, p->emulation,
 		       &candidate->sites);
-	/* One that throws is left in ways that its sites do not see. */
-	if (r == 0 && candidate->function->kind == ABI_ALLOC && !candidate->function->may_throw)
+	if (r == 0 && candidate->function->kind == ABI_ALLOC)
 		r = result_sites_find(p->decoder, &code, candidate->function, candidate->vaddr,
-				      p->emulation, &p->steps_left, &candidate->results);
+				      &candidate->sites, p->emulation, &p->steps_left,
+				      &candidate->results);
 	if (r == 0 && candidate->function->may_throw)
 		candidate->why_not = candidate->sites.why_no_exits;
 	if (r == 0 && candidate->sites.why_no_entry)
@@ -596,10 +604,8 @@ void plan_free(struct plan *plan)
 {
 	if (!plan)
 		return;
-	for (size_t i = 0; i < plan->n_probes; i++) {
-		free(plan->probes[i].exit_sites);
-		free(plan->probes[i].results);
-	}
+	for (size_t i = 0; i < plan->n_probes; i++)
+		free_probe(&plan->probes[i]);
 	free(plan->probes);
 	free(plan->skipped);
 	free(plan->marks);

@@ -44,6 +44,9 @@ struct plan_probe {
 	size_t n_results;
 	struct result_site *results;
 	const char *why_no_results; /* static string or NULL */
+	/* File offsets: as result_sites.exits. */
+	size_t n_left_exits;
+	uint64_t *left_exits;
 	/* File offsets of the return addresses of inner frees: probe/inner_frees.h. */
 	size_t n_inner_frees;
 	uint64_t inner_frees[INNER_FREES_MAX];

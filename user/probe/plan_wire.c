@@ -172,6 +172,7 @@ static const struct field probe_fields[] = {
 	F_CODED(plan_probe, why_no_sites, &why_code, 0),
 	F_LIST(plan_probe, results, n_results, MAX_RESULT_SITES, &result_layout),
 	F_CODED(plan_probe, why_no_results, &why_code, 0),
+	F_LIST(plan_probe, left_exits, n_left_exits, MAX_EXIT_SITES, &offset_layout),
 	F_ARRAY(plan_probe, inner_frees, n_inner_frees, &offset_layout),
 	F_END,
 };

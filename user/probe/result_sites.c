@@ -5,11 +5,13 @@
 #include "bpf/abi.h"
 #include "probe/allocators.h"
 #include "probe/code_graph.h"
+#include "probe/ended_calls.h"
 #include "probe/sites.h"
 #include "probe/value_flow.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What will be returned is not known yet: it is made later, or differs by the way that is taken. */
 #define VALUE_NOT_YET 0xffffffffU
@@ -26,6 +28,11 @@ struct node_facts {
 
 struct prover {
 	const struct allocator_function *function;
+	struct insn_decoder *decoder;
+	const struct sites_code *code;
+	const struct sites *walked;
+	const struct plan_emulation *emulation;
+	bool from_entry; /* calls begin at the entry site */
 	struct code_graph graph;
 	struct value_flow flow;
 	struct node_facts *facts;
@@ -43,6 +50,7 @@ static void prover_done(struct prover *p)
 void result_sites_done(struct result_sites *sites)
 {
 	vec_done(&sites->list);
+	vec_done(&sites->exits);
 }
 
 #define MAX_ARGUMENTS 5
@@ -172,12 +180,12 @@ static void find_returned(struct prover *p)
 	}
 }
 
-/* Whether each way there has passed a call: true until a way is found that has not. */
+/* Whether each way there has passed a call, or begins at one: true until a way has not. */
 static void find_called(struct prover *p)
 {
 	bool changed = true;
 
-	for (size_t i = 1; i < p->graph.n; i++)
+	for (size_t i = p->from_entry ? 0 : 1; i < p->graph.n; i++)
 		p->facts[i].has_called = true;
 	while (changed && spend(p)) {
 		changed = false;
@@ -353,7 +361,7 @@ static bool is_site(const struct prover *p, uint16_t node, struct result_site *r
 	       is_last_before(p, node, ret_site);
 }
 
-/* sp and fp are where they were at the entry, and the size is still an argument. */
+/* sp and fp are where they were at the entry; the size still is an argument, or has been seen. */
 static bool leaves_as_it_came(const struct prover *p, uint16_t node, struct result_site *site)
 {
 	const struct code_node *n = &p->graph.nodes[node];
@@ -365,7 +373,10 @@ static bool leaves_as_it_came(const struct prover *p, uint16_t node, struct resu
 	*site = (struct result_site){
 		.addr = n->addr,
 		.see = { .kind = ABI_RESULT_LEAVES, .condition = ABI_RESULT_ALWAYS },
+		.is_rare = !n->is_emulated,
 	};
+	if (p->from_entry)
+		return true;
 	for (uint16_t i = 1; i <= MAX_ARGUMENTS && !site->args; i++)
 		if (state->at[argument_register(i)] == (value)VALUE_ENTRY + size_register(p))
 			site->args = ABI_SIZE_ARG(i);
@@ -392,21 +403,81 @@ static int add_call(struct prover *p, uint16_t node, struct result_sites *sites)
 	return vec_push(&sites->list, site);
 }
 
+static bool is_in_graph(const struct prover *p, uint64_t addr)
+{
+	for (size_t i = 0; i < p->graph.n; i++)
+		if (p->graph.nodes[i].addr == addr)
+			return true;
+	return false;
+}
+
+/*
+ * Each `ret` of the code that is left for, which is the function's no more: one that is the
+ * function's, too, would be seen where nothing begins.
+ */
+static int add_exits(struct prover *p, uint64_t from, struct result_sites *sites)
+{
+	_cleanup_(sites_done) struct sites left_for = { 0 };
+	int r = sites_find(p->decoder, p->code, p->function, from, p->emulation, &left_for);
+
+	for (size_t i = 0; i < left_for.exits.len && r == 0; i++) {
+		if (is_in_graph(p, left_for.exits.data[i]))
+			p->why = why_leaves;
+		r = vec_push(&sites->exits, left_for.exits.data[i]);
+	}
+	if (left_for.why_no_exits)
+		p->why = left_for.why_no_exits;
+	return r;
+}
+
 static int add_leave(struct prover *p, uint16_t node, struct result_sites *sites)
 {
 	struct result_site site;
+	int r;
 
 	if (p->facts[node].is_after)
 		p->why = why_no_site;
 	else if (!leaves_as_it_came(p, node, &site))
 		p->why = why_leaves;
-	return p->why ? 0 : vec_push(&sites->list, site);
+	if (p->why)
+		return 0;
+	r = vec_push(&sites->list, site);
+	return r || !p->function->may_throw ? r : add_exits(p, p->graph.nodes[node].addr, sites);
+}
+
+/* The entry site is passed once, before all else. */
+static int add_entry(struct prover *p, struct result_sites *sites)
+{
+	struct result_site site;
+	size_t entry = 0;
+
+	while (entry < p->graph.n && p->graph.nodes[entry].addr != p->walked->entry_site)
+		entry++;
+	for (size_t i = 0; i < p->graph.n && !p->why; i++)
+		if (p->graph.nodes[i].target == 0)
+			p->why = why_call;
+	if (!p->why && (entry == p->graph.n || !see(p, (uint16_t)entry, &site) ||
+			site.see.size.place == ABI_USDT_NONE))
+		p->why = why_call;
+	if (p->why)
+		return 0;
+	site.see.kind = ABI_RESULT_BEGINS;
+	return vec_push(&sites->list, site);
+}
+
+/* Is a call that ends there cheaper than by entry and return, or exits? */
+static bool is_gain(const struct prover *p, const struct result_site *site)
+{
+	bool by_exits = p->function->may_throw && !p->emulation->ret;
+
+	return (site->see.kind == ABI_RESULT_WHOLE || by_exits) && !site->is_rare &&
+	       site->see.result.place != ABI_USDT_CONSTANT;
 }
 
 static int add_sites(struct prover *p, struct result_sites *sites)
 {
+	int r = p->from_entry ? add_entry(p, sites) : 0;
 	bool gains = false;
-	int r = 0;
 
 	for (size_t i = 0; i < p->graph.n && r == 0 && !p->why; i++) {
 		const struct code_node *node = &p->graph.nodes[i];
@@ -424,8 +495,7 @@ static int add_sites(struct prover *p, struct result_sites *sites)
 		else if (node->leaves)
 			r = add_leave(p, i, sites);
 		if (r == 0 && !p->why && is_site(p, i, &site)) {
-			gains |= site.see.kind == ABI_RESULT_WHOLE &&
-				 site.see.result.place != ABI_USDT_CONSTANT;
+			gains |= is_gain(p, &site);
 			r = vec_push(&sites->list, site);
 		}
 	}
@@ -443,18 +513,20 @@ static int by_address(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
+static bool has_two_at_one(const struct result_sites *sites)
+{
+	for (size_t i = 1; i < sites->list.len; i++)
+		if (sites->list.data[i].addr == sites->list.data[i - 1].addr)
+			return true;
+	return false;
+}
+
 static int prove(struct prover *p, struct result_sites *sites)
 {
-	int r = value_flow_new(&p->graph, p->steps_left, &p->flow);
-
-	if (r < 0)
-		return r;
-	p->why = p->flow.why_not;
-	p->facts = calloc(p->graph.n, sizeof(*p->facts));
-	if (!p->facts)
-		return -ENOMEM;
-	if (p->why)
-		return 0;
+	memset(p->facts, 0, p->graph.n * sizeof(*p->facts));
+	sites->list.len = 0;
+	sites->exits.len = 0;
+	p->why = NULL;
 	find_live(p);
 	find_returned(p);
 	find_called(p);
@@ -465,12 +537,41 @@ static int prove(struct prover *p, struct result_sites *sites)
 	return add_sites(p, sites);
 }
 
+static int prove_either(struct prover *p, struct result_sites *sites)
+{
+	const char *why;
+	int r = ended_calls_find(&p->graph, p->steps_left, &p->flow);
+
+	p->facts = calloc(p->graph.n, sizeof(*p->facts));
+	if (r < 0 || !p->facts)
+		return -ENOMEM;
+	p->why = p->flow.why_not;
+	if (p->why)
+		return 0;
+	r = prove(p, sites);
+	if (r < 0 || !p->why || !p->function->may_throw || !p->walked->entry_emulated)
+		return r;
+	why = p->why;
+	p->from_entry = true;
+	r = prove(p, sites);
+	if (p->why)
+		p->why = why;
+	return r;
+}
+
 int result_sites_find(struct insn_decoder *decoder, const struct sites_code *code,
 		      const struct allocator_function *function, uint64_t entry,
-		      const struct plan_emulation *emulation, uint32_t *steps_left,
-		      struct result_sites *ret_sites)
+		      const struct sites *walked, const struct plan_emulation *emulation,
+		      uint32_t *steps_left, struct result_sites *ret_sites)
 {
-	_cleanup_(prover_done) struct prover p = { .function = function, .steps_left = steps_left };
+	_cleanup_(prover_done) struct prover p = {
+		.function = function,
+		.decoder = decoder,
+		.code = code,
+		.walked = walked,
+		.emulation = emulation,
+		.steps_left = steps_left,
+	};
 	_cleanup_(result_sites_done) struct result_sites sites = { 0 };
 	unsigned size = function->args & 0xf;
 	int r;
@@ -481,14 +582,16 @@ int result_sites_find(struct insn_decoder *decoder, const struct sites_code *cod
 	}
 	r = code_graph_new(decoder, code, entry, emulation, steps_left, &p.graph, &p.why);
 	if (r == 0 && !p.why)
-		r = prove(&p, &sites);
+		r = prove_either(&p, &sites);
 	if (r < 0)
 		return r;
-	sites.why_none = p.why;
-	if (p.why)
-		sites.list.len = 0;
 	if (sites.list.len)
 		qsort(sites.list.data, sites.list.len, sizeof(sites.list.data[0]), by_address);
+	if (!p.why && has_two_at_one(&sites))
+		p.why = why_no_site;
+	sites.why_none = p.why;
+	if (p.why)
+		sites.list.len = sites.exits.len = 0;
 	*ret_sites = sites;
 	sites = (struct result_sites){ 0 };
 	return 0;

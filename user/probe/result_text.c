@@ -64,8 +64,7 @@ void result_text(const struct plan *plan, const char *path, struct strbuf *out)
 		if ((probe->kind & ABI_KIND_MASK) != ABI_ALLOC)
 			continue;
 		if (!probe->n_results)
-			strbuf_addf(out, "%s: no: %s\n", probe->function,
-				    probe->why_no_results ? probe->why_no_results : "it can throw");
+			strbuf_addf(out, "%s: no: %s\n", probe->function, probe->why_no_results);
 		else
 			strbuf_addf(out, "%s: yes\n", probe->function);
 		for (size_t k = 0; k < probe->n_results; k++)

@@ -454,6 +454,8 @@ enum abi_preemption {
 struct abi_result_check {
 	__u32 fn;
 	__u32 is_armed;
+	__u32 sited; /* all sites of this function are probed, beside entry and return */
+	__u32 pad;
 	__u64 same, different;
 	__u64 whole;   /* calls that one site has seen */
 	__u64 pending; /* calls that have passed their site and have not returned */

@@ -12,7 +12,7 @@ enum abi_result_kind {
 	ABI_RESULT_BEGINS, /* the result is not known yet */
 	ABI_RESULT_ENDS,   /* a probe of the same call has seen the size */
 	ABI_RESULT_WHOLE,  /* the size and the result are there */
-	ABI_RESULT_LEAVES, /* like a second entry: only while probes are compared */
+	ABI_RESULT_LEAVES, /* another function returns for it: only while probes are compared */
 };
 
 /* Conditions of x86-64's jumps, 0 to 15: the probe counts when it holds. */

@@ -180,6 +180,7 @@ static __always_inline void call_begins_at(struct thread *t, __u64 cookie, __u64
 					   __u64 link)
 {
 	struct alloc_call *call = &t->call;
+	bool again = t->busy && call->sp == sp && call->fn == ABI_COOKIE_FN(cookie);
 
 	if (t->busy)
 		call_drop(t);
@@ -193,7 +194,7 @@ static __always_inline void call_begins_at(struct thread *t, __u64 cookie, __u64
 	call->by_sites = (cookie & ABI_COOKIE_BY_SITES) != 0;
 	if (call->by_sites)
 		call->link = return_address(sp, link);
-	call_compares(call, ABI_COOKIE_FN(cookie));
+	call_compares(call, ABI_COOKIE_FN(cookie), again);
 }
 
 static __always_inline void call_begins(const struct pt_regs *ctx, struct thread *t, __u64 cookie)
@@ -549,7 +550,7 @@ static __always_inline void site_call_begins(struct thread *t, __u64 cookie, __u
 	call->goes_on = goes_on ? GOES_ON_SIZE : 0;
 	call->ptr = 0;
 	call->is_scope = 0;
-	call->throws = 0;
+	call->throws = (ABI_COOKIE_KIND(cookie) & ABI_THROWS) != 0;
 	call->realloc0_frees = 0;
 	call->is_product = false;
 	call->form = ABI_FORM_OWN;

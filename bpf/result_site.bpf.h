@@ -57,10 +57,17 @@ static __always_inline bool is_checked(__u16 fn)
 	return *(volatile __u32 *)&result_check.fn == fn;
 }
 
-/* At the entry, which is seen beside the sites. */
-static __always_inline void call_compares(struct alloc_call *call, __u16 fn)
+/*
+ * At the entry, which is seen beside the sites; or where the function leaves for another one, which
+ * has a probe like that of the entry: the return is all that is seen of the rest then.
+ */
+static __always_inline void call_compares(struct alloc_call *call, __u16 fn, bool again)
 {
-	call->is_compared = is_checked(fn) && *(volatile __u32 *)&result_check.is_armed;
+	/* One that never returned. */
+	if (call->is_compared && call->is_seen)
+		__sync_fetch_and_add(&result_check.pending, -1);
+	call->is_compared = is_checked(fn) && !again && *(volatile __u32 *)&result_check.is_armed;
+	call->is_sited = *(volatile __u32 *)&result_check.sited == fn;
 	call->is_seen = 0;
 	call->is_odd = 0;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* usage: operators [CALLS]: all forms of new and delete at random, counted into $SELF_COUNTS. */
+/*
+ * usage: operators [CALLS [FORMS]]: all forms of new and delete at random, or the first of them,
+ * counted into $SELF_COUNTS.
+ */
 #include "tests/targets/ledger.h"
 #include "tests/targets/target.h"
 
@@ -59,7 +62,9 @@ static struct {
 int main(int argc, char **argv)
 {
 	uint64_t calls = argument(argc, argv, 1, 2000), seed = 13;
+	uint64_t used = argument(argc, argv, 2, sizeof(forms) / sizeof(forms[0]));
 
+	CHECK(used > 0 && used <= sizeof(forms) / sizeof(forms[0]));
 	CHECK(ledger_open("SELF_COUNTS"));
 	for (uint64_t i = 0; i < calls; i++) {
 		uint64_t random = next_random(&seed);
@@ -73,7 +78,7 @@ int main(int argc, char **argv)
 			slot.block = nullptr;
 			continue;
 		}
-		slot.made = &forms[(random >> 34) % (sizeof(forms) / sizeof(forms[0]))];
+		slot.made = &forms[(random >> 34) % used];
 		/* A multiple of the alignment: libstdc++ rounds what it asks aligned_alloc for. */
 		slot.size = 128 * (1 + random % 20);
 		slot.block = ledger_alloc(slot.made->make(slot.size), slot.size);

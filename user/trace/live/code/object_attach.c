@@ -29,12 +29,12 @@ static void site_lists_done(struct site_lists *lists)
 	vec_done(&lists->sample);
 }
 
-static int add_exit_sites(struct site_lists *lists, const struct plan_probe *probe, uint16_t fn,
-			  uint32_t owner)
+static int add_exit_sites(struct site_lists *lists, const struct plan_probe *probe,
+			  const uint64_t *exits, size_t n, uint16_t fn, uint32_t owner)
 {
-	for (size_t i = 0; i < probe->n_exit_sites; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct uprobe_site site = {
-			.offset = probe->exit_sites[i],
+			.offset = exits[i],
 			.cookie = ABI_COOKIE(fn, probe->kind | ABI_AT_EXIT, probe->args, owner),
 		};
 		int r = vec_push(&lists->entry, site);
@@ -43,6 +43,21 @@ static int add_exit_sites(struct site_lists *lists, const struct plan_probe *pro
 			return r;
 	}
 	return 0;
+}
+
+/* Where it begins, and by a return probe where it ends. */
+static int add_returning(struct objects *objects, struct object *object, struct site_lists *lists,
+			 const struct plan_probe *probe, struct uprobe_site site)
+{
+	int r;
+
+	if (objects->opts.returns_unsafe)
+		return vec_push(&object->unprobed,
+				(struct unprobed){ probe->function, probe->why_no_sites });
+	if (objects->opts.path == ATTACH_PATH_SESSION)
+		return vec_push(&lists->session, site);
+	r = vec_push(&lists->ret, site);
+	return r ? r : vec_push(&lists->entry, site);
 }
 
 /*
@@ -68,16 +83,36 @@ static int add_probe(struct objects *objects, struct object *object, struct site
 						     vec_push(&lists->entry, site);
 	if (by_sites) {
 		site.cookie |= ABI_COOKIE_BY_SITES;
-		r = add_exit_sites(lists, probe, fn, owner);
+		r = add_exit_sites(lists, probe, probe->exit_sites, probe->n_exit_sites, fn, owner);
 		return r ? r : vec_push(&lists->entry, site);
 	}
-	if (objects->opts.returns_unsafe)
-		return vec_push(&object->unprobed,
-				(struct unprobed){ probe->function, probe->why_no_sites });
-	if (path == ATTACH_PATH_SESSION)
-		return vec_push(&lists->session, site);
-	r = vec_push(&lists->ret, site);
-	return r ? r : vec_push(&lists->entry, site);
+	return add_returning(objects, object, lists, probe, site);
+}
+
+/* The same where a function that has sites of results leaves for another one. */
+static int add_leaving(struct objects *objects, struct object *object, struct site_lists *lists,
+		       size_t function, uint32_t owner)
+{
+	const struct plan_probe *probe = &object->plan->probes[function];
+	uint16_t fn = object->first_fn + function;
+	bool by_exits = probe->exits == PLAN_EXIT_SITES;
+	int r = add_exit_sites(lists, probe, probe->left_exits, probe->n_left_exits, fn, owner);
+
+	for (size_t i = 0; i < probe->n_results && r == 0; i++) {
+		const struct result_site *result = &probe->results[i];
+		struct uprobe_site site = {
+			.offset = result->addr,
+			.cookie = ABI_COOKIE(fn, probe->kind, result->args, owner),
+		};
+
+		if (result->see.kind != ABI_RESULT_LEAVES || !result->args)
+			continue;
+		if (by_exits)
+			site.cookie |= ABI_COOKIE_BY_SITES;
+		r = by_exits ? vec_push(&lists->entry, site) :
+			       add_returning(objects, object, lists, probe, site);
+	}
+	return r;
 }
 
 static int add_samples(struct object *object, struct site_lists *lists, uint32_t owner)
@@ -310,13 +345,12 @@ static int attach_calls(struct objects *objects, struct object *object,
 	return r;
 }
 
-int object_attach_results(struct objects *objects, struct object *object, size_t function,
-			  uint32_t owner, pid_t pid)
+static int add_results(const struct object *object, struct site_lists *lists, size_t function,
+		       uint32_t owner)
 {
 	const struct plan_probe *probe = &object->plan->probes[function];
-	const struct link_for to = { owner, pid, LINK_PART_RESULTS, function };
-	_cleanup_(site_lists_done) struct site_lists lists = {};
-	int fd = programs_result_fd(objects->opts.programs), r = fd < 0 ? fd : 0;
+	bool compares = object_result_state(object, function) == RESULTS_CHECKED;
+	int r = 0;
 
 	for (size_t i = 0; i < probe->n_results && r == 0; i++) {
 		const struct result_site *result = &probe->results[i];
@@ -329,8 +363,26 @@ int object_attach_results(struct objects *objects, struct object *object, size_t
 		/* What may be interrupted there must be known to be inside. */
 		if (result->see.kind == ABI_RESULT_BEGINS)
 			site.cookie |= ABI_COOKIE_BY_SITES;
-		r = vec_push(&lists.entry, site);
+		if (result->see.kind != ABI_RESULT_LEAVES || compares)
+			r = vec_push(&lists->entry, site);
 	}
+	return r;
+}
+
+int object_attach_results(struct objects *objects, struct object *object, size_t function,
+			  uint32_t owner, pid_t pid)
+{
+	const struct link_for to = { owner, pid, LINK_PART_RESULTS, function };
+	_cleanup_(site_lists_done) struct site_lists leaving = {}, lists = {};
+	int fd = programs_result_fd(objects->opts.programs), r = fd < 0 ? fd : 0;
+
+	if (r == 0)
+		r = add_leaving(objects, object, &leaving, function, owner);
+	if (r == 0)
+		r = add_results(object, &lists, function, owner);
+	/* A call that is seen to begin must be seen to end. */
+	if (r == 0)
+		r = attach_calls(objects, object, &leaving, &to);
 	return r ? r :
 		   attach_list(objects, object, fd, objects->opts.programs->entry_type,
 			       lists.entry.data, lists.entry.len, false, &to);

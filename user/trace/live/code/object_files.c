@@ -40,6 +40,7 @@ static void object_free(struct object *object)
 	plan_free(object->samples);
 	free(object->results);
 	free(object->first_site);
+	free(object->try_after);
 	if (object->fd >= 0)
 		close(object->fd);
 	free(object->path);

@@ -6,11 +6,14 @@
  * they alone would see the end of. One function is compared at a time: result_site.bpf.h.
  */
 #include "base/log.h"
+#include "trace/bpf/calls_in_flight.h"
 #include "trace/bpf/grace.h"
 #include "trace/live/code/object_state.h"
 
 #include "memtraced.skel.h" /* after the ABI that it is made of */
 
+#include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
 /*
@@ -18,6 +21,10 @@
  * 30 ms to load, which a run that ends before does not pay for.
  */
 #define WORTHWHILE_CALLS 100000
+/* Which function most calls are of shows by the blocks that it has made: so many at least. */
+#define WORTHWHILE_BLOCKS 20000
+/* It is looked for again when this part as many calls more have been counted. */
+#define LOOK_AGAIN_PART 4
 /* Calls that are compared. */
 #define COMPARED_CALLS 10000
 /*
@@ -25,10 +32,12 @@
  * entry and return in one program: by a seventh more of them it costs as much.
  */
 #define WHOLE_PERCENT 30
-/* Where there were fewer it is tried again when this times as many calls have been counted. */
+/* Where there were fewer it is tried again when it has made this times as many blocks. */
 #define AGAIN_TIMES 4
 /* So long they are waited for at once, as each call costs more meanwhile. */
 #define WAIT_MS 60
+/* So often; its calls have stopped, or one that began before was left and none was made since. */
+#define MAX_TURNS 50
 
 static uint16_t function_id(const struct object *object, size_t function)
 {
@@ -80,12 +89,26 @@ static bool is_compared(const struct abi_result_check *check)
 	       __atomic_load_n(&check->same, __ATOMIC_SEQ_CST) >= COMPARED_CALLS;
 }
 
+/* What ends at a `ret` costs a single step, which no site of results does. */
+static bool pays_off(const struct object *object, size_t function,
+		     const struct abi_result_check *check)
+{
+	return object->plan->probes[function].exits == PLAN_EXIT_SITES ||
+	       check->whole * 100 >= check->same * WHOLE_PERCENT;
+}
+
 static void wait_compared(const struct abi_result_check *check)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
 
 	for (int i = 0; i < WAIT_MS && !is_compared(check); i++)
 		(void)nanosleep(&ms, NULL); /* a signal ends it sooner: it is tried again */
+}
+
+static int give_up_late(struct objects *objects, struct object *object, size_t function)
+{
+	return ++objects->turns < MAX_TURNS ? 0 :
+					      give_up(objects, object, function, RESULTS_UNTRIED);
 }
 
 /* The sites count, beside entry and return. */
@@ -95,13 +118,31 @@ static int join(struct objects *objects, struct object *object, size_t function)
 
 	if (__atomic_load_n(&check->different, __ATOMIC_SEQ_CST))
 		return give_up(objects, object, function, RESULTS_REFUSED);
-	if (check->whole * 100 < check->same * WHOLE_PERCENT)
+	if (!pays_off(object, function, check))
 		return give_up(objects, object, function, RESULTS_UNTRIED);
 	__atomic_store_n(&check->is_armed, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&check->fn, 0, __ATOMIC_SEQ_CST);
 	object->results[function] = RESULTS_JOINED;
+	objects->turns = 0;
 	/* Programs that began before may still take a call for a compared one. */
 	return grace_wait();
+}
+
+/*
+ * Not while a call is on its way that a site has seen and entry and return are to count, or one
+ * that had passed all sites before these were probed.
+ */
+static int can_close_returns(const struct objects *objects, const struct object *object,
+			     size_t function, bool *ret_can)
+{
+	const struct abi_result_check *check = objects->opts.programs->result_check;
+	bool any = true;
+	int r = 0;
+
+	if (__atomic_load_n(&check->pending, __ATOMIC_SEQ_CST) == 0)
+		r = calls_in_flight(objects->opts.programs, function_id(object, function), &any);
+	*ret_can = !any;
+	return r;
 }
 
 static int go_on(struct objects *objects)
@@ -109,18 +150,20 @@ static int go_on(struct objects *objects)
 	struct abi_result_check *check = objects->opts.programs->result_check;
 	struct object *object = objects->checked;
 	size_t function = objects->checked_function;
+	bool can_close;
 	int r = 0;
 
 	if (object->results[function] == RESULTS_CHECKED) {
 		wait_compared(check);
 		if (!is_compared(check))
-			return 0;
+			return give_up_late(objects, object, function);
 		r = join(objects, object, function);
 	}
-	/* Is there still a call that a site has seen, and entry and return are to count? */
-	if (r || object->results[function] != RESULTS_JOINED ||
-	    __atomic_load_n(&check->pending, __ATOMIC_SEQ_CST))
+	if (r || object->results[function] != RESULTS_JOINED)
 		return r;
+	r = can_close_returns(objects, object, function, &can_close);
+	if (r || !can_close)
+		return r ? r : give_up_late(objects, object, function);
 	r = object_close_part(objects, object, LINK_PART_RETURNS, function);
 	if (r)
 		return r;
@@ -136,6 +179,7 @@ static int begin(struct objects *objects, struct object *object, size_t function
 
 	objects->checked = object;
 	objects->checked_function = function;
+	objects->turns = 0;
 	*check = (struct abi_result_check){ .fn = function_id(object, function) };
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	object->results[function] = RESULTS_CHECKED;
@@ -143,6 +187,7 @@ static int begin(struct objects *objects, struct object *object, size_t function
 		r = attach_beside_returns(objects, object, function);
 	if (r)
 		return give_up(objects, object, function, RESULTS_REFUSED);
+	__atomic_store_n(&check->sited, check->fn, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&check->is_armed, 1, __ATOMIC_SEQ_CST);
 	return 0;
 }
@@ -176,26 +221,66 @@ static bool is_linked(const struct object *object, size_t function)
 	return false;
 }
 
-/* The next function that is worth it; NULL: there is none. */
-static struct object *next_to_try(struct objects *objects, size_t *ret_function)
+/* How many blocks each function has made, of the sites that the programs find first. */
+static int count_blocks(const struct objects *objects, uint64_t **ret_blocks)
 {
-	uint64_t events = 0,
-		 least = objects->try_results_after ? objects->try_results_after : WORTHWHILE_CALLS;
+	const struct abi_site_entry *sites = objects->opts.programs->sites;
+	uint64_t *blocks = calloc(objects->next_fn + 1, sizeof(*blocks));
+
+	for (size_t i = 0; blocks && i < ABI_SITE_ENTRIES; i++)
+		if (sites[i].state == ABI_SITE_USED && sites[i].key.fn < objects->next_fn)
+			blocks[sites[i].key.fn] += sites[i].site.now.allocs;
+	*ret_blocks = blocks;
+	return blocks ? 0 : -ENOMEM;
+}
+
+static bool is_worth_it(const struct object *object, size_t function, uint64_t blocks)
+{
+	return object->results[function] == RESULTS_UNTRIED && blocks >= WORTHWHILE_BLOCKS &&
+	       blocks >= object->try_after[function] && is_linked(object, function);
+}
+
+/* Among all that are worth it the one that has made most blocks; NULL: there is none. */
+static struct object *most_worth(struct objects *objects, const uint64_t *blocks,
+				 size_t *ret_function)
+{
+	struct object *found = NULL;
+	uint64_t most = 0;
 
 	vec_foreach(&objects->all, at) {
 		struct object *object = *at;
 
 		for (size_t i = 0; object->results && i < object->plan->n_probes; i++) {
-			if (object->results[i] != RESULTS_UNTRIED || !is_linked(object, i))
+			uint64_t n = blocks[object->first_fn + i];
+
+			if (n <= most || !is_worth_it(object, i, n))
 				continue;
-			if (programs_events(objects->opts.programs, &events) || events < least)
-				return NULL;
-			objects->try_results_after = events * AGAIN_TIMES;
+			most = n;
+			found = object;
 			*ret_function = i;
-			return object;
 		}
 	}
-	return NULL;
+	if (found)
+		found->try_after[*ret_function] = most * AGAIN_TIMES;
+	return found;
+}
+
+/* The function that is to be tried next, if it is time to look for one; NULL: none. */
+static int next_to_try(struct objects *objects, struct object **ret_object, size_t *ret_function)
+{
+	uint64_t *blocks, events = 0;
+	int r;
+
+	*ret_object = NULL;
+	if (programs_events(objects->opts.programs, &events) || events < WORTHWHILE_CALLS ||
+	    events < objects->try_results_after)
+		return 0;
+	objects->try_results_after = events + events / LOOK_AGAIN_PART;
+	r = count_blocks(objects, &blocks);
+	if (r == 0)
+		*ret_object = most_worth(objects, blocks, ret_function);
+	free(blocks);
+	return r;
 }
 
 int objects_try_results(struct objects *objects)
@@ -209,8 +294,8 @@ int objects_try_results(struct objects *objects)
 	    objects->depth != RECORD_DEPTH_EXACT)
 		return 0;
 	if (!object) {
-		object = next_to_try(objects, &function);
-		r = object ? begin(objects, object, function) : 0;
+		r = next_to_try(objects, &object, &function);
+		r = r == 0 && object ? begin(objects, object, function) : r;
 	}
 	if (r == 0 && objects->checked)
 		r = go_on(objects);

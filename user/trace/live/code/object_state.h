@@ -70,6 +70,7 @@ struct object {
 	bool marked;	  /* its plan's marks are probed */
 	uint8_t *results; /* enum result_state of each function of its plan; NULL: none has any */
 	uint16_t *first_site; /* of each, in the programs' table; valid unless untried */
+	uint64_t *try_after;  /* so many blocks each */
 	bool uses_own_names;  /* as of struct object_facts */
 	bool is_used;	      /* by a process, as of objects_close_unused() */
 	uint64_t unused_ns;   /* since when it is not; 0: it is */
@@ -99,7 +100,8 @@ struct objects {
 	/* object_results.c: the function that is compared; NULL: none. */
 	struct object *checked;
 	size_t checked_function;
-	uint64_t try_results_after; /* calls; the first time WORTHWHILE_CALLS */
+	unsigned turns;		    /* that it has been compared for, or counts by both */
+	uint64_t try_results_after; /* calls */
 	uint32_t n_result_sites;    /* that the programs have */
 };
 

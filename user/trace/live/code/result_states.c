@@ -36,10 +36,12 @@ bool object_counts_results(const struct object *object, size_t function)
 	return state == RESULTS_JOINED || state == RESULTS_COUNT;
 }
 
-/* One that goes on in other code has no end that its sites would see. */
-static bool has_usable_sites(const struct plan_probe *probe)
+/* What leaves for other code returns there. */
+static bool has_usable_sites(const struct objects *objects, const struct plan_probe *probe)
 {
-	for (size_t i = 0; i < probe->n_results; i++)
+	bool returns = objects->opts.returns_unsafe && probe->exits != PLAN_EXIT_SITES;
+
+	for (size_t i = 0; i < probe->n_results && returns; i++)
 		if (probe->results[i].see.kind == ABI_RESULT_LEAVES)
 			return false;
 	return probe->n_results > 0;
@@ -78,10 +80,11 @@ int object_results_new(const struct objects *objects, struct object *object)
 		return 0;
 	object->results = malloc(n ? n : 1);
 	object->first_site = calloc(n ? n : 1, sizeof(*object->first_site));
-	if (!object->results || !object->first_site)
+	object->try_after = calloc(n ? n : 1, sizeof(*object->try_after));
+	if (!object->results || !object->first_site || !object->try_after)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		bool has = has_usable_sites(&object->plan->probes[i]);
+		bool has = has_usable_sites(objects, &object->plan->probes[i]);
 
 		usable += has;
 		object->results[i] = has ? RESULTS_UNTRIED : RESULTS_REFUSED;

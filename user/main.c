@@ -48,7 +48,7 @@ enum {
 	EXIT_STDOUT_CLOSED = 128 + SIGPIPE,
 };
 
-static int print(const struct strbuf *text)
+static int print_text(const struct strbuf *text)
 {
 	if (strbuf_error(text))
 		return EXIT_CANNOT_TRACE;
@@ -69,7 +69,7 @@ static int print_help(const char *topic)
 	}
 	for (size_t i = 0; i < n && options_help_formats(topic); i++)
 		options_help_row(&text, formats[i].name, formats[i].description);
-	return print(&text);
+	return print_text(&text);
 }
 
 /* Scripts compare Valgrind's version: this is the one whose command line is taken. */
@@ -81,7 +81,7 @@ static int print_version(bool as_valgrind)
 		strbuf_adds(&text, "valgrind-" VALGRIND_VERSION " (");
 	strbuf_adds(&text, "memtraced " MEMTRACED_VERSION);
 	strbuf_adds(&text, as_valgrind ? ")\n" : "\n");
-	return print(&text);
+	return print_text(&text);
 }
 
 static bool names_features(void)
@@ -128,7 +128,7 @@ static int print_features(bool verbose)
 	features_print(features, &text);
 	if (verbose)
 		add_result_sites(features, &text);
-	return print(&text);
+	return print_text(&text);
 }
 
 static int exit_of(int r)
@@ -211,7 +211,7 @@ static int trace(struct options *options, const struct launch_inherited *inherit
 	return r ? exit_of(r) : session_exit_status(session);
 }
 
-static int serve(const struct options *options)
+static int run_service(const struct options *options)
 {
 	_cleanup_(worker_free_p) struct worker *worker = NULL;
 	int r = names_features() ? start_worker(&worker) : -EINVAL;
@@ -256,7 +256,8 @@ static void serve_role(const char *name)
 		file_helper_process(HELPER_SOCKET, open_serve);
 }
 
-static int parse(int argc, char **argv, struct options **ret_options, struct strbuf *error)
+static int parse_arguments(int argc, char **argv, struct options **ret_options,
+			   struct strbuf *error)
 {
 	char **before = NULL;
 	int r;
@@ -296,7 +297,7 @@ int main(int argc, char **argv)
 	allow_open_files(&inherited);
 	/* A closed stdout is an error of the write that finds it. */
 	signal(SIGPIPE, SIG_IGN);
-	r = parse(argc, argv, &options, &error);
+	r = parse_arguments(argc, argv, &options, &error);
 	if (r) {
 		log_error("%s", r == -EINVAL ? strbuf_str(&error) : strerror(-r));
 		return EXIT_USAGE;
@@ -325,7 +326,7 @@ int main(int argc, char **argv)
 		r = sample_unit_run(&options->sample_unit);
 		return r ? exit_of(r) : EXIT_SUCCESS;
 	case ACTION_SERVICE:
-		return serve(options);
+		return run_service(options);
 	case ACTION_TRACE:
 		if (named_pids_find(options))
 			return EXIT_CANNOT_TRACE;

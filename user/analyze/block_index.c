@@ -155,7 +155,7 @@ static int fill_regions(struct block_index *index)
 	return 0;
 }
 
-static int fill(struct block_index *index)
+static int fill_index(struct block_index *index)
 {
 	uint64_t high;
 
@@ -187,7 +187,7 @@ int block_index_new(const struct reach_block *blocks, size_t n, struct block_ind
 	index->n = n;
 	r = check_blocks(index);
 	if (!r)
-		r = fill(index);
+		r = fill_index(index);
 	if (r)
 		return r;
 	*ret_index = TAKE_PTR(index);

@@ -61,7 +61,7 @@ static double quantile_of(const double *values, size_t n, double q)
 	return trend_quantile(copy, n, q);
 }
 
-static void load(const struct growth_input *input, struct points *p)
+static void load_points(const struct growth_input *input, struct points *p)
 {
 	size_t skip = input->n > TREND_MOST ? input->n - TREND_MOST : 0;
 
@@ -278,7 +278,7 @@ bool growth_judge(const struct growth_input *input, struct growth *ret_growth)
 	if (input->n < GROWTH_LEAST ||
 	    input->times_ns[input->n - 1] - input->times_ns[0] < input->least_span_ns)
 		return false;
-	load(input, &p);
+	load_points(input, &p);
 	if (p.high <= p.low) {
 		*ret_growth = (struct growth){ .verdict = GROWTH_STEADY, .confidence = 1 };
 		return true;

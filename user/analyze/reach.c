@@ -24,7 +24,7 @@ struct cliques {
 	bool cut;
 };
 
-static void push(struct cliques *c, uint32_t block)
+static void push_block(struct cliques *c, uint32_t block)
 {
 	c->next[block] = c->head;
 	c->head = block;
@@ -42,7 +42,7 @@ static void mark_indirect(void *ctx, uint32_t block, uint64_t word)
 	v->leader = c->leader;
 	/* An earlier leader has been looked through: what it leads to was taken then. */
 	if (block > c->leader)
-		push(c, block);
+		push_block(c, block);
 }
 
 static void look_at_clock(struct cliques *c)
@@ -108,7 +108,7 @@ static bool cliques_divide(struct scanner *scanner, struct reach_verdict *verdic
 			continue;
 		c.leader = i;
 		c.head = BLOCK_NONE;
-		push(&c, i);
+		push_block(&c, i);
 		while (c.head != BLOCK_NONE && !c.cut) {
 			uint32_t block = c.head;
 

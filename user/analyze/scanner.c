@@ -133,7 +133,7 @@ static bool is_next_header(const struct reach_block *block, uint64_t word)
 }
 
 /* A word within the span. */
-static void look_up(struct scanner *scanner, uint64_t word, uint32_t flags)
+static void look_up_word(struct scanner *scanner, uint64_t word, uint32_t flags)
 {
 	uint64_t first, span;
 	uint32_t block = BLOCK_NONE;
@@ -154,7 +154,7 @@ static void look_up(struct scanner *scanner, uint64_t word, uint32_t flags)
 void scanner_word(struct scanner *scanner, uint64_t word)
 {
 	if (word - scanner->first < scanner->span)
-		look_up(scanner, word, 0);
+		look_up_word(scanner, word, 0);
 }
 
 /* The words that lie whole in these bytes. */
@@ -169,7 +169,7 @@ static void scan_bytes(struct scanner *scanner, const unsigned char *bytes, size
 
 		memcpy(&word, bytes + at, sizeof(word));
 		if (__builtin_expect(word - first < span, 0))
-			look_up(scanner, word, flags);
+			look_up_word(scanner, word, flags);
 	}
 }
 

@@ -105,7 +105,8 @@ struct parser {
 	const char *skipped_word;
 };
 
-static int fail(const struct parser *p, unsigned int line, const char *reason, const char *what)
+static int fail_parse(const struct parser *p, unsigned int line, const char *reason,
+		      const char *what)
 {
 	strbuf_addf(p->error, "%s:%u: %s", p->name, line, reason);
 	if (what)
@@ -221,7 +222,7 @@ static int skip_entry(struct parser *p, unsigned int first)
 		const char *line = next_line(p);
 
 		if (!line)
-			return fail(p, first, "this entry has no }", NULL);
+			return fail_parse(p, first, "this entry has no }", NULL);
 		if (!strcmp(line, "}"))
 			return 0;
 	}
@@ -259,7 +260,7 @@ static int parse_frame(struct parser *p, struct supp_entry *entry, char *line)
 	int r;
 
 	if (entry->patterns.len == MAX_FRAMES)
-		return fail(p, p->line, "more than 500 frames", NULL);
+		return fail_parse(p, p->line, "more than 500 frames", NULL);
 	if (!strncmp(line, "fun:", 4))
 		pattern.kind = SUPP_FUNCTION;
 	else if (!strncmp(line, "obj:", 4))
@@ -267,12 +268,12 @@ static int parse_frame(struct parser *p, struct supp_entry *entry, char *line)
 	else if (!strncmp(line, "src:", 4))
 		pattern.kind = SUPP_SOURCE;
 	else if (strcmp(line, "...") != 0)
-		return fail(p, p->line, "not a frame (fun:, obj:, src: or ...)", line);
+		return fail_parse(p, p->line, "not a frame (fun:, obj:, src: or ...)", line);
 	/* A shorter line ends before. */
 	if (pattern.kind != SUPP_ANY_FRAMES) {
 		pattern.text = line + 4;
 		if (!*pattern.text)
-			return fail(p, p->line, "a frame without a pattern", line);
+			return fail_parse(p, p->line, "a frame without a pattern", line);
 	}
 	if (pattern.kind == SUPP_SOURCE)
 		split_source(&pattern, line + 4);
@@ -297,20 +298,21 @@ static int parse_frames(struct parser *p, struct supp_entry *entry)
 		int r;
 
 		if (!line)
-			return fail(p, entry->line, "this entry has no }", NULL);
+			return fail_parse(p, entry->line, "this entry has no }", NULL);
 		if (!strcmp(line, "}"))
 			break;
 		if (!strncmp(line, "match-leak-kinds:", 17)) {
 			if (entry->kind != SUPPRESSION_LEAK || entry->patterns.len)
-				return fail(p, p->line, "match-leak-kinds is for leaks, first",
-					    NULL);
+				return fail_parse(p, p->line,
+						  "match-leak-kinds is for leaks, first", NULL);
 			line += 17;
 			while (is_blank(*line))
 				line++;
 			if (supp_parse_classes(line, &entry->classes))
-				return fail(p, p->line,
-					    "not a list of definite, indirect, possible, reachable",
-					    line);
+				return fail_parse(
+					p, p->line,
+					"not a list of definite, indirect, possible, reachable",
+					line);
 			continue;
 		}
 		if (!strncmp(line, "match-", 6) && strchr(line, ':')) {
@@ -323,7 +325,7 @@ static int parse_frames(struct parser *p, struct supp_entry *entry)
 		any |= entry->patterns.data[entry->patterns.len - 1].kind != SUPP_ANY_FRAMES;
 	}
 	if (!any)
-		return fail(p, entry->line, "an entry needs a frame that is not ...", NULL);
+		return fail_parse(p, entry->line, "an entry needs a frame that is not ...", NULL);
 	return 0;
 }
 
@@ -337,10 +339,10 @@ static int parse_entry(struct parser *p, struct supp_entries *entries)
 	entry.line = p->line;
 	tools = entry.name && strcmp(entry.name, "}") != 0 ? next_line(p) : NULL;
 	if (!tools || !strcmp(tools, "}"))
-		return fail(p, p->line, "an entry begins with its name and TOOL:KIND", NULL);
+		return fail_parse(p, p->line, "an entry begins with its name and TOOL:KIND", NULL);
 	colon = strchr(tools, ':');
 	if (!colon || colon == tools || !colon[1])
-		return fail(p, p->line, "not TOOL:KIND", tools);
+		return fail_parse(p, p->line, "not TOOL:KIND", tools);
 	if (!has_memcheck(tools, colon) || is_other_kind(colon + 1))
 		return skip_entry(p, entry.line);
 	if (kind_of(colon + 1, &entry.kind))
@@ -348,7 +350,7 @@ static int parse_entry(struct parser *p, struct supp_entries *entries)
 	if (entry.kind == SUPPRESSION_FISHY) {
 		entry.argument = next_line(p);
 		if (!entry.argument || !strchr(entry.argument, '('))
-			return fail(p, p->line, "not FUNCTION(ARGUMENT)", entry.argument);
+			return fail_parse(p, p->line, "not FUNCTION(ARGUMENT)", entry.argument);
 	}
 	r = parse_frames(p, &entry);
 	if (!r)
@@ -358,7 +360,7 @@ static int parse_entry(struct parser *p, struct supp_entries *entries)
 	return r < 0 ? r : 0;
 }
 
-static int parse(struct parser *p, struct supp_entries *entries)
+static int parse_entries(struct parser *p, struct supp_entries *entries)
 {
 	const char *line;
 
@@ -366,7 +368,8 @@ static int parse(struct parser *p, struct supp_entries *entries)
 		int r;
 
 		if (strcmp(line, "{") != 0)
-			return fail(p, p->line, "a line with nothing but { begins an entry", line);
+			return fail_parse(p, p->line, "a line with nothing but { begins an entry",
+					  line);
 		r = parse_entry(p, entries);
 		if (r)
 			return r;
@@ -386,9 +389,9 @@ int supp_parse(struct supp_entries *entries, const char *name, char *text, size_
 		p.line = 1;
 		for (const char *c = text; c < nul; c++)
 			p.line += *c == '\n';
-		return fail(&p, p.line, "a byte of zero: this is not text", NULL);
+		return fail_parse(&p, p.line, "a byte of zero: this is not text", NULL);
 	}
-	r = parse(&p, entries);
+	r = parse_entries(&p, entries);
 	if (!r && p.n_skipped)
 		strbuf_addf(error, "%s:%u: '%.80s' is not known; skipping %zu entr%s", name,
 			    p.skipped_line, p.skipped_word, p.n_skipped,

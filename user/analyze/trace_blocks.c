@@ -169,7 +169,7 @@ static void list_move(struct list *to, struct list *from, uint32_t *next, size_t
 		list_push(to, next, list_pop(from, next));
 }
 
-static void found_definite(struct worker *w, uint32_t block, uint64_t word)
+static void mark_definite(struct worker *w, uint32_t block, uint64_t word)
 {
 	const struct work *work = w->work;
 	const struct reach_block *b = &work->input->blocks[block];
@@ -193,7 +193,7 @@ static void found_definite(struct worker *w, uint32_t block, uint64_t word)
 		list_push(&w->blocks, work->result->next, block);
 }
 
-static void found_possible(struct worker *w, uint32_t block)
+static void mark_possible(struct worker *w, uint32_t block)
 {
 	_Atomic uint8_t *mark = &w->work->result->marks[block];
 
@@ -209,12 +209,12 @@ static void mark_block(void *ctx, uint32_t block, uint64_t word)
 	struct worker *w = ctx;
 
 	if (w->work->definite)
-		found_definite(w, block, word);
+		mark_definite(w, block, word);
 	else
-		found_possible(w, block);
+		mark_possible(w, block);
 }
 
-static void stop(struct work *work)
+static void stop_work(struct work *work)
 {
 	pthread_mutex_lock(&work->lock);
 	atomic_store(&work->stop, true);
@@ -227,7 +227,7 @@ static void look_at_clock(struct worker *w)
 	uint64_t deadline = w->work->opts->deadline_ns;
 
 	if (deadline && clock_monotonic_ns() >= deadline)
-		stop(w->work);
+		stop_work(w->work);
 }
 
 static void share_large_block(struct work *work, uint32_t block)
@@ -242,7 +242,7 @@ static void share_large_block(struct work *work, uint32_t block)
 	pthread_mutex_unlock(&work->lock);
 	if (r) {
 		atomic_store(&work->error, r);
-		stop(work);
+		stop_work(work);
 	}
 }
 
@@ -261,7 +261,7 @@ static void look_through_block(struct worker *w, uint32_t block)
 	scanner_block_part(&w->scanner, block, start, end);
 }
 
-static struct range take_piece(struct work *work)
+static struct range next_piece(struct work *work)
 {
 	struct range *last = &work->ranges.data[work->ranges.len - 1], piece = *last;
 
@@ -286,7 +286,7 @@ static void look_through_piece(struct worker *w, const struct range *piece, uint
 }
 
 /* Blocks, a piece of a range (true, with where the range ends), or false: nothing is left. */
-static bool take_work(struct worker *w, struct range *ret_piece, uint64_t *ret_end)
+static bool next_work(struct worker *w, struct range *ret_piece, uint64_t *ret_end)
 {
 	struct work *work = w->work;
 	bool piece = false;
@@ -307,14 +307,14 @@ static bool take_work(struct worker *w, struct range *ret_piece, uint64_t *ret_e
 		list_move(&w->blocks, &work->blocks, work->result->next, SHARE);
 	} else if (work->ranges.len) {
 		*ret_end = work->ranges.data[work->ranges.len - 1].range.end;
-		*ret_piece = take_piece(work);
+		*ret_piece = next_piece(work);
 		piece = true;
 	}
 	pthread_mutex_unlock(&work->lock);
 	return piece;
 }
 
-static void give_work(struct worker *w)
+static void share_work(struct worker *w)
 {
 	struct work *work = w->work;
 
@@ -338,8 +338,8 @@ static void *work_on(void *arg)
 
 		if (w->blocks.len) {
 			look_through_block(w, list_pop(&w->blocks, work->result->next));
-			give_work(w);
-		} else if (take_work(w, &piece, &end)) {
+			share_work(w);
+		} else if (next_work(w, &piece, &end)) {
 			look_through_piece(w, &piece, end);
 		} else if (!w->blocks.len) {
 			break;
@@ -386,7 +386,7 @@ static int begin_definite(struct work *work, struct worker *w)
 		scanner_word(&w->scanner, in->words[i]);
 	for (uint32_t i = 0; i < in->n_blocks; i++)
 		if (in->blocks[i].flags & REACH_BLOCK_ROOT)
-			found_definite(w, i, in->blocks[i].addr);
+			mark_definite(w, i, in->blocks[i].addr);
 	return 0;
 }
 
@@ -395,7 +395,7 @@ static void begin_possible(struct work *work, struct worker *w)
 	work->definite = false;
 	for (uint32_t i = 0; i < work->input->n_blocks; i++)
 		if (work->result->marks[i] & TRACE_INSIDE)
-			found_possible(w, i);
+			mark_possible(w, i);
 }
 
 static int run_passes(struct work *work, struct worker *workers, unsigned int n)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-static void swap(double *a, double *b)
+static void swap_values(double *a, double *b)
 {
 	double tmp = *a;
 
@@ -28,7 +28,7 @@ static double nth(double *v, size_t n, size_t k)
 				j--;
 			if (i >= j)
 				break;
-			swap(&v[i++], &v[j--]);
+			swap_values(&v[i++], &v[j--]);
 		}
 		if (k <= j)
 			high = j;
@@ -60,7 +60,7 @@ double trend_slope(const double *t, const double *y, size_t n)
 }
 
 /* Ranks from 1 on, equal values share their mean. */
-static void rank(const double *v, size_t n, double *ranks)
+static void rank_values(const double *v, size_t n, double *ranks)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t below = 0, equal = 0;
@@ -90,7 +90,7 @@ static double correction(const double *t, const double *y, size_t n, double slop
 
 	for (size_t i = 0; i < n; i++)
 		rest[i] = y[i] - slope * t[i];
-	rank(rest, n, ranks);
+	rank_values(rest, n, ranks);
 	for (size_t i = 0; i < n; i++)
 		variance += (ranks[i] - mean) * (ranks[i] - mean) / m;
 	if (variance <= 0)

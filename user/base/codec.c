@@ -174,7 +174,7 @@ void codec_write(struct strbuf *out, const struct layout *layout, const void *fr
 
 static void read_struct(struct decoder *d, const struct layout *layout, char *to, bool may_end);
 
-static void fail(struct decoder *d, int error)
+static void fail_decoder(struct decoder *d, int error)
 {
 	if (d->error == 0)
 		d->error = error;
@@ -191,7 +191,7 @@ static const char *read_bytes(struct decoder *d, size_t n)
 	const char *at = d->at;
 
 	if (n > bytes_left(d))
-		fail(d, -EBADMSG);
+		fail_decoder(d, -EBADMSG);
 	if (d->error < 0)
 		return NULL;
 	d->at += n;
@@ -230,7 +230,7 @@ static void read_number(struct decoder *d, const struct field *field, char *memb
 		value = value != 0;
 	if ((field->kind == FIELD_BOOL && value > 1) || (field->max && value > field->max) ||
 	    (field->kind == FIELD_FILE_OFFSET && value && value >= d->file_bytes))
-		fail(d, -EBADMSG);
+		fail_decoder(d, -EBADMSG);
 	else
 		set_integer(member, FIELD_WIDTH(field->kind), value);
 }
@@ -239,7 +239,7 @@ static void copy_string(struct decoder *d, char **member, const char *text)
 {
 	*member = text ? strdup(text) : NULL;
 	if (text && !*member)
-		fail(d, -ENOMEM);
+		fail_decoder(d, -ENOMEM);
 }
 
 static void read_string(struct decoder *d, const struct field *field, char *to)
@@ -253,14 +253,14 @@ static void read_string(struct decoder *d, const struct field *field, char *to)
 	} else if (len != NO_STRING && len <= max_length(field)) {
 		text = read_bytes(d, (size_t)len + 1);
 		if (text && strnlen(text, (size_t)len + 1) != len)
-			fail(d, -EBADMSG);
+			fail_decoder(d, -EBADMSG);
 	} else if (len != NO_STRING) {
-		fail(d, -EBADMSG);
+		fail_decoder(d, -EBADMSG);
 	}
 	if (!text && d->is_lenient && !may_be_null(field))
 		text = "";
 	if (!text && !may_be_null(field))
-		fail(d, -EBADMSG);
+		fail_decoder(d, -EBADMSG);
 	if (d->error < 0)
 		return;
 	if (is_owned_string(field))
@@ -276,7 +276,7 @@ static void read_coded(struct decoder *d, const struct field *field, char *membe
 		number && d->error == 0 ? field->code->pointer(number, d->context) : NULL;
 
 	if (!pointer && (number || field->max))
-		fail(d, -EBADMSG);
+		fail_decoder(d, -EBADMSG);
 	*(const void **)member = pointer;
 }
 
@@ -313,7 +313,7 @@ static uint32_t read_count(struct decoder *d, const struct field *field)
 	uint32_t n = (uint32_t)read_integer(d, 4);
 
 	if ((field->max && n > field->max) || n > bytes_left(d) / least_bytes(field->of))
-		fail(d, -EBADMSG);
+		fail_decoder(d, -EBADMSG);
 	return d->error < 0 ? 0 : n;
 }
 
@@ -330,7 +330,7 @@ static void read_list(struct decoder *d, const struct field *field, char *to)
 	char *elements = n > 0 ? calloc((size_t)n + 1, field->of->size) : NULL;
 
 	if (n > 0 && !elements) {
-		fail(d, -ENOMEM);
+		fail_decoder(d, -ENOMEM);
 		return;
 	}
 	*(char **)(to + field->offset) = elements;
@@ -352,7 +352,7 @@ static void read_pointer(struct decoder *d, const struct field *field, char *mem
 	char *pointer;
 
 	if (is_there > 1)
-		fail(d, -EBADMSG);
+		fail_decoder(d, -EBADMSG);
 	if (d->error < 0 || !is_there)
 		return;
 	pointer = calloc(1, field->of->size);
@@ -360,7 +360,7 @@ static void read_pointer(struct decoder *d, const struct field *field, char *mem
 	if (pointer)
 		read_struct(d, field->of, pointer, false);
 	else
-		fail(d, -ENOMEM);
+		fail_decoder(d, -ENOMEM);
 }
 
 static void read_raw(struct decoder *d, size_t n, char *member)
@@ -419,7 +419,7 @@ static void read_struct(struct decoder *d, const struct layout *layout, char *to
 			*(const char **)(to + f->offset) = "";
 	}
 	if (d->error == 0 && layout->is_sound && !layout->is_sound(to, d->context))
-		fail(d, -EBADMSG);
+		fail_decoder(d, -EBADMSG);
 }
 
 struct decoder decoder_of(const struct strbuf *message)
@@ -436,7 +436,7 @@ uint8_t decoder_byte(struct decoder *decoder)
 
 void decoder_refuse(struct decoder *decoder)
 {
-	fail(decoder, -EBADMSG);
+	fail_decoder(decoder, -EBADMSG);
 }
 
 void codec_read(struct decoder *decoder, const struct layout *layout, void *to)

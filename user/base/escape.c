@@ -94,8 +94,8 @@ static bool is_never(uint32_t code)
 }
 
 /* `is_escaped`: which characters of valid UTF-8 are, but for those of `layout`. */
-static void add(struct strbuf *out, const char *s, size_t len, bool (*is_escaped)(uint32_t code),
-		const char *layout)
+static void add_escaped(struct strbuf *out, const char *s, size_t len,
+			bool (*is_escaped)(uint32_t code), const char *layout)
 {
 	size_t begin = 0, n;
 
@@ -118,17 +118,17 @@ static void add(struct strbuf *out, const char *s, size_t len, bool (*is_escaped
 
 void escape_bytes(struct strbuf *out, const char *s, size_t len, const char *layout)
 {
-	add(out, s, len, escape_is_unsafe, layout);
+	add_escaped(out, s, len, escape_is_unsafe, layout);
 }
 
 void escape_text(struct strbuf *out, const char *s)
 {
-	add(out, s, strlen(s), escape_is_unsafe, "");
+	add_escaped(out, s, strlen(s), escape_is_unsafe, "");
 }
 
 void escape_invalid(struct strbuf *out, const char *s)
 {
-	add(out, s, strlen(s), is_never, "");
+	add_escaped(out, s, strlen(s), is_never, "");
 }
 
 void escape_query(struct strbuf *out, const char *s)

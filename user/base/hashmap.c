@@ -36,7 +36,7 @@ static size_t home_of(uint64_t hash, size_t cap)
 }
 
 /* The slot of the item equal to `key`, or the free slot where it would go. Needs cap > len. */
-static struct hashmap_slot *probe(const struct hashmap *map, const void *key, uint64_t hash)
+static struct hashmap_slot *probe_slots(const struct hashmap *map, const void *key, uint64_t hash)
 {
 	size_t i = home_of(hash, map->cap);
 
@@ -50,7 +50,7 @@ static struct hashmap_slot *probe(const struct hashmap *map, const void *key, ui
 	}
 }
 
-static void place(struct hashmap_slot *slots, size_t cap, struct hashmap_slot entry)
+static void place_slot(struct hashmap_slot *slots, size_t cap, struct hashmap_slot entry)
 {
 	size_t i = home_of(entry.hash, cap);
 
@@ -59,7 +59,7 @@ static void place(struct hashmap_slot *slots, size_t cap, struct hashmap_slot en
 	slots[i] = entry;
 }
 
-static int grow(struct hashmap *map)
+static int grow_slots(struct hashmap *map)
 {
 	size_t cap = map->cap ? map->cap * 2 : FIRST_CAP;
 	struct hashmap_slot *slots = calloc(cap, sizeof(*slots));
@@ -68,7 +68,7 @@ static int grow(struct hashmap *map)
 		return -ENOMEM;
 	for (size_t i = 0; i < map->cap; i++)
 		if (map->slots[i].item)
-			place(slots, cap, map->slots[i]);
+			place_slot(slots, cap, map->slots[i]);
 	free(map->slots);
 	map->slots = slots;
 	map->cap = cap;
@@ -79,22 +79,22 @@ void *hashmap_find(const struct hashmap *map, const void *key)
 {
 	if (map->len == 0)
 		return NULL;
-	return probe(map, key, map->ops->hash(key))->item;
+	return probe_slots(map, key, map->ops->hash(key))->item;
 }
 
 int hashmap_insert(struct hashmap *map, void *item)
 {
 	uint64_t hash = map->ops->hash(item);
-	struct hashmap_slot *slot = map->cap ? probe(map, item, hash) : NULL;
+	struct hashmap_slot *slot = map->cap ? probe_slots(map, item, hash) : NULL;
 
 	if (slot && slot->item)
 		return -EEXIST;
 	if (map->len + 1 > map->cap - map->cap / 3) {
-		int r = grow(map);
+		int r = grow_slots(map);
 
 		if (r < 0)
 			return r;
-		slot = probe(map, item, hash);
+		slot = probe_slots(map, item, hash);
 	}
 	*slot = (struct hashmap_slot){ .hash = hash, .item = item };
 	map->len++;
@@ -146,7 +146,7 @@ void *hashmap_remove(struct hashmap *map, const void *key)
 
 	if (map->len == 0)
 		return NULL;
-	slot = probe(map, key, map->ops->hash(key));
+	slot = probe_slots(map, key, map->ops->hash(key));
 	item = slot->item;
 	if (!item)
 		return NULL;

@@ -272,7 +272,7 @@ static int parse_part(struct parser *p)
 	return i == N_ROLES ? parse_object(p) : parse_function(p, (enum allocator_role)i);
 }
 
-static int parse(struct parser *p)
+static int parse_spec(struct parser *p)
 {
 	int r;
 
@@ -299,7 +299,7 @@ int allocator_spec_parse(const char *text, struct allocator_spec *ret_spec, stru
 	if (!p.spec.text)
 		return -ENOMEM;
 	p.at = p.spec.text;
-	r = parse(&p);
+	r = parse_spec(&p);
 	if (r < 0)
 		return r;
 	*ret_spec = p.spec;

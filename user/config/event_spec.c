@@ -134,7 +134,8 @@ static int fill_syscall(struct event_spec *spec, const char *name)
 	return spec->category && spec->name ? 0 : -ENOMEM;
 }
 
-static int fill(struct event_spec *spec, char *parts[SPEC_MAX_PARTS], int n, struct strbuf *error)
+static int fill_event(struct event_spec *spec, char *parts[SPEC_MAX_PARTS], int n,
+		      struct strbuf *error)
 {
 	if (n == 3)
 		return config_error(
@@ -154,7 +155,7 @@ static int fill(struct event_spec *spec, char *parts[SPEC_MAX_PARTS], int n, str
 	return 0;
 }
 
-static int make(enum event_kind kind, const char *name, struct event_spec *ret_spec)
+static int make_event(enum event_kind kind, const char *name, struct event_spec *ret_spec)
 {
 	_cleanup_(event_spec_done) struct event_spec spec = {
 		.text = strdup(name),
@@ -171,7 +172,7 @@ static int make(enum event_kind kind, const char *name, struct event_spec *ret_s
 
 int event_spec_cpu(uint32_t hz, struct event_spec *ret_spec)
 {
-	int r = make(EVENT_SAMPLE, EVENT_CPU_CLOCK, ret_spec);
+	int r = make_event(EVENT_SAMPLE, EVENT_CPU_CLOCK, ret_spec);
 
 	if (r == 0)
 		ret_spec->hz = hz;
@@ -180,12 +181,12 @@ int event_spec_cpu(uint32_t hz, struct event_spec *ret_spec)
 
 int event_spec_off_cpu(struct event_spec *ret_spec)
 {
-	return make(EVENT_WAIT, EVENT_OFF_CPU, ret_spec);
+	return make_event(EVENT_WAIT, EVENT_OFF_CPU, ret_spec);
 }
 
 int event_spec_page_faults(uint32_t period, struct event_spec *ret_spec)
 {
-	int r = make(EVENT_FAULTS, EVENT_PAGE_FAULTS, ret_spec);
+	int r = make_event(EVENT_FAULTS, EVENT_PAGE_FAULTS, ret_spec);
 
 	if (r == 0)
 		ret_spec->period = period;
@@ -224,7 +225,7 @@ int event_spec_parse(const char *text, struct event_spec *ret_spec, struct strbu
 				    text);
 	if (n < 0)
 		return n;
-	r = fill(&spec, parts, n, error);
+	r = fill_event(&spec, parts, n, error);
 	for (size_t i = 0; i < SPEC_MAX_PARTS; i++)
 		free(parts[i]);
 	if (r < 0)

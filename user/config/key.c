@@ -111,7 +111,8 @@ static bool lacks_percent_sign(const char *value)
 	return strbuf_error(&percent) == 0 && parse_share(strbuf_str(&percent), &share) == 0;
 }
 
-static int refuse(const struct key *key, const char *value, bool out_of_range, struct strbuf *error)
+static int refuse_value(const struct key *key, const char *value, bool out_of_range,
+			struct strbuf *error)
 {
 	_cleanup_strbuf_ struct strbuf expected = {};
 
@@ -128,7 +129,7 @@ static int refuse(const struct key *key, const char *value, bool out_of_range, s
 
 int key_refuse(const struct key *key, const char *value, struct strbuf *error)
 {
-	return refuse(key, value, false, error);
+	return refuse_value(key, value, false, error);
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -139,7 +140,7 @@ static void *field_of(void *object, const struct key *key)
 }
 
 /* Into a bool, an enum, or a number of 32 or 64 bits, which `value` fits into. */
-static void store(void *object, const struct key *key, uint64_t value)
+static void store_number(void *object, const struct key *key, uint64_t value)
 {
 	void *field = field_of(object, key);
 	uint32_t value32 = (uint32_t)value;
@@ -184,10 +185,10 @@ static int set_number(void *object, const struct key *key, const char *value, st
 	if (r == -ERANGE && !key->most && !key->expected)
 		return config_error(error, "'%s' is too large for '%s'", value, key->name);
 	if (r < 0)
-		return refuse(key, value, false, error);
+		return refuse_value(key, value, false, error);
 	if (number < key->least || (key->most && number > key->most))
-		return refuse(key, value, true, error);
-	store(object, key, number);
+		return refuse_value(key, value, true, error);
+	store_number(object, key, number);
 	return 0;
 }
 
@@ -206,7 +207,7 @@ static int set_choice(void *object, const struct key *key, const char *value, st
 
 	if (i < 0)
 		return key_refuse(key, value, error);
-	store(object, key, (uint64_t)i);
+	store_number(object, key, (uint64_t)i);
 	return 0;
 }
 
@@ -217,7 +218,7 @@ static int set_bits(void *object, const struct key *key, const char *value, stru
 	if (strcmp(value, "all") == 0 || strcmp(value, "none") == 0) {
 		for (int i = 0; *value == 'a' && key->choices[i]; i++)
 			set |= 1U << i;
-		store(object, key, set);
+		store_number(object, key, set);
 		return 0;
 	}
 	for (const char *at = value;; at++) {
@@ -231,7 +232,7 @@ static int set_bits(void *object, const struct key *key, const char *value, stru
 		if (*at == '\0')
 			break;
 	}
-	store(object, key, set);
+	store_number(object, key, set);
 	return 0;
 }
 
@@ -268,7 +269,7 @@ int key_set_limit(void *object, const struct key *key, const char *value, struct
 {
 	if (strcmp(value, "none") != 0 && strcmp(value, "no") != 0)
 		return key_set(object, key, value, error);
-	store(object, key, 0);
+	store_number(object, key, 0);
 	return 0;
 }
 
@@ -279,12 +280,12 @@ int key_set(void *object, const struct key *key, const char *value, struct strbu
 				    key->expected ? key->expected : "a value");
 	switch (key->kind) {
 	case KEY_FLAG:
-		store(object, key, key->stored ? key->stored : 1);
+		store_number(object, key, key->stored ? key->stored : 1);
 		return 0;
 	case KEY_BOOL:
 		if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
 			return key_refuse(key, value, error);
-		store(object, key, *value == 'y');
+		store_number(object, key, *value == 'y');
 		return 0;
 	case KEY_CHOICE:
 		return set_choice(object, key, value, error);

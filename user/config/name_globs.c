@@ -77,7 +77,7 @@ static const char *add_next(struct compiler *c, const char *at)
 	return at + 1;
 }
 
-static int refuse(struct strbuf *error, int r, const char *pattern, const char *why)
+static int refuse_pattern(struct strbuf *error, int r, const char *pattern, const char *why)
 {
 	strbuf_reset(error);
 	strbuf_addf(error, "invalid --comm '%s': %s", pattern, why);
@@ -92,21 +92,22 @@ int name_globs_add(struct abi_names *names, const char *pattern, struct strbuf *
 	const char *at = pattern;
 
 	if (*pattern == '\0')
-		return refuse(error, -EINVAL, pattern,
-			      "expected a name or a pattern such as 'cc1*'");
+		return refuse_pattern(error, -EINVAL, pattern,
+				      "expected a name or a pattern such as 'cc1*'");
 	while (at && *at != '\0') {
 		if (c.bit >= STATE_BITS - 1)
-			return refuse(error, -ENOSPC, pattern,
-				      "all patterns together may have 63 characters");
+			return refuse_pattern(error, -ENOSPC, pattern,
+					      "all patterns together may have 63 characters");
 		at = add_next(&c, at);
 	}
 	if (!at)
-		return refuse(error, -EINVAL, pattern,
-			      "it leaves a bracket open or ends in a backslash");
+		return refuse_pattern(error, -EINVAL, pattern,
+				      "it leaves a bracket open or ends in a backslash");
 	if (c.bit - first > NAME_GLOBS_MAX_NAME)
-		return refuse(error, -EINVAL, pattern,
-			      "the kernel keeps 15 characters of a process's name, so none is as "
-			      "long: cut it, or put a '*' behind its first 15");
+		return refuse_pattern(
+			error, -EINVAL, pattern,
+			"the kernel keeps 15 characters of a process's name, so none is as "
+			"long: cut it, or put a '*' behind its first 15");
 	c.names.first |= 1ULL << first;
 	c.names.last |= 1ULL << c.bit;
 	*names = c.names;

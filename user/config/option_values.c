@@ -393,7 +393,7 @@ int option_output(void *object, const struct key *key, const char *value, struct
 /* --- of massif's format ----------------------------------------------------------------------- */
 
 /* One to `most` digits at *s, which moves behind them. */
-static bool take_digits(const char **s, size_t most, uint32_t *ret)
+static bool parse_some_digits(const char **s, size_t most, uint32_t *ret)
 {
 	size_t n = strspn(*s, "0123456789");
 
@@ -408,12 +408,12 @@ int option_threshold(void *object, const struct key *key, const char *value, str
 	struct options *o = object;
 	const char *at = value;
 	uint32_t whole, part = 0;
-	bool ok = take_digits(&at, 3, &whole);
+	bool ok = parse_some_digits(&at, 3, &whole);
 
 	if (ok && *at == '.') {
 		const char *decimals = ++at;
 
-		ok = take_digits(&at, 2, &part);
+		ok = parse_some_digits(&at, 2, &part);
 		if (at == decimals + 1)
 			part *= 10;
 	}

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-static int apply(struct option_parser *p, const struct key *key, const char *value)
+static int apply_option(struct option_parser *p, const struct key *key, const char *value)
 {
 	bool *seen = &p->seen[key - p->table->keys];
 
@@ -23,12 +23,12 @@ static int apply(struct option_parser *p, const struct key *key, const char *val
 static int apply_with_next_word(struct option_parser *p, const struct key *key)
 {
 	if (!key_takes_value(key) || (key->flags & OPTION_MAY))
-		return apply(p, key, NULL);
+		return apply_option(p, key, NULL);
 	if (p->next >= p->argc)
 		return config_error(p->error,
 				    "'%s' needs a value behind it; see 'memtraced --help %s'",
 				    key->name, p->table == &option_keys ? key->name : key->section);
-	return apply(p, key, p->argv[p->next++]);
+	return apply_option(p, key, p->argv[p->next++]);
 }
 
 /* `name` is `len` bytes of the argument, without dashes. */
@@ -75,7 +75,7 @@ static int parse_long(struct option_parser *p, const char *name)
 	if (!key_takes_value(key))
 		return config_error(p->error, "'%s' takes no value: leave out '%s'", key->name,
 				    name + len);
-	return apply(p, key, name + len + 1);
+	return apply_option(p, key, name + len + 1);
 }
 
 /* "-v", "-vq", "-p5", "-vp5"; or, its value in the next word, "-p". */
@@ -89,7 +89,7 @@ static int parse_short(struct option_parser *p, const char *letters)
 			return at == letters ? unknown_option(p, "-", letters, strlen(letters)) :
 					       unknown_option(p, "-", at, 1);
 		if (key_takes_value(key) && at[1] != '\0')
-			return apply(p, key, at + 1);
+			return apply_option(p, key, at + 1);
 		r = apply_with_next_word(p, key);
 		if (r < 0)
 			return r;

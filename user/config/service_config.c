@@ -375,7 +375,7 @@ static int check_named(struct parser *p)
 }
 
 /* What only all keys together can say. */
-static int check(struct parser *p)
+static int check_config(struct parser *p)
 {
 	const struct service_config *c = p->config;
 
@@ -398,7 +398,7 @@ static int check(struct parser *p)
 	return check_named(p);
 }
 
-static int parse(struct parser *p)
+static int parse_config(struct parser *p)
 {
 	const char *why;
 	int r = ini_parse_stream(read_line, p, on_value, p);
@@ -415,7 +415,7 @@ static int parse(struct parser *p)
 		return p->result;
 	if (p->config->n_listens == 0)
 		r = add_listen(p->config, "unix " SERVICE_SOCKET_PATH, &why);
-	return r < 0 ? r : check(p);
+	return r < 0 ? r : check_config(p);
 }
 
 int service_config_parse(const char *text, size_t len, const char *path,
@@ -434,7 +434,7 @@ int service_config_parse(const char *text, size_t len, const char *path,
 	p.config->path = strdup(path);
 	r = p.config->path ? key_table_init(&service_keys, p.config) : -ENOMEM;
 	if (r == 0)
-		r = parse(&p);
+		r = parse_config(&p);
 	if (r == 0)
 		*ret_config = TAKE_PTR(config);
 	return r;

@@ -60,7 +60,7 @@ static int find_metric(const char *word, enum rule_metric *ret_metric, struct st
 			    word);
 }
 
-static bool take_percent(const char *word, double *ret_hundredths)
+static bool parse_percent(const char *word, double *ret_hundredths)
 {
 	uint64_t hundredths;
 
@@ -99,12 +99,12 @@ static int parse_value(struct service_rule *rule, const char *word, struct strbu
 				why, "invalid growth '%s': expected one such as 1MiB/min", word);
 		return 0;
 	case RULE_CGROUP_PRESSURE:
-		if (!take_percent(word, &rule->above))
+		if (!parse_percent(word, &rule->above))
 			return config_error(why, "invalid pressure '%s': expected one such as 20%%",
 					    word);
 		return 0;
 	case RULE_CGROUP_MEMORY:
-		rule->of_max = take_percent(word, &rule->above);
+		rule->of_max = parse_percent(word, &rule->above);
 		if (rule->of_max)
 			return 0;
 		break;

@@ -55,8 +55,8 @@ static int refuse_unknown(struct option_parser *p, const char *word, const char 
 			    (int)strcspn(word, "="), word);
 }
 
-static int apply(struct option_parser *p, const struct key *key, const char *word,
-		 const char *value)
+static int apply_valgrind_key(struct option_parser *p, const struct key *key, const char *word,
+			      const char *value)
 {
 	if (key_takes_value(key) && !value)
 		return config_error(p->error, "'%s' needs a value behind '=', as %s=%s", word, word,
@@ -85,7 +85,7 @@ static int note_ignored(struct options *o, const char *name, size_t len, const c
 }
 
 /* `name`: behind the dashes and the tool. */
-static int take_long(struct option_parser *p, const char *word, const char *name)
+static int parse_long_option(struct option_parser *p, const char *word, const char *name)
 {
 	size_t len = strcspn(name, "=");
 	const char *value = name[len] ? name + len + 1 : NULL;
@@ -103,7 +103,7 @@ static int take_long(struct option_parser *p, const char *word, const char *name
 		return refuse_tool(p, word);
 	if (what == VALGRIND_IGNORED)
 		return note_ignored(p->options, name, len, value);
-	return row ? apply(p, row, word, value) : 0;
+	return row ? apply_valgrind_key(p, row, word, value) : 0;
 }
 
 /* "memcheck" of "--memcheck:leak-check=full", of which `name` is behind the dashes. */
@@ -122,7 +122,7 @@ static bool is_of_tool(const struct option_parser *p, const char *name, size_t l
 	return strlen(tool) == len && memcmp(tool, name, len) == 0;
 }
 
-static int take_word(struct option_parser *p, const char *word)
+static int parse_valgrind_word(struct option_parser *p, const char *word)
 {
 	size_t prefix;
 
@@ -130,7 +130,7 @@ static int take_word(struct option_parser *p, const char *word)
 		prefix = tool_prefix(word + 2);
 		if (prefix && !is_of_tool(p, word + 2, prefix))
 			return 0;
-		return take_long(p, word, word + 2 + (prefix ? prefix + 1 : 0));
+		return parse_long_option(p, word, word + 2 + (prefix ? prefix + 1 : 0));
 	}
 	if (strcmp(word, "-d") == 0)
 		return 0;
@@ -150,11 +150,11 @@ static int choose_tool(struct option_parser *p, const char *word)
 {
 	static const char option[] = "--tool=";
 
-	return strncmp(word, option, strlen(option)) == 0 ? take_word(p, word) : 0;
+	return strncmp(word, option, strlen(option)) == 0 ? parse_valgrind_word(p, word) : 0;
 }
 
-static int take_words(struct option_parser *p, char *const *before, int end,
-		      int (*take)(struct option_parser *p, const char *word))
+static int parse_valgrind_words(struct option_parser *p, char *const *before, int end,
+				int (*take)(struct option_parser *p, const char *word))
 {
 	int r = 0;
 
@@ -213,12 +213,12 @@ static int set_defaults(struct options *o, struct strbuf *error)
 	return set_output(o, error);
 }
 
-static int take_all(struct option_parser *p, char *const *before)
+static int parse_all_words(struct option_parser *p, char *const *before)
 {
-	int end = end_of_options(p), r = take_words(p, before, end, choose_tool);
+	int end = end_of_options(p), r = parse_valgrind_words(p, before, end, choose_tool);
 
 	if (r == 0)
-		r = take_words(p, before, end, take_word);
+		r = parse_valgrind_words(p, before, end, parse_valgrind_word);
 	if (r < 0 || p->options->action != ACTION_TRACE)
 		return r;
 	p->next = end < p->argc && strcmp(p->argv[end], "--") == 0 ? end + 1 : end;
@@ -285,7 +285,7 @@ int options_parse_valgrind(char *const *before, int argc, char *const *argv,
 	p.options = options;
 	if (command_line_alone(&p))
 		before = NULL;
-	r = take_all(&p, before);
+	r = parse_all_words(&p, before);
 	if (r == 0)
 		r = option_keep_own_words(&p, first);
 	if (r == 0)

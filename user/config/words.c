@@ -96,7 +96,7 @@ static int read_escaped(struct splitter *sp)
 	return 0;
 }
 
-static int split(struct splitter *sp)
+static int split_words(struct splitter *sp)
 {
 	int r = 0;
 
@@ -135,7 +135,7 @@ static int hand_over(struct splitter *sp, char ***ret_words)
 int words_split(const char *s, char ***ret_words)
 {
 	_cleanup_(splitter_done) struct splitter sp = { .at = s };
-	int r = split(&sp);
+	int r = split_words(&sp);
 
 	if (r < 0)
 		return r;
@@ -169,7 +169,7 @@ const char *words_operator(const char *s)
 {
 	_cleanup_(splitter_done) struct splitter sp = { .at = s };
 
-	(void)split(&sp); /* an operator in front of an open quote is one, too */
+	(void)split_words(&sp); /* an operator in front of an open quote is one, too */
 	return sp.first_operator;
 }
 

@@ -39,7 +39,7 @@ static const char *next_string(const uint8_t **at, const uint8_t *end)
 	return string;
 }
 
-static bool describe(const uint8_t *bytes, size_t len, struct description *ret)
+static bool parse_description(const uint8_t *bytes, size_t len, struct description *ret)
 {
 	const uint8_t *at = bytes + 3 * sizeof(uint64_t), *end = bytes + len;
 
@@ -96,7 +96,7 @@ static int add_note(struct elf_file *file, const Elf64_Nhdr *head, const uint8_t
 
 	if (head->n_type != NOTE_TYPE || head->n_namesz != sizeof(NOTE_NAME) ||
 	    memcmp(name, NOTE_NAME, sizeof(NOTE_NAME)) != 0 ||
-	    !describe(name + PADDED(head->n_namesz), head->n_descsz, &d) ||
+	    !parse_description(name + PADDED(head->n_namesz), head->n_descsz, &d) ||
 	    strcmp(d.provider, provider) != 0 || !locate(file, &d, base, &probe))
 		return 0;
 	return vec_push(probes, probe);

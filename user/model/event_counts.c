@@ -29,7 +29,7 @@ void event_counts_done(struct event_counts *events)
 	hashmap_done(&events->places);
 }
 
-static struct model_event *find(const struct event_counts *events, uint32_t id)
+static struct model_event *find_event(const struct event_counts *events, uint32_t id)
 {
 	vec_foreach(&events->list, it)
 		if ((*it)->asked.id == id)
@@ -44,7 +44,7 @@ int event_counts_add(struct event_counts *events, const struct record_event *rec
 
 	if (!event)
 		return -ENOMEM;
-	if (find(events, record->id))
+	if (find_event(events, record->id))
 		return -EPROTO;
 	event->asked = *record;
 	r = strings_intern(events->strings, record->name ? record->name : "", &event->asked.name);
@@ -62,7 +62,7 @@ void event_counts_cut_begin(struct event_counts *events)
 
 int event_counts_cut_count(struct event_counts *events, const struct record_event_count *record)
 {
-	if (!find(events, record->id))
+	if (!find_event(events, record->id))
 		return -EPROTO;
 	return vec_push(&events->next, *record);
 }
@@ -86,7 +86,7 @@ int event_counts_cut_end(struct event_counts *events)
 	for (size_t i = 0; i < events->next.len && r == 0; i++) {
 		const struct place key = { .key = events->next.data[i] };
 		const struct place *place = hashmap_find(&events->places, &key);
-		struct model_event *event = find(events, key.key.id);
+		struct model_event *event = find_event(events, key.key.id);
 
 		if (place)
 			event->counts.data[place->index] = key.key;
@@ -119,5 +119,5 @@ void event_counts_forget(struct event_counts *events, const image_t *images, siz
 
 const struct model_event *event_counts_find(const struct event_counts *events, uint32_t id)
 {
-	return find(events, id);
+	return find_event(events, id);
 }

@@ -23,7 +23,7 @@ void histograms_done(struct histograms *histograms)
 	vec_done(&histograms->list);
 }
 
-static struct model_histogram *find(const struct histograms *histograms, uint32_t id)
+static struct model_histogram *find_histogram(const struct histograms *histograms, uint32_t id)
 {
 	vec_foreach(&histograms->list, it)
 		if ((*it)->asked.id == id)
@@ -39,7 +39,7 @@ int histograms_add(struct histograms *histograms, const struct record_histogram 
 
 	if (!histogram)
 		return -ENOMEM;
-	if (find(histograms, record->id))
+	if (find_histogram(histograms, record->id))
 		return -EPROTO;
 	asked = &histogram->asked;
 	*asked = *record;
@@ -61,7 +61,7 @@ void histograms_cut_begin(struct histograms *histograms)
 }
 
 /* A copy, never NULL without an error: empty arrays too. */
-static void *copy(const void *data, size_t n, size_t size)
+static void *copy_array(const void *data, size_t n, size_t size)
 {
 	void *to = calloc(n + 1, size);
 
@@ -75,13 +75,13 @@ int histograms_cut_counts(struct histograms *histograms, const struct record_his
 	struct record_hist_counts counts = *record;
 	int r;
 
-	if (!find(histograms, record->id))
+	if (!find_histogram(histograms, record->id))
 		return -EPROTO;
 	r = strings_intern(histograms->strings, record->key, &counts.key);
 	if (r < 0)
 		return r;
-	counts.buckets = copy(record->buckets, record->n_buckets, sizeof(*record->buckets));
-	counts.errors = copy(record->errors, record->n_errors, sizeof(*record->errors));
+	counts.buckets = copy_array(record->buckets, record->n_buckets, sizeof(*record->buckets));
+	counts.errors = copy_array(record->errors, record->n_errors, sizeof(*record->errors));
 	r = counts.buckets && counts.errors ? vec_push(&histograms->next, counts) : -ENOMEM;
 	if (r < 0)
 		counts_done(&counts);
@@ -109,7 +109,7 @@ int histograms_cut_end(struct histograms *histograms)
 		struct record_hist_counts *counts = &histograms->next.data[i];
 
 		if (r == 0)
-			r = replace(find(histograms, counts->id), counts);
+			r = replace(find_histogram(histograms, counts->id), counts);
 		if (r < 0)
 			counts_done(counts);
 	}

@@ -126,7 +126,7 @@ static bool already_there(struct mappings *mappings, const struct mapping *m)
 	return true;
 }
 
-static int put(struct mappings *mappings, const struct mapping *m)
+static int insert_mapping(struct mappings *mappings, const struct mapping *m)
 {
 	int r = end_range(mappings, m->start, m->end, m->from_ns);
 
@@ -149,7 +149,7 @@ int mappings_add(struct mappings *mappings, const struct record_mapping *record,
 
 	if (m.start >= m.end || already_there(mappings, &m))
 		return 0;
-	return put(mappings, &m);
+	return insert_mapping(mappings, &m);
 }
 
 int mappings_remove(struct mappings *mappings, uint64_t start, uint64_t end, uint64_t time_ns,
@@ -164,7 +164,8 @@ int mappings_remove(struct mappings *mappings, uint64_t start, uint64_t end, uin
 
 	if (start >= end)
 		return 0;
-	return leave_hole ? put(mappings, &hole) : end_range(mappings, start, end, time_ns);
+	return leave_hole ? insert_mapping(mappings, &hole) :
+			    end_range(mappings, start, end, time_ns);
 }
 
 static const struct mapping *find_past(const struct mappings *mappings, uint64_t addr,

@@ -75,14 +75,14 @@ void processes_free(struct processes *processes)
 	free(processes);
 }
 
-static struct process *find(const struct processes *processes, image_t image)
+static struct process *find_process(const struct processes *processes, image_t image)
 {
 	struct process key = { .image.id = image };
 
 	return hashmap_find(&processes->map, &key);
 }
 
-static int add(struct processes *processes, image_t image, struct process **ret_process)
+static int add_process(struct processes *processes, image_t image, struct process **ret_process)
 {
 	_cleanup_(process_free_p) struct process *process = calloc(1, sizeof(*process));
 	int r;
@@ -107,10 +107,11 @@ static int add(struct processes *processes, image_t image, struct process **ret_
 	return 0;
 }
 
-static int find_or_add(struct processes *processes, image_t image, struct process **ret_process)
+static int find_or_add_process(struct processes *processes, image_t image,
+			       struct process **ret_process)
 {
-	*ret_process = find(processes, image);
-	return *ret_process ? 0 : add(processes, image, ret_process);
+	*ret_process = find_process(processes, image);
+	return *ret_process ? 0 : add_process(processes, image, ret_process);
 }
 
 size_t processes_count(const struct processes *processes)
@@ -125,7 +126,7 @@ const struct model_process *processes_get(const struct processes *processes, siz
 
 const struct model_process *processes_find(const struct processes *processes, image_t image)
 {
-	const struct process *process = find(processes, image);
+	const struct process *process = find_process(processes, image);
 
 	return process ? &process->image : NULL;
 }
@@ -146,7 +147,7 @@ size_t processes_n_mappings(const struct processes *processes)
 
 static int inherit_regions(const struct processes *processes, struct process *child)
 {
-	const struct process *parent = find(processes, child->image.parent_id);
+	const struct process *parent = find_process(processes, child->image.parent_id);
 	int r;
 
 	if (!parent || !parent->regions || child->regions)
@@ -163,7 +164,7 @@ int processes_begin(struct processes *processes, const struct record_process *re
 	_cleanup_free_ char *command = NULL;
 	const char *comm = record->comm ? record->comm : "", *exe = record->exe;
 	struct model_process *image;
-	int r = find_or_add(processes, record->image, &process);
+	int r = find_or_add_process(processes, record->image, &process);
 
 	if (r == 0)
 		r = strings_intern_members(processes->strings, &comm, &exe, NULL);
@@ -182,7 +183,7 @@ int processes_begin(struct processes *processes, const struct record_process *re
 	image->pid = record->pid;
 	image->ppid = record->ppid;
 	/* It was forked from one that began earlier: the chain has no loops. */
-	parent = find(processes, record->parent_image);
+	parent = find_process(processes, record->parent_image);
 	image->parent_id =
 		parent && parent->index < process->index ? record->parent_image : RECORD_NO_IMAGE;
 	image->prev_id = record->prev_image;
@@ -197,7 +198,7 @@ int processes_begin(struct processes *processes, const struct record_process *re
 	if (image->inherits)
 		image->kinds |= parent->image.kinds;
 
-	prev = find(processes, record->prev_image);
+	prev = find_process(processes, record->prev_image);
 	/* An image is replaced once, by one that began later: the chain has no loops. */
 	if (prev && prev->index < process->index && image_is_none(prev->image.next_id))
 		prev->image.next_id = record->image;
@@ -208,7 +209,7 @@ int processes_begin(struct processes *processes, const struct record_process *re
 
 int processes_end(struct processes *processes, const struct record_process_end *record)
 {
-	struct process *process = find(processes, record->image);
+	struct process *process = find_process(processes, record->image);
 
 	if (!process || process->image.ended)
 		return 0;
@@ -227,7 +228,7 @@ int processes_end(struct processes *processes, const struct record_process_end *
 
 int processes_rename(struct processes *processes, const struct record_name *record)
 {
-	struct process *process = find(processes, record->image);
+	struct process *process = find_process(processes, record->image);
 	const char *comm = NULL;
 	int r = process ? strings_intern(processes->strings, record->comm, &comm) : 0;
 
@@ -240,7 +241,7 @@ int processes_map(struct processes *processes, const struct record_mapping *reco
 		  const struct model_object *object)
 {
 	struct process *process;
-	int r = find_or_add(processes, record->image, &process);
+	int r = find_or_add_process(processes, record->image, &process);
 
 	if (r < 0)
 		return r;
@@ -251,7 +252,7 @@ int processes_map(struct processes *processes, const struct record_mapping *reco
 
 int processes_unmap(struct processes *processes, const struct record_unmapping *record)
 {
-	struct process *process = find(processes, record->image);
+	struct process *process = find_process(processes, record->image);
 
 	if (!process)
 		return 0;
@@ -262,7 +263,7 @@ int processes_unmap(struct processes *processes, const struct record_unmapping *
 int processes_region(struct processes *processes, const struct record_region *record)
 {
 	struct process *process;
-	int r = find_or_add(processes, record->image, &process);
+	int r = find_or_add_process(processes, record->image, &process);
 
 	if (r < 0 || process->image.ended)
 		return r;
@@ -279,7 +280,7 @@ int processes_region(struct processes *processes, const struct record_region *re
 
 int processes_region_gone(struct processes *processes, const struct record_region_gone *record)
 {
-	struct process *process = find(processes, record->image);
+	struct process *process = find_process(processes, record->image);
 
 	if (!process || !process->regions)
 		return 0;
@@ -289,7 +290,7 @@ int processes_region_gone(struct processes *processes, const struct record_regio
 int processes_resident(struct processes *processes, const struct record_resident *record)
 {
 	struct process *process;
-	int r = find_or_add(processes, record->image, &process);
+	int r = find_or_add_process(processes, record->image, &process);
 
 	if (r < 0)
 		return r;
@@ -302,7 +303,7 @@ int processes_resident(struct processes *processes, const struct record_resident
 int processes_fault(struct processes *processes, const struct record_fault *record)
 {
 	struct process *process;
-	int r = find_or_add(processes, record->image, &process);
+	int r = find_or_add_process(processes, record->image, &process);
 
 	if (r < 0)
 		return r;
@@ -315,7 +316,7 @@ int processes_death(struct processes *processes, const struct record_death *reco
 {
 	struct record_death death = *record;
 	struct process *process;
-	int r = find_or_add(processes, record->image, &process);
+	int r = find_or_add_process(processes, record->image, &process);
 
 	if (r == 0)
 		r = strings_intern_members(processes->strings, &death.sender_comm,
@@ -347,7 +348,7 @@ void processes_cut_begin(struct processes *processes)
 
 static int join_cut(struct processes *processes, image_t image, struct process **ret_process)
 {
-	int r = find_or_add(processes, image, ret_process);
+	int r = find_or_add_process(processes, image, ret_process);
 
 	if (r < 0 || (*ret_process)->in_cut)
 		return r;
@@ -450,7 +451,9 @@ static size_t choose_folded(const struct processes *processes, size_t keep)
 		}
 		n_kept += process->final;
 		process->needed = true;
-		parent = process->image.inherits ? find(processes, process->image.parent_id) : NULL;
+		parent = process->image.inherits ?
+				 find_process(processes, process->image.parent_id) :
+				 NULL;
 		if (parent)
 			parent->needed = true;
 	}
@@ -467,24 +470,24 @@ static const struct process *executed(const struct processes *processes,
 		if (process->image.exe || !process->image.inherits)
 			return process;
 		index = process->index;
-		process = find(processes, process->image.parent_id);
+		process = find_process(processes, process->image.parent_id);
 	}
 	return NULL;
 }
 
 const char *processes_command(const struct processes *processes, image_t image)
 {
-	const struct process *process = executed(processes, find(processes, image));
+	const struct process *process = executed(processes, find_process(processes, image));
 
 	return !process		      ? NULL :
 	       process->image.command ? process->image.command :
 					process->image.exe;
 }
 
-static int fold(struct processes *processes, struct process *process)
+static int fold_process(struct processes *processes, struct process *process)
 {
-	struct process *prev = find(processes, process->image.prev_id);
-	struct process *next = find(processes, process->image.next_id);
+	struct process *prev = find_process(processes, process->image.prev_id);
+	struct process *next = find_process(processes, process->image.next_id);
 	const struct process *from = executed(processes, process);
 	int r = ended_add(&processes->ended, &process->image, from ? from->image.exe : NULL);
 
@@ -517,7 +520,7 @@ int processes_fold(struct processes *processes, size_t keep, image_t **ret_folde
 
 		if (process->needed)
 			continue;
-		r = fold(processes, process);
+		r = fold_process(processes, process);
 		if (r == 0) {
 			folded[(*ret_n)++] = image;
 			processes->list.data[i - 1] = NULL;
@@ -545,7 +548,7 @@ static const struct process *ancestor(const struct processes *processes,
 
 	if (!process->image.inherits)
 		return NULL;
-	parent = find(processes, process->image.parent_id);
+	parent = find_process(processes, process->image.parent_id);
 	if (!parent || parent->index >= process->index)
 		return NULL;
 	if (process->image.start_ns < *time_ns)
@@ -556,7 +559,7 @@ static const struct process *ancestor(const struct processes *processes,
 const struct mapping *processes_find_mapping(const struct processes *processes, image_t image,
 					     uint64_t addr, uint64_t time_ns)
 {
-	const struct process *process = find(processes, image);
+	const struct process *process = find_process(processes, image);
 
 	while (process) {
 		const struct mapping *m = mappings_find(&process->mappings, addr, time_ns);
@@ -571,7 +574,7 @@ const struct mapping *processes_find_mapping(const struct processes *processes, 
 const struct mapping *processes_find_file(const struct processes *processes, image_t image,
 					  const char *path, uint64_t file_offset, uint64_t time_ns)
 {
-	const struct process *process = find(processes, image);
+	const struct process *process = find_process(processes, image);
 	uint64_t asked_ns = time_ns;
 
 	while (process) {
@@ -593,7 +596,7 @@ const struct mapping *processes_find_file(const struct processes *processes, ima
 
 const struct mapping *processes_find_exe(const struct processes *processes, image_t image)
 {
-	const struct process *process = find(processes, image);
+	const struct process *process = find_process(processes, image);
 	const char *exe = process ? process->image.exe : NULL;
 	uint64_t time_ns = UINT64_MAX;
 

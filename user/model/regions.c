@@ -106,7 +106,7 @@ static void save_peak(const struct regions *regions, struct site *site)
 	site->epoch = regions->peak_epoch;
 }
 
-static void grow(struct regions *regions, struct site *site, uint64_t bytes)
+static void site_add_bytes(struct regions *regions, struct site *site, uint64_t bytes)
 {
 	save_peak(regions, site);
 	site->live_bytes += bytes;
@@ -117,7 +117,7 @@ static void grow(struct regions *regions, struct site *site, uint64_t bytes)
 	}
 }
 
-static void shrink(struct regions *regions, struct site *site, uint64_t bytes)
+static void site_subtract_bytes(struct regions *regions, struct site *site, uint64_t bytes)
 {
 	save_peak(regions, site);
 	site->live_bytes -= bytes;
@@ -226,19 +226,19 @@ int regions_map(struct regions *regions, uint64_t start, uint64_t end, uint16_t 
 	r = insert_region(regions, region_above(regions, start), region);
 	if (r < 0)
 		return r;
-	grow(regions, region.site, end - start);
+	site_add_bytes(regions, region.site, end - start);
 	return 0;
 }
 
 /* Takes the middle out of one region. */
-static int split(struct regions *regions, size_t at, uint64_t start, uint64_t end)
+static int split_region(struct regions *regions, size_t at, uint64_t start, uint64_t end)
 {
 	struct region upper = regions->list.data[at];
 	int r;
 
 	if (leave_out(regions)) {
 		regions->list.data[at].end = start;
-		shrink(regions, upper.site, upper.end - start);
+		site_subtract_bytes(regions, upper.site, upper.end - start);
 		return 0;
 	}
 	upper.start = end;
@@ -246,7 +246,7 @@ static int split(struct regions *regions, size_t at, uint64_t start, uint64_t en
 	if (r < 0)
 		return r;
 	regions->list.data[at].end = start;
-	shrink(regions, upper.site, end - start);
+	site_subtract_bytes(regions, upper.site, end - start);
 	return 0;
 }
 
@@ -257,24 +257,24 @@ int regions_unmap(struct regions *regions, uint64_t start, uint64_t end)
 	if (start >= end || i >= regions->list.len)
 		return 0;
 	if (regions->list.data[i].start < start && regions->list.data[i].end > end)
-		return split(regions, i, start, end);
+		return split_region(regions, i, start, end);
 
 	if (regions->list.data[i].start < start) {
 		struct region *lower = &regions->list.data[i++];
 
-		shrink(regions, lower->site, lower->end - start);
+		site_subtract_bytes(regions, lower->site, lower->end - start);
 		lower->end = start;
 	}
 	first_whole = i;
 	for (; i < regions->list.len && regions->list.data[i].end <= end; i++, n_whole++) {
 		struct region *whole = &regions->list.data[i];
 
-		shrink(regions, whole->site, whole->end - whole->start);
+		site_subtract_bytes(regions, whole->site, whole->end - whole->start);
 	}
 	if (i < regions->list.len && regions->list.data[i].start < end) {
 		struct region *upper = &regions->list.data[i];
 
-		shrink(regions, upper->site, end - upper->start);
+		site_subtract_bytes(regions, upper->site, end - upper->start);
 		upper->start = end;
 	}
 	remove_regions(regions, first_whole, n_whole);
@@ -297,7 +297,7 @@ int regions_new_inherited(const struct regions *parent, struct regions **ret_reg
 		if (r == 0)
 			r = insert_region(regions, i, region);
 		if (r == 0)
-			grow(regions, region.site, region.end - region.start);
+			site_add_bytes(regions, region.site, region.end - region.start);
 	}
 	if (r < 0)
 		return r;

@@ -161,7 +161,7 @@ int series_add_site(struct series *series, const struct record_sample_site *reco
 	return series->in_sample ? vec_push(&series->next_sites, *record) : -EPROTO;
 }
 
-static int take_process(struct series *series, const struct record_sample_process *record)
+static int apply_process(struct series *series, const struct record_sample_process *record)
 {
 	size_t at = series->times.len - 1;
 	const struct process_series added = { .image = record->image, .first = at };
@@ -217,7 +217,7 @@ static int forget_small_sites(struct series *series)
 	return 0;
 }
 
-static int take_site(struct series *series, const struct record_sample_site *record)
+static int apply_site(struct series *series, const struct record_sample_site *record)
 {
 	size_t at = series->times.len - 1;
 	struct site_series added = {
@@ -275,9 +275,9 @@ int series_end(struct series *series, const struct record_sample_end *record)
 	r = vec_push(&series->times, series->next_ns);
 	series->processes_left_out = record->n_processes_left_out;
 	for (size_t i = 0; r == 0 && i < series->next_processes.len; i++)
-		r = take_process(series, &series->next_processes.data[i]);
+		r = apply_process(series, &series->next_processes.data[i]);
 	for (size_t i = 0; r == 0 && i < series->next_sites.len; i++)
-		r = take_site(series, &series->next_sites.data[i]);
+		r = apply_site(series, &series->next_sites.data[i]);
 	if (r == 0)
 		r = fill_sites(series, record);
 	series->left_out = record->n_left_out;

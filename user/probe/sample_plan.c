@@ -59,9 +59,9 @@ static int find_interval(struct variables *variables, const struct usdt_probe *u
 	return r == -ENOMEM ? r : 0;
 }
 
-static int add(const struct sample_probe *kind, const struct usdt_probe *usdt,
-	       struct variables *variables, struct abi_sample_spec spec, probe_list *probes,
-	       skipped_list *skipped)
+static int add_sample_probe(const struct sample_probe *kind, const struct usdt_probe *usdt,
+			    struct variables *variables, struct abi_sample_spec spec,
+			    probe_list *probes, skipped_list *skipped)
 {
 	const struct usdt_globals globals = { usdt->vaddr, find_variable, variables };
 	struct plan_probe probe = {
@@ -111,7 +111,8 @@ static int add_all(struct elf_file *file, const struct usdt_notes *notes, bool i
 	for (size_t kind = 0; kind < SAMPLE_PROBES; kind++)
 		for (size_t i = 0; i < notes->n && r == 0; i++)
 			if (strcmp(notes->probes[i].name, all_probes[kind].note) == 0)
-				r = add(&all_probes[kind], &notes->probes[i], &variables,
+				r = add_sample_probe(
+					&all_probes[kind], &notes->probes[i], &variables,
 					(struct abi_sample_spec){ .is_stand_in = is_stand_in,
 								  .in_link = in_link[i] },
 					probes, skipped);

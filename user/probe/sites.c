@@ -303,7 +303,7 @@ static int call(struct walk *w, const struct insn *insn, bool *ret_returns)
 }
 
 /* 1 where `addr` was not seen before, 0 where it was or the walk is at its bound, or -ENOMEM. */
-static int visit(struct walk *w, uint64_t addr)
+static int visit_address(struct walk *w, uint64_t addr)
 {
 	uint64_t **block, *item;
 	int r;
@@ -345,7 +345,7 @@ static int walk_path(struct walk *w, uint64_t addr)
 	for (; on; addr += insn.len) {
 		if (after_call && w->code->starts_function(w->code->ctx, addr))
 			return 0;
-		r = visit(w, addr);
+		r = visit_address(w, addr);
 		if (r <= 0)
 			return r;
 		r = decode_at(w, addr, &insn);
@@ -391,7 +391,7 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Walks all paths from the entry. 0 or -ENOMEM. */
-static int walk(struct walk *w)
+static int walk_function(struct walk *w)
 {
 	int r = vec_push(&w->pending, w->entry);
 
@@ -411,7 +411,7 @@ static int always_forwards(const struct walk *first, bool *ret_always)
 		.entry = first->entry,
 		.ends_at_use = true,
 	};
-	int r = walk(&w);
+	int r = walk_function(&w);
 
 	*ret_always = r == 0 && w.sites.exits.len == 0 && !w.sites.why_no_exits;
 	return r;
@@ -429,7 +429,7 @@ int sites_find(struct insn_decoder *decoder, const struct sites_code *code,
 	int r;
 
 	choose_entry_site(&w, emulation);
-	r = walk(&w);
+	r = walk_function(&w);
 	if (r == 0 && w.uses)
 		r = always_forwards(&w, &always);
 	if (r < 0)

@@ -28,7 +28,7 @@ static value met_at(uint16_t node, unsigned place)
 	return VALUE_MET | (value)node << 6 | place;
 }
 
-static void forget(struct transfer *t, unsigned place)
+static void forget_place(struct transfer *t, unsigned place)
 {
 	t->state.at[place] = made_at(t, place);
 }
@@ -70,7 +70,7 @@ static void forget_below_sp(struct transfer *t)
 
 	for (unsigned i = 0; i < FLOW_N_SLOTS; i++)
 		if (!is_address(sp) || -8 * (int32_t)(i + 1) < address_of(sp))
-			forget(t, FLOW_SLOTS + i);
+			forget_place(t, FLOW_SLOTS + i);
 }
 
 /* Whatever a pointer may lead to has been written to: not where a register was saved. */
@@ -78,7 +78,7 @@ static void forget_variables(struct transfer *t)
 {
 	for (unsigned i = FLOW_SLOTS; i < FLOW_PLACES; i++)
 		if (!is_saved_register(t->state.at[i]))
-			forget(t, i);
+			forget_place(t, i);
 }
 
 static void forget_bytes(struct transfer *t, int32_t address, unsigned bytes)
@@ -87,7 +87,7 @@ static void forget_bytes(struct transfer *t, int32_t address, unsigned bytes)
 		int32_t slot = -8 * (int32_t)(i + 1);
 
 		if (slot < address + (int32_t)bytes && address < slot + 8)
-			forget(t, FLOW_SLOTS + i);
+			forget_place(t, FLOW_SLOTS + i);
 	}
 }
 
@@ -104,7 +104,7 @@ static void write_memory(struct transfer *t, const struct insn_effect *e)
 		forget_bytes(t, address_of(base) + (int32_t)e->value, e->bytes);
 	} else if (is_address(base)) {
 		for (unsigned i = FLOW_SLOTS; i < FLOW_PLACES; i++)
-			forget(t, i);
+			forget_place(t, i);
 	} else if (t->flow->stack_escapes) {
 		forget_variables(t);
 	}
@@ -126,7 +126,7 @@ static void note_escape(struct transfer *t, value v)
 	t->escapes |= is_address(v);
 }
 
-static void store(struct transfer *t, const struct insn_effect *e)
+static void transfer_store(struct transfer *t, const struct insn_effect *e)
 {
 	unsigned slot = memory_slot(t, e);
 	value v = t->state.at[e->from];
@@ -138,17 +138,17 @@ static void store(struct transfer *t, const struct insn_effect *e)
 		t->state.at[slot] = v;
 }
 
-static void load(struct transfer *t, const struct insn_effect *e)
+static void transfer_load(struct transfer *t, const struct insn_effect *e)
 {
 	unsigned slot = memory_slot(t, e);
 
 	if (slot)
 		t->state.at[e->to] = t->state.at[slot];
 	else
-		forget(t, e->to);
+		forget_place(t, e->to);
 }
 
-static void add(struct transfer *t, const struct insn_effect *e)
+static void transfer_add(struct transfer *t, const struct insn_effect *e)
 {
 	value from = t->state.at[e->from];
 	int64_t sum = e->value;
@@ -158,9 +158,9 @@ static void add(struct transfer *t, const struct insn_effect *e)
 		if (sum == (int16_t)sum)
 			t->state.at[e->to] = VALUE_SP | (value)(sum + VALUE_SP_BIAS);
 		else
-			forget(t, e->to);
+			forget_place(t, e->to);
 	} else if (sum != 0 || is_address(from)) {
-		forget(t, e->to);
+		forget_place(t, e->to);
 	} else {
 		t->state.at[e->to] = from;
 	}
@@ -172,10 +172,10 @@ static void move_sp(struct transfer *t, int32_t by)
 {
 	const struct insn_effect step = { .to = INSN_RSP, .from = INSN_RSP, .value = by };
 
-	add(t, &step);
+	transfer_add(t, &step);
 }
 
-static void push(struct transfer *t, const struct insn_effect *e)
+static void transfer_push(struct transfer *t, const struct insn_effect *e)
 {
 	value v = e->from == INSN_NO_REG ? VALUE_UNKNOWN : t->state.at[e->from];
 	unsigned slot;
@@ -188,7 +188,7 @@ static void push(struct transfer *t, const struct insn_effect *e)
 	if (!slot)
 		return;
 	if (v == VALUE_UNKNOWN || is_address(v))
-		forget(t, slot);
+		forget_place(t, slot);
 	else
 		t->state.at[slot] = v;
 }
@@ -201,7 +201,7 @@ static void pop(struct transfer *t, const struct insn_effect *e)
 	if (slot)
 		t->state.at[e->to] = t->state.at[slot];
 	else
-		forget(t, e->to);
+		forget_place(t, e->to);
 	if (e->to != INSN_RSP)
 		move_sp(t, 8);
 }
@@ -211,14 +211,14 @@ static void call(struct transfer *t)
 	for (unsigned i = 0; i < INSN_REGS; i++)
 		if (CALLER_SAVED >> i & 1) {
 			note_escape(t, t->state.at[i]);
-			forget(t, i);
+			forget_place(t, i);
 		}
 	forget_below_sp(t);
 	/* Of these the callee's arguments may be some, which are its own. */
 	forget_variables(t);
 }
 
-static void apply(struct transfer *t, const struct insn_effect *e)
+static void transfer_effect(struct transfer *t, const struct insn_effect *e)
 {
 	value tested = e->tested == INSN_NO_REG ? VALUE_UNKNOWN : t->state.at[e->tested];
 
@@ -230,19 +230,19 @@ static void apply(struct transfer *t, const struct insn_effect *e)
 		t->state.at[e->to] = t->state.at[e->from];
 		break;
 	case EFFECT_LOAD:
-		load(t, e);
+		transfer_load(t, e);
 		break;
 	case EFFECT_STORE:
-		store(t, e);
+		transfer_store(t, e);
 		break;
 	case EFFECT_ZERO:
 		t->state.at[e->to] = VALUE_NULL;
 		break;
 	case EFFECT_ADD:
-		add(t, e);
+		transfer_add(t, e);
 		break;
 	case EFFECT_PUSH:
-		push(t, e);
+		transfer_push(t, e);
 		break;
 	case EFFECT_POP:
 		pop(t, e);
@@ -265,11 +265,11 @@ static void apply(struct transfer *t, const struct insn_effect *e)
 	}
 	for (unsigned i = 0; i < INSN_REGS; i++)
 		if (e->writes >> i & 1)
-			forget(t, i);
+			forget_place(t, i);
 	if (tested != VALUE_UNKNOWN)
 		t->state.at[FLOW_FLAG] = tested;
 	else if (e->sets_flags || e->kind == EFFECT_CALL)
-		forget(t, FLOW_FLAG);
+		forget_place(t, FLOW_FLAG);
 	if (e->kind == EFFECT_COPY && e->to == INSN_RSP)
 		forget_below_sp(t);
 }
@@ -283,9 +283,9 @@ static void transfer(struct value_flow *flow, uint16_t node, bool *escapes)
 		value v = t.state.at[i];
 
 		if ((v & VALUE_KIND) == VALUE_MADE && VALUE_NODE(v) == node)
-			forget(&t, i);
+			forget_place(&t, i);
 	}
-	apply(&t, &flow->graph->nodes[node].effect);
+	transfer_effect(&t, &flow->graph->nodes[node].effect);
 	flow->out[node] = t.state;
 	*escapes |= t.escapes;
 }
@@ -329,7 +329,7 @@ static void go_on(struct value_flow *flow, struct queue *q, uint16_t node, uint1
 		queue_add(q, to);
 }
 
-static void begin(struct value_flow *flow, struct queue *q)
+static void begin_flow(struct value_flow *flow, struct queue *q)
 {
 	struct flow_state *entry = &flow->in[0];
 
@@ -342,11 +342,11 @@ static void begin(struct value_flow *flow, struct queue *q)
 }
 
 /* Until nothing changes, or somebody may point into the stack who was not known before. */
-static void run(struct value_flow *flow, struct queue *q, uint32_t *steps_left)
+static void run_flow(struct value_flow *flow, struct queue *q, uint32_t *steps_left)
 {
 	bool escapes = false;
 
-	begin(flow, q);
+	begin_flow(flow, q);
 	while (q->n && !flow->why_not) {
 		uint16_t node = q->nodes[--q->n];
 		const struct code_node *n = &flow->graph->nodes[node];
@@ -362,7 +362,7 @@ static void run(struct value_flow *flow, struct queue *q, uint32_t *steps_left)
 			for (size_t i = 0; i < q->n; i++)
 				q->waits[q->nodes[i]] = false;
 			q->n = 0;
-			begin(flow, q);
+			begin_flow(flow, q);
 			continue;
 		}
 		go_on(flow, q, node, n->next);
@@ -382,7 +382,7 @@ int value_flow_new(const struct code_graph *graph, uint32_t *steps_left,
 				     .in = calloc(graph->n, sizeof(*flow->in)),
 				     .out = calloc(graph->n, sizeof(*flow->out)) };
 	if (q.nodes && q.waits && flow->in && flow->out)
-		run(flow, &q, steps_left);
+		run_flow(flow, &q, steps_left);
 	else
 		r = -ENOMEM;
 	free(q.nodes);

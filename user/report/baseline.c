@@ -31,7 +31,7 @@ static struct row row_of(const struct sample *sample)
 	return row;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
@@ -40,7 +40,7 @@ static int compare(const void *a, const void *b)
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 
-static int add(const struct sample *sample, void *userdata)
+static int add_row(const struct sample *sample, void *userdata)
 {
 	struct baseline *baseline = userdata;
 
@@ -55,10 +55,10 @@ int baseline_take(const struct view *view, struct baseline **ret_baseline)
 	if (!baseline)
 		return -ENOMEM;
 	baseline->time_ns = view_now_ns(view);
-	r = samples_of_classes(view, add, baseline);
+	r = samples_of_classes(view, add_row, baseline);
 	if (r < 0)
 		return r;
-	vec_sort(&baseline->rows, compare);
+	vec_sort(&baseline->rows, compare_rows);
 	*ret_baseline = TAKE_PTR(baseline);
 	return 0;
 }
@@ -88,7 +88,7 @@ struct baseline_values baseline_since(const struct baseline *baseline, const str
 
 	if (baseline && baseline->rows.len > 0)
 		before = bsearch(&row, baseline->rows.data, baseline->rows.len, sizeof(row),
-				 compare);
+				 compare_rows);
 	if (!before)
 		return row.had;
 	return (struct baseline_values){ since(row.had.count, before->had.count),

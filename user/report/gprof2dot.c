@@ -26,7 +26,7 @@ struct graph {
 };
 
 /* The function of that name becomes the next one in the chain. */
-static int push(struct graph *graph, const char *name, const char *module)
+static int push_function(struct graph *graph, const char *name, const char *module)
 {
 	size_t index;
 	int r;
@@ -54,7 +54,7 @@ static int push_frame(struct graph *graph, const struct sample_frame *frame)
 	sample_frame_name(frame, &name);
 	if (strbuf_error(&name) < 0)
 		return strbuf_error(&name);
-	return push(graph, strbuf_str(&name), module_of(frame));
+	return push_function(graph, strbuf_str(&name), module_of(frame));
 }
 
 /* The reader takes the first function of a chain without asking whether there is one. */
@@ -66,7 +66,7 @@ static int push_stack(struct graph *graph, const struct view_stack *stack)
 	for (size_t i = 0; r == 0 && i < graph->frames.list.len; i++)
 		r = push_frame(graph, &graph->frames.list.data[i]);
 	if (r == 0 && graph->chain.len == 0)
-		r = push(graph, "[unknown]", "");
+		r = push_function(graph, "[unknown]", "");
 	return r;
 }
 

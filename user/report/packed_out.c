@@ -137,7 +137,7 @@ void gzip_out_free(struct gzip_out *out)
 }
 
 /* Compresses what stands in the stream's input, all of it. */
-static void run(struct gzip_out *out, int flush)
+static void run_deflate(struct gzip_out *out, int flush)
 {
 	do {
 		out->stream.next_out = out->buffer;
@@ -157,7 +157,7 @@ void gzip_out_add(struct gzip_out *out, const void *data, size_t len)
 
 		out->stream.next_in = (unsigned char *)at;
 		out->stream.avail_in = (uInt)part;
-		run(out, Z_NO_FLUSH);
+		run_deflate(out, Z_NO_FLUSH);
 		at += part;
 		len -= part;
 	}
@@ -165,5 +165,5 @@ void gzip_out_add(struct gzip_out *out, const void *data, size_t len)
 
 void gzip_out_end(struct gzip_out *out)
 {
-	run(out, Z_FINISH);
+	run_deflate(out, Z_FINISH);
 }

@@ -38,7 +38,7 @@ static size_t columns_before_name(const struct site_layout *layout)
 	return columns;
 }
 
-static void take_out(struct site_layout *layout, size_t index)
+static void remove_column(struct site_layout *layout, size_t index)
 {
 	layout->n_shown--;
 	for (size_t i = index; i < layout->n_shown; i++)
@@ -55,12 +55,12 @@ void site_layout_fit(struct site_layout *layout, const struct site_rows *rows)
 			     (column == SITE_YOUNG && !layout->marked);
 
 		if (lacks && column != layout->sort)
-			take_out(layout, i);
+			remove_column(layout, i);
 	}
 	for (size_t i = layout->n_shown; i-- > 0 && layout->n_shown > 1;)
 		if (layout->shown[i] != layout->sort &&
 		    columns_before_name(layout) + LEAST_NAME > layout->columns)
-			take_out(layout, i);
+			remove_column(layout, i);
 }
 
 /* What comes behind the numbers gets the room that is left; a narrow window cuts the line. */

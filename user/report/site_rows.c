@@ -188,7 +188,7 @@ static int find_row(struct summing *s, const struct view_site *site, size_t *ret
 	return r == 1 ? add_row(s, &frame, &name, &where) : r;
 }
 
-static void finish(struct site_rows *rows, row_vec *made, const struct view *view)
+static void finish_rows(struct site_rows *rows, row_vec *made, const struct view *view)
 {
 	rows->rows = made->data;
 	rows->n_rows = rows->n_all = made->len;
@@ -307,7 +307,7 @@ static int sum_sites(const struct view *view, const char *filter, struct site_ro
 		for (size_t k = 0; k < process->n_sites && r == 0; k++)
 			r = sum_site(&s, process, &process->sites[k]);
 	}
-	finish(ret_rows, &s.rows, view);
+	finish_rows(ret_rows, &s.rows, view);
 	interns_done(&s.names);
 	strbuf_done(&s.key);
 	return r;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void forget(struct asked_ahead *asked, struct asked_question *question)
+static void forget_question(struct asked_ahead *asked, struct asked_question *question)
 {
 	size_t at = (size_t)(question - asked->list);
 
@@ -16,7 +16,7 @@ static void forget(struct asked_ahead *asked, struct asked_question *question)
 void asked_ahead_reset(struct asked_ahead *asked)
 {
 	while (asked->n > 0)
-		forget(asked, &asked->list[asked->n - 1]);
+		forget_question(asked, &asked->list[asked->n - 1]);
 }
 
 struct asked_question *asked_ahead_find(struct asked_ahead *asked, const struct asked_file *file,
@@ -56,14 +56,14 @@ int asked_ahead_add(struct asked_ahead *asked, const struct asked_file *file,
 		return -ENOMEM;
 	}
 	if (asked->n == ASKED_AHEAD_MOST)
-		forget(asked, &asked->list[0]);
+		forget_question(asked, &asked->list[0]);
 	asked->list[asked->n++] = question;
 	return 0;
 }
 
 void asked_ahead_drop(struct asked_ahead *asked)
 {
-	forget(asked, &asked->list[asked->n - 1]);
+	forget_question(asked, &asked->list[asked->n - 1]);
 }
 
 void asked_ahead_take(struct asked_ahead *asked, struct asked_question *question,
@@ -72,5 +72,5 @@ void asked_ahead_take(struct asked_ahead *asked, struct asked_question *question
 	strbuf_done(answer);
 	*answer = question->answer;
 	question->answer = (struct strbuf){ 0 };
-	forget(asked, question);
+	forget_question(asked, question);
 }

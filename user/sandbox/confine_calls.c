@@ -124,7 +124,7 @@ static const struct with_argument new_code[] = {
 	{ SCMP_SYS(pkey_mprotect), 2, PROT_EXEC, PROT_EXEC },
 };
 
-static int refuse(scmp_filter_ctx filter, const int *calls, size_t n)
+static int refuse_calls(scmp_filter_ctx filter, const int *calls, size_t n)
 {
 	int r = 0;
 
@@ -146,7 +146,7 @@ static int refuse_with(scmp_filter_ctx filter, const struct with_argument *calls
 
 static int add_rules(scmp_filter_ctx filter, bool network)
 {
-	int r = refuse(filter, refused, N_ELEMENTS(refused));
+	int r = refuse_calls(filter, refused, N_ELEMENTS(refused));
 
 	if (r == 0)
 		r = refuse_with(filter, refused_with, N_ELEMENTS(refused_with));
@@ -162,7 +162,7 @@ static int add_rules(scmp_filter_ctx filter, bool network)
 				     SCMP_CMP64(0, SCMP_CMP_NE, (uint64_t)getpid(), 0));
 	/* Name services are libraries that are loaded when a host is looked up. */
 	if (r == 0 && !network)
-		r = refuse(filter, of_network, N_ELEMENTS(of_network));
+		r = refuse_calls(filter, of_network, N_ELEMENTS(of_network));
 	if (r == 0 && !network)
 		r = refuse_with(filter, new_code, N_ELEMENTS(new_code));
 	return r;

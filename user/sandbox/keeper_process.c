@@ -85,7 +85,7 @@ static int restore_sigprof(void)
 	return 0;
 }
 
-static _Noreturn void work(const struct worker_ops *ops, int fd)
+static _Noreturn void run_worker(const struct worker_ops *ops, int fd)
 {
 	struct strbuf request = {}, answer = {};
 	void *state;
@@ -114,7 +114,7 @@ struct children {
 	size_t n, n_ending;
 };
 
-static void forget(struct children *children, struct child *child)
+static void forget_child(struct children *children, struct child *child)
 {
 	children->n_ending -= child->is_ending;
 	*child = children->list[--children->n];
@@ -132,7 +132,7 @@ static void forget_ended(struct children *children)
 		    (child->is_ending ||
 		     (info.si_code == CLD_EXITED && info.si_status == WORKER_EXIT_OVER)) &&
 		    waitpid(child->pid, NULL, WNOHANG) == child->pid)
-			forget(children, child);
+			forget_child(children, child);
 	}
 }
 
@@ -173,7 +173,7 @@ static bool stop_worker(struct children *children, pid_t pid, int *ret_status)
 		child->is_ending = true;
 		return false;
 	}
-	forget(children, child);
+	forget_child(children, child);
 	return true;
 }
 
@@ -202,7 +202,7 @@ static int start_worker(const struct worker_ops *ops, struct children *children,
 		close(ends[0]);
 		close(HELPER_SOCKET);
 		offer_to_oom_killer();
-		work(ops, ends[1]);
+		run_worker(ops, ends[1]);
 	}
 	close(ends[1]);
 	if (pid < 0) {

@@ -90,7 +90,7 @@ int message_send(int fd, const struct strbuf *body, const int *fds, size_t n_fds
 	return 0;
 }
 
-static void take_fds(struct msghdr *message, struct message_fds *fds)
+static void read_fds(struct msghdr *message, struct message_fds *fds)
 {
 	struct cmsghdr *head = CMSG_FIRSTHDR(message);
 
@@ -118,7 +118,7 @@ static ssize_t receive_some(int fd, void *data, size_t len, uint64_t deadline_ns
 		}
 		n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
 		if (n > 0 && message.msg_control)
-			take_fds(&message, fds);
+			read_fds(&message, fds);
 		if (n >= 0)
 			return n > 0 ? n : -EPIPE;
 		if (errno != EAGAIN && errno != EINTR)

@@ -57,8 +57,8 @@ void owner_budgets_init(struct owner_budgets *budgets, const struct file_owner *
 }
 
 /* NULL: it has used nothing, as far as is known. Those that have all again are forgotten. */
-static struct owner_budget *find(struct owner_budgets *budgets, const struct file_owner *owner,
-				 uint64_t now_ns)
+static struct owner_budget *find_budget(struct owner_budgets *budgets,
+					const struct file_owner *owner, uint64_t now_ns)
 {
 	const struct file_owner key = key_of(budgets, owner);
 	struct owner_budget *found = NULL;
@@ -80,8 +80,8 @@ static struct owner_budget *find(struct owner_budgets *budgets, const struct fil
 }
 
 /* In place of the one that may use most, where there is no room. */
-static struct owner_budget *add(struct owner_budgets *budgets, const struct file_owner *owner,
-				uint64_t now_ns)
+static struct owner_budget *add_budget(struct owner_budgets *budgets,
+				       const struct file_owner *owner, uint64_t now_ns)
 {
 	struct owner_budget *place = &budgets->list[0];
 
@@ -99,7 +99,7 @@ static struct owner_budget *add(struct owner_budgets *budgets, const struct file
 bool owner_budgets_allow(struct owner_budgets *budgets, const struct file_owner *owner,
 			 uint64_t now_ns)
 {
-	const struct owner_budget *known = find(budgets, owner, now_ns);
+	const struct owner_budget *known = find_budget(budgets, owner, now_ns);
 
 	refill(&budgets->others, &of_all_others, now_ns);
 	return (!known || known->budget.left_ns > 0) &&
@@ -109,12 +109,12 @@ bool owner_budgets_allow(struct owner_budgets *budgets, const struct file_owner 
 void owner_budgets_charge(struct owner_budgets *budgets, const struct file_owner *owner,
 			  uint64_t used_ns, uint64_t now_ns)
 {
-	struct owner_budget *known = find(budgets, owner, now_ns);
+	struct owner_budget *known = find_budget(budgets, owner, now_ns);
 
 	if (used_ns == 0)
 		return;
 	if (!known)
-		known = add(budgets, owner, now_ns);
+		known = add_budget(budgets, owner, now_ns);
 	known->budget.left_ns -= (int64_t)used_ns;
 	refill(&budgets->others, &of_all_others, now_ns);
 	if (!is_of_our_user(budgets, owner))

@@ -146,7 +146,7 @@ int worker_start(struct worker *worker)
 	return r == 0 || r == -ENOMEM ? r : -EAGAIN;
 }
 
-static void say_why(int status, bool in_time)
+static void log_death(int status, bool in_time)
 {
 	static const char what[] = "the process that parses files";
 
@@ -198,7 +198,7 @@ static bool worker_stop(struct worker *worker, bool in_time)
 	worker->has_died = has_keeper && !worker->served.any;
 	r = drop_process(worker, &status);
 	if (r == 0)
-		say_why(status, in_time);
+		log_death(status, in_time);
 	else if (r == -EINPROGRESS)
 		log_debug("the process that parses files was killed, and does not end");
 	return has_keeper;
@@ -407,8 +407,8 @@ static bool asked_file(const struct worker *worker, int fd, struct asked_file *r
  * The answer to what was asked ahead. 0; -ENOENT: it was not, or the worker died of another file
  * before it came to this; -EPIPE: it died of this; -ENOMEM.
  */
-static int take_asked(struct worker *worker, const struct strbuf *request, int fd,
-		      struct strbuf *answer)
+static int answer_asked_ahead(struct worker *worker, const struct strbuf *request, int fd,
+			      struct strbuf *answer)
 {
 	struct asked_question *question;
 	struct asked_file file;
@@ -442,7 +442,7 @@ int worker_call(struct worker *worker, const struct strbuf *request, const int *
 	}
 	if (n_fds > 0 && worker_group_is_deadly(worker->group, fds[0]))
 		return -EPIPE;
-	r = n_fds == 1 ? take_asked(worker, request, fds[0], answer) : -ENOENT;
+	r = n_fds == 1 ? answer_asked_ahead(worker, request, fds[0], answer) : -ENOENT;
 	if (r != -ENOENT)
 		return r;
 	return call_process(worker, request, fds, n_fds, answer);

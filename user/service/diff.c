@@ -34,7 +34,7 @@ static void run_done(struct run *run)
 }
 #define _cleanup_run_ _cleanup_(run_done)
 
-static int take_record(const struct record *record, void *userdata)
+static int apply_record(const struct record *record, void *userdata)
 {
 	struct run *run = userdata;
 	int r = model_apply(record, run->model);
@@ -76,7 +76,7 @@ static int run_read(struct run *run, FILE *file, const char *path)
 	if (r == 0)
 		r = symbols_new(run->model, run->symbolizer, false, &run->symbols);
 	if (r == 0)
-		r = recorded_run_read(file, path, take_record, run, &run->damaged);
+		r = recorded_run_read(file, path, apply_record, run, &run->damaged);
 	if (r == 0)
 		r = check_run(run, path);
 	return r;

@@ -79,7 +79,7 @@ static void read_other(const volatile unsigned char *other)
 		(void)other[i];
 }
 
-static int compare(const void *a, const void *b)
+static int compare_ns(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
@@ -104,7 +104,7 @@ static uint64_t run_seldom_round(const struct allocator *allocator)
 		ns[i] = clock_monotonic_ns() - start_ns;
 	}
 	free(other);
-	qsort(ns, SELDOM_PAIRS, sizeof(ns[0]), compare);
+	qsort(ns, SELDOM_PAIRS, sizeof(ns[0]), compare_ns);
 	return ns[SELDOM_PAIRS / 2];
 }
 

@@ -16,8 +16,8 @@ static void server_free(void *state)
 	symbol_server.free(state);
 }
 
-static int serve(void *state, const struct strbuf *request, const int *fds, size_t n_fds,
-		 struct strbuf *answer)
+static int serve_file(void *state, const struct strbuf *request, const int *fds, size_t n_fds,
+		      struct strbuf *answer)
 {
 	if (object_server_knows(request))
 		return object_serve(request, fds, n_fds, answer);
@@ -26,4 +26,4 @@ static int serve(void *state, const struct strbuf *request, const int *fds, size
 	return symbol_server.serve(state, request, fds, n_fds, answer);
 }
 
-const struct worker_ops file_server = { server_new, server_free, serve, KEEPER_COMM };
+const struct worker_ops file_server = { server_new, server_free, serve_file, KEEPER_COMM };

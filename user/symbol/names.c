@@ -229,7 +229,7 @@ void names_done(struct names *names)
 	hashmap_done(&names->map);
 }
 
-static int intern(struct names *names, const char *text, size_t len, struct name **ret_name)
+static int intern_name(struct names *names, const char *text, size_t len, struct name **ret_name)
 {
 	struct name key = { .text = text, .len = len };
 	struct name *name = hashmap_find(&names->map, &key);
@@ -256,7 +256,7 @@ static int intern(struct names *names, const char *text, size_t len, struct name
 int names_add(struct names *names, const char *text, size_t len, const char **ret_copy)
 {
 	struct name *name;
-	int r = intern(names, text, len, &name);
+	int r = intern_name(names, text, len, &name);
 
 	if (r == 0)
 		*ret_copy = name->copy;
@@ -267,7 +267,7 @@ int names_demangle(struct names *names, const char *linkage, size_t len, const c
 		   const char **ret_function)
 {
 	struct name *name;
-	int r = intern(names, linkage, len, &name);
+	int r = intern_name(names, linkage, len, &name);
 
 	if (r < 0)
 		return r;

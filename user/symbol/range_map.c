@@ -77,7 +77,7 @@ static int add_segment(struct range_map *map, uint64_t start, uint64_t end, uint
 	return vec_push(&map->segments, (struct segment){ start, end, value });
 }
 
-static int sweep(struct range_map *map, range_vec *heap)
+static int sweep_ranges(struct range_map *map, range_vec *heap)
 {
 	const range_vec *ranges = &map->ranges;
 	uint64_t at = 0, next;
@@ -114,7 +114,7 @@ int range_map_build(struct range_map *map)
 	vec_sort(&map->ranges, compare_start);
 	r = vec_reserve(&heap, map->ranges.len);
 	if (r == 0)
-		r = sweep(map, &heap);
+		r = sweep_ranges(map, &heap);
 	vec_done(&heap);
 	if (r == 0)
 		vec_done(&map->ranges);

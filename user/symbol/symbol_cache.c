@@ -90,7 +90,8 @@ void symbol_cache_free(struct symbol_cache *cache)
 	free(cache);
 }
 
-static const struct place *find(const struct generation *generation, const struct place_key *key)
+static const struct place *find_place(const struct generation *generation,
+				      const struct place_key *key)
 {
 	const struct place wanted = { .key = *key };
 
@@ -100,13 +101,13 @@ static const struct place *find(const struct generation *generation, const struc
 int symbol_cache_find(struct symbol_cache *cache, const struct place_key *key,
 		      const struct symbol **ret_symbol)
 {
-	const struct place *place = find(cache->young, key);
+	const struct place *place = find_place(cache->young, key);
 
 	if (place) {
 		*ret_symbol = &place->symbol;
 		return 0;
 	}
-	place = find(cache->old, key);
+	place = find_place(cache->old, key);
 	return place ? symbol_cache_copy(cache, key, &place->symbol, ret_symbol) : -ENOENT;
 }
 
@@ -148,8 +149,8 @@ static struct place *place_new(const struct place_key *key, const struct symbol 
 }
 
 /* Takes the place over where it returns 0. */
-static int insert(struct generation *generation, struct place *place,
-		  const struct symbol **ret_symbol)
+static int insert_place(struct generation *generation, struct place *place,
+			const struct symbol **ret_symbol)
 {
 	int r = hashmap_insert(&generation->places, place);
 
@@ -165,7 +166,7 @@ int symbol_cache_add(struct symbol_cache *cache, const struct place_key *key,
 		     const struct symbol *symbol, const struct symbol **ret_symbol)
 {
 	struct place *place = place_new(key, symbol);
-	int r = place ? insert(cache->young, place, ret_symbol) : -ENOMEM;
+	int r = place ? insert_place(cache->young, place, ret_symbol) : -ENOMEM;
 
 	if (r < 0)
 		free(place);
@@ -183,7 +184,7 @@ int symbol_cache_copy(struct symbol_cache *cache, const struct place_key *key,
 	if (r == 0)
 		r = copy_callee(&cache->young->names, &place->symbol.callee);
 	if (r == 0)
-		r = insert(cache->young, place, ret_symbol);
+		r = insert_place(cache->young, place, ret_symbol);
 	if (r < 0)
 		free(place);
 	return r;

@@ -108,8 +108,8 @@ static int serve_look_up(struct server *server, struct strbuf *answer)
 	return 0;
 }
 
-static int serve(void *state, const struct strbuf *request, const int *fds, size_t n_fds,
-		 struct strbuf *answer)
+static int serve_symbols(void *state, const struct strbuf *request, const int *fds, size_t n_fds,
+			 struct strbuf *answer)
 {
 	struct decoder decoder = decoder_of(request);
 	struct server *server = state;
@@ -133,4 +133,4 @@ static int serve(void *state, const struct strbuf *request, const int *fds, size
 	}
 }
 
-const struct worker_ops symbol_server = { server_new, server_free, serve, NULL };
+const struct worker_ops symbol_server = { server_new, server_free, serve_symbols, NULL };

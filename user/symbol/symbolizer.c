@@ -282,8 +282,8 @@ static void drop_places(struct symbol_look_up *look_up, size_t n)
 }
 
 /* What was kept first stays. */
-static int keep_place(struct symbolizer *symbolizer, const struct symbol_object *object,
-		      const struct object_place *place, const struct symbol *found)
+static int cache_place(struct symbolizer *symbolizer, const struct symbol_object *object,
+		       const struct object_place *place, const struct symbol *found)
 {
 	struct place_key key = place_key(object, place);
 	const struct symbol *symbol;
@@ -292,7 +292,7 @@ static int keep_place(struct symbolizer *symbolizer, const struct symbol_object 
 	return r == -EEXIST ? 0 : r;
 }
 
-static int keep_unknown(struct symbolizer *symbolizer, const struct symbol_object *object)
+static int cache_unknown(struct symbolizer *symbolizer, const struct symbol_object *object)
 {
 	struct symbol_look_up *look_up = &symbolizer->look_up;
 	int r = 0;
@@ -301,7 +301,7 @@ static int keep_unknown(struct symbolizer *symbolizer, const struct symbol_objec
 		const struct symbol_frame frame = { .offset = look_up->places[i].file_offset };
 		const struct symbol unknown = { .n_frames = 1, .frames = &frame };
 
-		r = keep_place(symbolizer, object, &look_up->places[i], &unknown);
+		r = cache_place(symbolizer, object, &look_up->places[i], &unknown);
 	}
 	drop_places(look_up, look_up->n_places);
 	return r;
@@ -334,7 +334,7 @@ static int copy_found(struct names *names, struct symbol_found *found)
 }
 
 /* 0, -ESTALE, -EBADMSG or -ENOMEM. Each place is sound by itself, whatever comes behind. */
-static int take_answer(struct symbolizer *symbolizer, const struct symbol_object *object,
+static int read_answer(struct symbolizer *symbolizer, const struct symbol_object *object,
 		       const struct strbuf *answer)
 {
 	struct names *names = symbol_cache_names(symbolizer->cache);
@@ -351,7 +351,7 @@ static int take_answer(struct symbolizer *symbolizer, const struct symbol_object
 		if (r == 0 && found.n_frames > 0) {
 			const struct symbol symbol = { found.n_frames, found.frames, found.callee };
 
-			r = keep_place(symbolizer, object, &look_up->places[i], &symbol);
+			r = cache_place(symbolizer, object, &look_up->places[i], &symbol);
 		}
 	}
 	if (r == 0)
@@ -383,7 +383,7 @@ static int request_symbols(struct symbolizer *symbolizer, struct symbol_object *
 	codec_write(&request, &symbol_look_up_layout, look_up, NULL);
 	r = worker_call(symbolizer->worker, &request, fds, n_fds, &answer);
 	if (r == 0)
-		r = take_answer(symbolizer, object, &answer);
+		r = read_answer(symbolizer, object, &answer);
 	return r == -EBADMSG ? worker_distrust(symbolizer->worker) : r;
 }
 
@@ -417,7 +417,7 @@ static int look_up_all(struct symbolizer *symbolizer, struct symbol_object *obje
 		look_up->n_places = 0;
 		return r;
 	}
-	return keep_unknown(symbolizer, object);
+	return cache_unknown(symbolizer, object);
 }
 
 int symbolizer_look_up(struct symbolizer *symbolizer, struct symbol_object *object,

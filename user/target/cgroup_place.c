@@ -20,14 +20,14 @@ struct part {
 	size_t len;
 };
 
-static bool begins(struct part part, const char *prefix)
+static bool part_begins(struct part part, const char *prefix)
 {
 	size_t len = strlen(prefix);
 
 	return part.len > len && memcmp(part.text, prefix, len) == 0;
 }
 
-static bool ends(struct part part, const char *suffix)
+static bool part_ends(struct part part, const char *suffix)
 {
 	size_t len = strlen(suffix);
 
@@ -39,7 +39,7 @@ static struct part without_begin(struct part part, size_t len)
 	return (struct part){ part.text + len, part.len - len };
 }
 
-static void copy(char to[CGROUP_NAME_LEN], struct part part)
+static void copy_part(char to[CGROUP_NAME_LEN], struct part part)
 {
 	size_t len = part.len < CGROUP_NAME_LEN ? part.len : CGROUP_NAME_LEN - 1;
 
@@ -57,13 +57,13 @@ static struct part unescaped(struct part part)
 
 static bool is_slice(struct part part)
 {
-	return ends(part, ".slice");
+	return part_ends(part, ".slice");
 }
 
 static bool is_unit(struct part part)
 {
-	return ends(part, ".service") || ends(part, ".scope") || ends(part, ".mount") ||
-	       ends(part, ".socket") || ends(part, ".swap");
+	return part_ends(part, ".service") || part_ends(part, ".scope") ||
+	       part_ends(part, ".mount") || part_ends(part, ".socket") || part_ends(part, ".swap");
 }
 
 /*
@@ -74,12 +74,12 @@ static void find_unit(struct part part, struct cgroup_place *place)
 {
 	part = unescaped(part);
 	if (*place->unit == '\0' && is_slice(part))
-		copy(place->slice, part);
+		copy_part(place->slice, part);
 	else if (*place->unit == '\0' && is_unit(part))
-		copy(place->unit, part);
+		copy_part(place->unit, part);
 	else if (*place->user_unit == '\0' && strncmp(place->unit, "user@", 5) == 0 &&
 		 is_unit(part))
-		copy(place->user_unit, part);
+		copy_part(place->user_unit, part);
 }
 
 /* --- containers ------------------------------------------------------------------------------ */
@@ -108,7 +108,7 @@ static const struct {
 
 static void set_container(struct cgroup_place *place, struct part id, const char *runtime)
 {
-	copy(place->container, id);
+	copy_part(place->container, id);
 	place->runtime = runtime;
 }
 
@@ -133,7 +133,7 @@ static void find_container(struct part part, struct part parent, struct cgroup_p
 	const char *runtime = "";
 	struct part id = part;
 
-	if (begins(part, "lxc.payload.")) {
+	if (part_begins(part, "lxc.payload.")) {
 		set_container(place, without_begin(part, strlen("lxc.payload.")), "lxc");
 		return;
 	}
@@ -143,10 +143,10 @@ static void find_container(struct part part, struct part parent, struct cgroup_p
 	}
 	if (find_by_colons(part, place))
 		return;
-	if (ends(id, ".scope"))
+	if (part_ends(id, ".scope"))
 		id.len -= strlen(".scope");
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (begins(id, prefixes[i].prefix) &&
+		if (part_begins(id, prefixes[i].prefix) &&
 		    is_id(without_begin(id, strlen(prefixes[i].prefix)))) {
 			set_container(place, without_begin(id, strlen(prefixes[i].prefix)),
 				      prefixes[i].runtime);
@@ -192,9 +192,9 @@ static void find_pod(struct part part, struct cgroup_place *place)
 			return;
 		uid = without_begin(uid, (size_t)(mark + 1 - uid.text));
 	}
-	if (!begins(uid, "pod") || !is_uid(without_begin(uid, 3)))
+	if (!part_begins(uid, "pod") || !is_uid(without_begin(uid, 3)))
 		return;
-	copy(place->pod, without_begin(uid, 3));
+	copy_part(place->pod, without_begin(uid, 3));
 	for (char *at = place->pod; *at; at++)
 		if (*at == '_')
 			*at = '-';

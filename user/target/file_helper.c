@@ -154,7 +154,7 @@ static bool is_refused(const struct pool *pool, uint64_t what)
 	return false;
 }
 
-static void refuse(struct pool *pool, uint64_t what)
+static void refuse_request(struct pool *pool, uint64_t what)
 {
 	pool->refused[pool->next_refused++ % MOST_REFUSED] =
 		(struct refusal){ what, clock_monotonic_ns() + REFUSED_NS };
@@ -204,7 +204,7 @@ static void return_helper(struct pool *pool, uint64_t what, bool opens, struct h
 		kill_helper(pool, helper.pid);
 	}
 	if (failed == -ETIMEDOUT) {
-		refuse(pool, what);
+		refuse_request(pool, what);
 		if (opens && pool->n_hung < MOST_HUNG)
 			pool->hung[pool->n_hung++] = helper.pid;
 	}

@@ -173,7 +173,7 @@ static int serve_one(int fd, file_helper_open_fn open_fn)
 	return r;
 }
 
-static _Noreturn void work(int fd, file_helper_open_fn open_fn)
+static _Noreturn void run_opener(int fd, file_helper_open_fn open_fn)
 {
 	/* Killed by the process that forked it, and with it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || confine_calls(false) < 0)
@@ -192,7 +192,7 @@ struct forker {
 };
 
 /* What was killed is reaped when it has ended, which may be never: nothing waits for it. */
-static void reap(struct forker *forker)
+static void reap_killed(struct forker *forker)
 {
 	size_t n = 0;
 
@@ -215,7 +215,7 @@ static int fork_one(const struct forker *forker)
 	if (pid == 0) {
 		close(ends[0]);
 		close(HELPER_SOCKET);
-		work(ends[1], forker->open_fn);
+		run_opener(ends[1], forker->open_fn);
 	}
 	close(ends[1]);
 	codec_write(&answer, &codec_u32, &(pid_t){ pid > 0 ? pid : 0 }, NULL);
@@ -226,7 +226,7 @@ static int fork_one(const struct forker *forker)
 	return r;
 }
 
-static int obey(struct forker *forker)
+static int serve_order(struct forker *forker)
 {
 	_cleanup_strbuf_ struct strbuf message = {};
 	struct file_helper_order order;
@@ -234,7 +234,7 @@ static int obey(struct forker *forker)
 
 	if (r < 0)
 		return r;
-	reap(forker);
+	reap_killed(forker);
 	r = codec_read_all(&message, &file_helper_order_layout, &order);
 	if (r < 0)
 		return r;
@@ -245,7 +245,7 @@ static int obey(struct forker *forker)
 	/* A child of ours that was not reaped yet: the pid is still its own. */
 	(void)kill(order.pid, SIGKILL);
 	forker->killed[forker->n_killed++] = order.pid;
-	reap(forker);
+	reap_killed(forker);
 	return 0;
 }
 
@@ -279,7 +279,7 @@ _Noreturn void file_helper_process(int fd, file_helper_open_fn open_fn)
 	if (helper_isolate(fd, sent, sizeof(sent) / sizeof(sent[0])) < 0 ||
 	    drop_capabilities() < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		_exit(1);
-	while (obey(&forker) == 0)
+	while (serve_order(&forker) == 0)
 		;
 	_exit(0);
 }

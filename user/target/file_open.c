@@ -90,7 +90,7 @@ static int check_place(const struct walk *walk, int fd)
 }
 
 /* One name: a folder, a link that is followed, or the end. *ret_fd: -1 unless it is the end. */
-static int step(struct walk *walk, const char *name, int *ret_fd)
+static int walk_step(struct walk *walk, const char *name, int *ret_fd)
 {
 	int at = walk->folders[walk->n_folders - 1], r;
 	_cleanup_close_ int fd = -1;
@@ -140,7 +140,7 @@ int root_find(int root_fd, pid_t pid, const char *path, enum file_system most)
 		if (strcmp(name, "..") == 0)
 			pop_to(&walk, walk.n_folders > 1 ? walk.n_folders - 1 : 1);
 		else if (strcmp(name, ".") != 0)
-			r = step(&walk, name, &fd);
+			r = walk_step(&walk, name, &fd);
 	}
 	if (r < 0 || fd >= 0)
 		return r < 0 ? r : fd;

@@ -58,7 +58,7 @@ static bool is_dumpable(pid_t pid, uid_t uid)
 	return stat(path, &st) == 0 && st.st_uid == uid;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
@@ -72,7 +72,7 @@ static bool owns_namespace(int fd, uid_t uid, const struct stat *ours)
 
 	if (parent < 0 || fstat(parent, &st) < 0)
 		return false;
-	if (is_same(&st, ours))
+	if (is_same_file(&st, ours))
 		return ioctl(fd, NS_GET_OWNER_UID, &owner) == 0 && owner == uid;
 	return owns_namespace(parent, uid, ours);
 }
@@ -84,7 +84,7 @@ static bool may_see_capabilities(pid_t pid, uid_t uid, uint64_t permitted)
 
 	if (fd < 0 || fstat(fd, &st) < 0 || stat("/proc/self/ns/user", &ours) < 0)
 		return false;
-	return is_same(&st, &ours) ? permitted == 0 : owns_namespace(fd, uid, &ours);
+	return is_same_file(&st, &ours) ? permitted == 0 : owns_namespace(fd, uid, &ours);
 }
 
 int process_access_check(pid_t pid, uid_t uid, gid_t gid)

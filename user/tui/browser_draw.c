@@ -20,7 +20,7 @@ struct drawing {
 };
 
 /* What does not fit, in either direction, is left out. */
-static void put(struct drawing *d, enum browser_style style, const char *line)
+static void put_line(struct drawing *d, enum browser_style style, const char *line)
 {
 	struct browser_line made = { .start = d->text.len, .style = style };
 	int r;
@@ -38,7 +38,7 @@ static void put_built(struct drawing *d, enum browser_style style, struct strbuf
 {
 	if (strbuf_error(line) < 0)
 		d->error = -ENOMEM;
-	put(d, style, strbuf_str(line));
+	put_line(d, style, strbuf_str(line));
 }
 
 /* A number that is cut looks like another: a line ends before the part that does not fit. */
@@ -209,7 +209,7 @@ static void put_text(struct drawing *d, const char *text, size_t from)
 			return;
 		}
 		if (line >= from && line - from < room)
-			put(d, STYLE_PLAIN, copy);
+			put_line(d, STYLE_PLAIN, copy);
 		line++;
 		text += len + (text[len] != '\0');
 	}
@@ -242,7 +242,7 @@ static void put_list(struct drawing *d)
 		put_built(d, i == b->selected ? STYLE_REVERSE : STYLE_PLAIN, &line);
 	}
 	if (notes_fit(b)) {
-		put(d, STYLE_PLAIN, "");
+		put_line(d, STYLE_PLAIN, "");
 		put_text(d, strbuf_str((struct strbuf *)&b->notes), 0);
 	}
 }
@@ -253,19 +253,19 @@ static void put_page(struct drawing *d)
 	_cleanup_strbuf_ struct strbuf help = { 0 };
 
 	if (b->page == PAGE_STACK) {
-		put(d, STYLE_REVERSE,
-		    b->opened_gone ? "a site that is gone" :
-				     "stacks of the site, innermost frames first");
+		put_line(d, STYLE_REVERSE,
+			 b->opened_gone ? "a site that is gone" :
+					  "stacks of the site, innermost frames first");
 		put_text(d, strbuf_str((struct strbuf *)&b->stack), b->scrolled);
 		return;
 	}
 	if (b->page == PAGE_NOTES) {
-		put(d, STYLE_REVERSE,
-		    b->notes_lines ? "notes" : "there is nothing to note of these programs");
+		put_line(d, STYLE_REVERSE,
+			 b->notes_lines ? "notes" : "there is nothing to note of these programs");
 		put_text(d, strbuf_str((struct strbuf *)&b->notes), b->scrolled);
 		return;
 	}
-	put(d, STYLE_REVERSE, "memtraced: keys");
+	put_line(d, STYLE_REVERSE, "memtraced: keys");
 	browser_help(b, &help);
 	if (strbuf_error(&help) < 0)
 		d->error = -ENOMEM;
@@ -283,7 +283,7 @@ static void put_footer(struct drawing *d)
 	if (d->lines.len + 1 > b->height)
 		return;
 	while (d->lines.len + 1 < b->height && d->error == 0)
-		put(d, STYLE_PLAIN, "");
+		put_line(d, STYLE_PLAIN, "");
 	if (b->prompt != PROMPT_NONE) {
 		strbuf_adds(&line,
 			    b->prompt == PROMPT_FILTER ? "filter: " : "save as FORMAT:PATH: ");

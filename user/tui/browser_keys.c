@@ -103,7 +103,7 @@ size_t browser_text_lines(const struct browser *b)
 }
 
 /* The selection stays within the rows, and in sight. */
-static void settle(struct browser *b)
+static void clamp_selection(struct browser *b)
 {
 	size_t room = browser_room(b), lines = browser_text_lines(b);
 
@@ -121,7 +121,7 @@ void browser_resize(struct browser *b, size_t height, size_t width)
 {
 	b->height = height;
 	b->width = width;
-	settle(b);
+	clamp_selection(b);
 }
 
 /* By so many lines, up when it is negative. */
@@ -133,7 +133,7 @@ static void move(struct browser *b, long by)
 		*at = 0;
 	else
 		*at += (size_t)by;
-	settle(b);
+	clamp_selection(b);
 }
 
 /* --- a new state ----------------------------------------------------------------------------- */
@@ -348,7 +348,7 @@ int browser_update(struct browser *b, const struct view *view)
 	if (moved)
 		select_again(b, was.rows[b->selected].key);
 	site_rows_done(&was);
-	settle(b);
+	clamp_selection(b);
 	return 0;
 }
 
@@ -436,7 +436,7 @@ static void open_page(struct browser *b, enum browser_page page)
 {
 	b->page = page;
 	b->scrolled = 0;
-	settle(b);
+	clamp_selection(b);
 }
 
 static enum browser_wish open_stack(struct browser *b)

@@ -78,7 +78,7 @@ static int read_section(struct compiler *c, enum cfi_source source, struct cfi_p
 	return r;
 }
 
-static int collect(struct compiler *c, struct cfi_pieces *pieces)
+static int collect_pieces(struct compiler *c, struct cfi_pieces *pieces)
 {
 	_cleanup_(cfi_pieces_done) struct cfi_pieces debug = { 0 };
 	int r = read_section(c, CFI_FROM_EH_FRAME, pieces);
@@ -178,7 +178,7 @@ static int compile(struct compiler *c)
 	static const struct abi_unwind_rule none = { .kind = ABI_UNWIND_NONE };
 	_cleanup_(cfi_pieces_done) struct cfi_pieces pieces = { 0 };
 	uint32_t covered = 0;
-	int r = collect(c, &pieces);
+	int r = collect_pieces(c, &pieces);
 
 	for (size_t i = 0; r == 0 && i < pieces.len; i++) {
 		c->piece = pieces.data[i];
@@ -255,7 +255,7 @@ static void scan_done(struct scan *s)
 }
 
 /* Calls are found from below upwards, so the row is mostly the last one or the next. */
-static void need(struct scan *s, uint64_t addr)
+static void need_row_of(struct scan *s, uint64_t addr)
 {
 	uint64_t rel = addr - s->base;
 	size_t row = s->row;
@@ -280,7 +280,7 @@ static void need_next(struct scan *s, uint64_t addr)
 	if (row < full->n_rows && full->rows[row].pc == addr - s->base &&
 	    full->rules[full->rows[row].rule].kind == ABI_UNWIND_NONE)
 		return;
-	need(s, addr);
+	need_row_of(s, addr);
 }
 
 static bool is_text(const struct scan *s, uint64_t addr)
@@ -351,7 +351,7 @@ static void scan_text(struct scan *s)
 		if (len == 0)
 			continue;
 		next = text->addr + i + len;
-		need(s, next - 1);
+		need_row_of(s, next - 1);
 		need_next(s, next);
 		/* Both in the row that this byte is of: nothing is left to be found there. */
 		if (s->row + 1 >= s->full->n_rows ||
@@ -405,7 +405,7 @@ struct search {
 	enum cfi_how how; /* by the last state that begins at or below it */
 };
 
-static int look(void *ctx, uint64_t pc, const struct cfi_state *state)
+static int look_for_state(void *ctx, uint64_t pc, const struct cfi_state *state)
 {
 	struct search *search = ctx;
 
@@ -424,7 +424,7 @@ static enum cfi_how place_at(const struct cfi_section *section, const struct cfi
 	struct cfi_cie cie;
 
 	if (!cfi_read_cie(section, fde->cie, &cie) || cfi_run_cie(section, &cie, &initial) ||
-	    cfi_run_fde(section, &cie, &initial, fde, look, &search))
+	    cfi_run_fde(section, &cie, &initial, fde, look_for_state, &search))
 		return CFI_OFFSET;
 	return search.how;
 }
@@ -434,8 +434,8 @@ static bool is_in_link(enum cfi_how how)
 	return how == CFI_UNSPECIFIED || how == CFI_SAME;
 }
 
-static void find(const struct cfi_section *section, const uint64_t *addresses, size_t n,
-		 bool *ret_in_link)
+static void find_in_link(const struct cfi_section *section, const uint64_t *addresses, size_t n,
+			 bool *ret_in_link)
 {
 	enum cfi_entry kind;
 	struct cfi_fde fde;
@@ -462,8 +462,8 @@ void cfi_find_links(const struct cfi_input *in, const uint64_t *addresses, size_
 						 .len = in->debug_frame.len };
 
 	memset(ret_in_link, 0, n * sizeof(*ret_in_link));
-	find(&eh_frame, addresses, n, ret_in_link);
-	find(&debug_frame, addresses, n, ret_in_link);
+	find_in_link(&eh_frame, addresses, n, ret_in_link);
+	find_in_link(&debug_frame, addresses, n, ret_in_link);
 }
 
 size_t cfi_find_starts(const struct cfi_input *in, struct cfi_range *ret_starts, size_t max)

@@ -309,7 +309,7 @@ static int entry_by_use(const void *a, const void *b)
 }
 
 /* Removes what was not used for the longest time, until the rest fits. */
-static void shrink(struct cfi_cache *cache)
+static void shrink_cache(struct cfi_cache *cache)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	VEC(struct entry) entries = { 0 };
@@ -351,7 +351,7 @@ void cfi_cache_free(struct cfi_cache *cache)
 	if (!cache)
 		return;
 	if (cache->unchecked_bytes)
-		shrink(cache);
+		shrink_cache(cache);
 	close(cache->dir_fd);
 	free(cache);
 }
@@ -377,7 +377,7 @@ int cfi_cache_put(struct cfi_cache *cache, const struct cfi_key *key, const stru
 		return r;
 	cache->unchecked_bytes += (len + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
 	if (cache->unchecked_bytes > cache->max_bytes / ROOM_PARTS)
-		shrink(cache);
+		shrink_cache(cache);
 	return 0;
 }
 

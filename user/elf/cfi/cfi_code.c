@@ -268,7 +268,7 @@ static int add_called(struct follower *f)
  * A function that never returns, and leaves by a jump to an unknown address, may be one of a
  * language that does not use the stack as C does (GHC's procedures).
  */
-static void judge(struct follower *f)
+static void judge_functions(struct follower *f)
 {
 	bool changed = true;
 
@@ -399,7 +399,7 @@ static int follow_text(struct follower *f, size_t bytes, struct cfi_pieces *foun
 		r = follow_all(f);
 	if (r < 0)
 		return r;
-	judge(f);
+	judge_functions(f);
 	return collect_pieces(f, found);
 }
 

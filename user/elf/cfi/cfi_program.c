@@ -70,7 +70,7 @@ static void set_expression(struct machine *m, struct cfi_place *place, enum cfi_
 					     .expression_len = cfi_left(&block) };
 }
 
-static void restore(struct machine *m, uint64_t reg)
+static void restore_register(struct machine *m, uint64_t reg)
 {
 	struct cfi_state initial;
 	struct cfi_place *place;
@@ -172,7 +172,7 @@ static int step_register(struct machine *m, uint8_t op)
 		set_offset(m, reg, CFI_VAL_OFFSET, cfi_get_sleb(&m->r));
 		return 0;
 	case DW_CFA_restore_extended:
-		restore(m, reg);
+		restore_register(m, reg);
 		return 0;
 	case DW_CFA_undefined:
 	case DW_CFA_same_value:
@@ -232,7 +232,7 @@ static int step_extended(struct machine *m, uint8_t op)
 	}
 }
 
-static int step(struct machine *m)
+static int run_instruction(struct machine *m)
 {
 	uint8_t op = cfi_get_u8(&m->r), operand = op & OPERAND_MASK;
 
@@ -243,19 +243,19 @@ static int step(struct machine *m)
 		set_offset(m, operand, CFI_OFFSET, (int64_t)cfi_get_uleb(&m->r));
 		return 0;
 	case DW_CFA_restore:
-		restore(m, operand);
+		restore_register(m, operand);
 		return 0;
 	default:
 		return step_extended(m, op);
 	}
 }
 
-static int run(struct machine *m)
+static int run_program(struct machine *m)
 {
 	int r = 0;
 
 	while (r == 0 && cfi_left(&m->r)) {
-		r = step(m);
+		r = run_instruction(m);
 		if (r == 0 && m->r.failed)
 			r = -EBADMSG;
 	}
@@ -266,7 +266,7 @@ int cfi_run_cie(const struct cfi_section *section, const struct cfi_cie *cie,
 		struct cfi_state *ret_state)
 {
 	struct machine m = { .section = section, .cie = cie, .r = cie->program };
-	int r = run(&m);
+	int r = run_program(&m);
 
 	if (r == 0)
 		*ret_state = m.state;
@@ -291,7 +291,7 @@ int cfi_run_fde(const struct cfi_section *section, const struct cfi_cie *cie,
 	m.end = fde->end;
 	m.emit = emit;
 	m.ctx = ctx;
-	r = run(&m);
+	r = run_program(&m);
 	if (r == 0)
 		r = emit(ctx, m.pc, &m.state);
 	return r > 0 ? 0 : r;

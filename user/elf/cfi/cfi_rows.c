@@ -50,7 +50,7 @@ static size_t slot_of(const struct cfi_builder *b, uint64_t bits)
 	return slot;
 }
 
-static int grow(struct cfi_builder *b)
+static int grow_rows(struct cfi_builder *b)
 {
 	uint16_t *slots = calloc(b->n_slots * 2, sizeof(*slots));
 
@@ -65,7 +65,7 @@ static int grow(struct cfi_builder *b)
 }
 
 /* The rule's number, or -ENOMEM. */
-static int intern(struct cfi_builder *b, struct abi_unwind_rule rule)
+static int intern_rule(struct cfi_builder *b, struct abi_unwind_rule rule)
 {
 	uint64_t bits = bits_of(rule);
 	size_t slot;
@@ -79,14 +79,14 @@ static int intern(struct cfi_builder *b, struct abi_unwind_rule rule)
 	/* The last one says that there was no room. */
 	if (b->rules.len >= ABI_UNWIND_RULES - 1 && rule.kind != ABI_UNWIND_UNSUPPORTED) {
 		b->lost[CFI_TOO_MANY_RULES]++;
-		return intern(b, (struct abi_unwind_rule){ .kind = ABI_UNWIND_UNSUPPORTED });
+		return intern_rule(b, (struct abi_unwind_rule){ .kind = ABI_UNWIND_UNSUPPORTED });
 	}
 	r = vec_push(&b->rules, rule);
 	if (r < 0)
 		return r;
 	b->slots[slot] = (uint16_t)(b->rules.len - 1);
 	if (b->rules.len > b->n_slots / 2)
-		r = grow(b);
+		r = grow_rows(b);
 	return r < 0 ? r : (int)b->rules.len - 1;
 }
 
@@ -114,8 +114,8 @@ void cfi_builder_done(struct cfi_builder *b)
 int cfi_builder_add(struct cfi_builder *b, uint32_t pc, struct abi_unwind_rule rule)
 {
 	struct abi_unwind_row *last = &b->rows.data[b->rows.len - 1];
-	int number =
-		bits_of(rule) == bits_of(b->rules.data[last->rule]) ? last->rule : intern(b, rule);
+	int number = bits_of(rule) == bits_of(b->rules.data[last->rule]) ? last->rule :
+									   intern_rule(b, rule);
 	struct abi_unwind_row row = { .pc = pc, .rule = (uint16_t)number };
 
 	if (number < 0)

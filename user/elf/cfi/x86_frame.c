@@ -234,7 +234,7 @@ static int32_t moved(int32_t distance, int64_t by)
 										  (int32_t)to;
 }
 
-static void push(struct x86_frame *frame, bool is_rbp)
+static void frame_push(struct x86_frame *frame, bool is_rbp)
 {
 	frame->sp = moved(frame->sp, -WORD_BYTES);
 	if (is_rbp && !frame->saved && frame->sp != X86_UNKNOWN)
@@ -326,12 +326,12 @@ static bool step_stack(struct x86_frame *frame, const struct x86_insn *insn, boo
 	bool is_rbp = insn->opcode % 8 == RBP && !(insn->rex & 1);
 
 	if (is_one_of(insn, 0x50, 0x57))
-		push(frame, is_rbp);
+		frame_push(frame, is_rbp);
 	else if (is_one_of(insn, 0x58, 0x5f))
 		*ret_sound = pop(frame, is_rbp) && (insn->opcode % 8 != RSP || insn->rex & 1);
 	else if (is_one_byte(insn, 0x68) || is_one_byte(insn, 0x6a) || is_one_byte(insn, 0x9c) ||
 		 (is_one_byte(insn, 0xff) && group(insn) == 6))
-		push(frame, false);
+		frame_push(frame, false);
 	else if (is_one_byte(insn, 0x9d))
 		(void)pop(frame, false);
 	else if (is_one_byte(insn, 0x8f))

@@ -323,7 +323,7 @@ static void sort_sites(struct diff *diff)
 }
 
 /* The later run first: what it has is shown. */
-static int match(struct matching *m)
+static int match_runs(struct matching *m)
 {
 	int r = add_run(m, DIFF_AFTER);
 
@@ -364,7 +364,7 @@ int diff_new(const struct diff_run runs[DIFF_SIDES], const struct report_opts *o
 			diff->opts.sort = SORT_BYTES;
 	r = diff_keys_new(views, &diff->keys);
 	if (r == 0 && diff_has_allocations(diff))
-		r = match(&m);
+		r = match_runs(&m);
 	matching_done(&m);
 	if (r == 0)
 		r = diff_jobs_init(views, diff->keys, &diff->jobs);

@@ -253,7 +253,7 @@ static void put_controls(struct drawing *d)
 	put_text(d, "details", LEFT, (int)(TOP + d->rows * ROW + 20), "");
 }
 
-static int draw(struct drawing *d, struct stack_paths *paths)
+static int draw_flames(struct drawing *d, struct stack_paths *paths)
 {
 	int r = stack_paths_walk(paths, d->side, find_total, d);
 
@@ -277,7 +277,7 @@ int flamegraph_draw(const struct flame *flame, struct stack_paths *paths, FILE *
 	struct drawing d = { .flame = flame,
 			     .file = file,
 			     .side = flame->is_diff && !flame->by_before };
-	int r = draw(&d, paths);
+	int r = draw_flames(&d, paths);
 
 	strbuf_done(&d.text);
 	return r == 0 && ferror(file) ? -EIO : r;
@@ -285,7 +285,7 @@ int flamegraph_draw(const struct flame *flame, struct stack_paths *paths, FILE *
 
 /* --- its stacks ------------------------------------------------------------------------------- */
 
-static int push(struct flame_stacks *stacks, enum path_kind kind, const char *name)
+static int push_name(struct flame_stacks *stacks, enum path_kind kind, const char *name)
 {
 	strbuf_reset(&stacks->name);
 	escape_text(&stacks->name, name);
@@ -308,7 +308,7 @@ static int push_frame(struct flame_stacks *stacks, const struct sample_frame *fr
 		kind = PATH_KERNEL;
 	if (r <= 0 || strbuf_error(&name) < 0)
 		return r < 0 ? r : strbuf_error(&name);
-	return push(stacks, kind, strbuf_str(&name));
+	return push_name(stacks, kind, strbuf_str(&name));
 }
 
 int flame_stacks_add(struct flame_stacks *stacks, unsigned int side, uint64_t value,
@@ -319,7 +319,7 @@ int flame_stacks_add(struct flame_stacks *stacks, unsigned int side, uint64_t va
 	if (value == 0)
 		return 0;
 	if (r == 0)
-		r = push(stacks, PATH_PROCESS, root);
+		r = push_name(stacks, PATH_PROCESS, root);
 	if (r == 0)
 		r = sample_frames_fill(&stacks->frames, stack);
 	for (size_t i = stacks->frames.list.len; r == 0 && i > 0; i--)

@@ -108,7 +108,7 @@ static int compare_paths(const void *item_a, const void *item_b, void *userdata)
 }
 
 /* The first walk sorts. */
-static int sort(struct stack_paths *paths)
+static int sort_paths(struct stack_paths *paths)
 {
 	int r;
 
@@ -153,7 +153,7 @@ int stack_paths_walk(struct stack_paths *paths, unsigned int side, path_fn fn, v
 	static const struct path_node root = { .name = "all", .kind = PATH_ROOT };
 	const struct stack_path *before = NULL;
 	uint64_t start = 0;
-	int r = sort(paths);
+	int r = sort_paths(paths);
 
 	paths->open.len = 0;
 	if (r == 0)
@@ -197,7 +197,7 @@ static int name_frames(struct stack_paths *paths, const struct stack_path *path)
 
 int stack_paths_each(struct stack_paths *paths, path_stack_fn fn, void *userdata)
 {
-	int r = sort(paths);
+	int r = sort_paths(paths);
 
 	for (size_t i = 0, next; r == 0 && i < paths->paths.len; i = next) {
 		const struct stack_path *first = &paths->paths.data[i];

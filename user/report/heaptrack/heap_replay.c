@@ -345,7 +345,7 @@ static int step_piece(struct course *course, enum replay_what what, const struct
 	return r;
 }
 
-static int take_pieces(struct course *course, size_t stage)
+static int apply_pieces(struct course *course, size_t stage)
 {
 	const struct plan *plan = &course->replay->plan;
 	int r = 0;
@@ -561,7 +561,7 @@ static int walk_stage(struct course *course, size_t i)
 	if (r == 0 && stage->kind == STAGE_PEAK)
 		r = step_time(course, stage);
 	if (r == 0)
-		r = take_pieces(course, i);
+		r = apply_pieces(course, i);
 	if (r == 0 && stage->kind != STAGE_PEAK)
 		r = step_time(course, stage);
 	return r;

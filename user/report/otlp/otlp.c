@@ -61,7 +61,7 @@ static void otlp_pack(const ProtobufCMessage *message, struct strbuf *out)
 }
 
 /* Parts that follow each other are one message: what is repeated is appended. */
-static void put(struct otlp_tables *tables, const Otlp__Dictionary *part)
+static void put_part(struct otlp_tables *tables, const Otlp__Dictionary *part)
 {
 	otlp_pack(&part->base, &tables->dictionary);
 }
@@ -85,12 +85,12 @@ static void put_zeros(struct otlp_tables *tables)
 	part.mapping_table = &mappings;
 	part.stack_table = &stacks;
 	part.link_table = &links;
-	put(tables, &part);
+	put_part(tables, &part);
 }
 
 /* 1: it is new, and the caller puts it; *ret_number counts from 1. */
-static int number(struct otlp_tables *tables, struct interns *interns, const void *key, size_t len,
-		  int32_t *ret_number)
+static int intern_number(struct otlp_tables *tables, struct interns *interns, const void *key,
+			 size_t len, int32_t *ret_number)
 {
 	size_t index = 0;
 	int r = interns_add(interns, key, len, &index);
@@ -116,7 +116,7 @@ static int32_t otlp_tables_attribute(struct otlp_tables *tables, const char *key
 	Otlp__Dictionary part = OTLP__DICTIONARY__INIT;
 	int32_t index;
 
-	if (number(tables, &tables->attributes, &row, sizeof(row), &index) != 1)
+	if (intern_number(tables, &tables->attributes, &row, sizeof(row), &index) != 1)
 		return index;
 	any.value_case = OTLP__ANY_VALUE__VALUE_STRING_VALUE;
 	any.string_value = (char *)interns_get(&tables->rows.strings, (size_t)row.value);
@@ -124,7 +124,7 @@ static int32_t otlp_tables_attribute(struct otlp_tables *tables, const char *key
 	attribute.value = &any;
 	part.n_attribute_table = 1;
 	part.attribute_table = &pointer;
-	put(tables, &part);
+	put_part(tables, &part);
 	return index;
 }
 
@@ -135,7 +135,7 @@ static void put_string(void *userdata, const char *string)
 
 	part.n_string_table = 1;
 	part.string_table = &text;
-	put(userdata, &part);
+	put_part(userdata, &part);
 }
 
 /* Rows count from 1 here, too: each table begins with one of zeros. */
@@ -150,7 +150,7 @@ static void put_function(void *userdata, uint64_t number, const struct profile_f
 	function.filename_strindex = (int32_t)from->file;
 	part.n_function_table = 1;
 	part.function_table = &pointer;
-	put(userdata, &part);
+	put_part(userdata, &part);
 }
 
 static void put_mapping(void *userdata, const struct profile_mapping *from)
@@ -173,7 +173,7 @@ static void put_mapping(void *userdata, const struct profile_mapping *from)
 	}
 	part.n_mapping_table = 1;
 	part.mapping_table = &pointer;
-	put(tables, &part);
+	put_part(tables, &part);
 }
 
 static int put_location(void *userdata, uint64_t number, const struct profile_location *from)
@@ -204,7 +204,7 @@ static int put_location(void *userdata, uint64_t number, const struct profile_lo
 	location.attribute_indices = &type;
 	part.n_location_table = 1;
 	part.location_table = &pointer;
-	put(tables, &part);
+	put_part(tables, &part);
 	return 0;
 }
 
@@ -253,12 +253,12 @@ static int32_t otlp_tables_stack(struct otlp_tables *tables, const struct view_s
 		return 0;
 	row.n_location_indices = tables->places.len;
 	row.location_indices = tables->places.data;
-	if (number(tables, &tables->stacks, row.location_indices,
-		   row.n_location_indices * sizeof(int32_t), &index) != 1)
+	if (intern_number(tables, &tables->stacks, row.location_indices,
+			  row.n_location_indices * sizeof(int32_t), &index) != 1)
 		return index;
 	part.n_stack_table = 1;
 	part.stack_table = &pointer;
-	put(tables, &part);
+	put_part(tables, &part);
 	return index;
 }
 

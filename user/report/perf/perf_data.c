@@ -76,7 +76,7 @@ struct mapping_key {
 	const struct model_object *object;
 };
 
-static void put(struct perf_data *data, const void *bytes, size_t len)
+static void put_bytes(struct perf_data *data, const void *bytes, size_t len)
 {
 	if (data->file)
 		fwrite(bytes, 1, len, data->file);
@@ -88,15 +88,15 @@ static void put_text(struct perf_data *data, const char *text, size_t len)
 {
 	static const char zeros[8];
 
-	put(data, text, len);
-	put(data, zeros, 8 - len % 8);
+	put_bytes(data, text, len);
+	put_bytes(data, zeros, 8 - len % 8);
 }
 
 static void put_header(struct perf_data *data, uint32_t type, uint16_t misc, size_t len)
 {
 	const struct perf_event_header header = { type, misc, (uint16_t)(sizeof(header) + len) };
 
-	put(data, &header, sizeof(header));
+	put_bytes(data, &header, sizeof(header));
 }
 
 static void put_trailer(struct perf_data *data)
@@ -104,7 +104,7 @@ static void put_trailer(struct perf_data *data)
 	const struct model_process *image = data->image;
 	const struct trailer trailer = { image->pid, image->pid, image->start_ns, 1 };
 
-	put(data, &trailer, sizeof(trailer));
+	put_bytes(data, &trailer, sizeof(trailer));
 }
 
 /* An exec drops what was mapped before. */
@@ -120,7 +120,7 @@ static int put_comm(struct perf_data *data)
 	len = comm.len < 15 ? comm.len : 15;
 	put_header(data, PERF_RECORD_COMM, MISC_COMM_EXEC,
 		   sizeof(ids) + len + 8 - len % 8 + sizeof(struct trailer));
-	put(data, ids, sizeof(ids));
+	put_bytes(data, ids, sizeof(ids));
 	put_text(data, strbuf_str(&comm), len);
 	put_trailer(data);
 	return 0;
@@ -164,7 +164,7 @@ static int put_mapping(struct perf_data *data, const struct mapping *mapping)
 	}
 	put_header(data, PERF_RECORD_MMAP2, misc,
 		   sizeof(record) + len + 8 - len % 8 + sizeof(struct trailer));
-	put(data, &record, sizeof(record));
+	put_bytes(data, &record, sizeof(record));
 	put_text(data, object->path, len);
 	put_trailer(data);
 	return 0;
@@ -236,8 +236,8 @@ static void put_sample(struct perf_data *data, uint64_t id, uint64_t period)
 	put_header(data, PERF_RECORD_SAMPLE,
 		   is_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
 		   sizeof(record) + len);
-	put(data, &record, sizeof(record));
-	put(data, data->chain.data, len);
+	put_bytes(data, &record, sizeof(record));
+	put_bytes(data, data->chain.data, len);
 }
 
 static int add_sample(const struct sample *sample, void *userdata)
@@ -325,7 +325,7 @@ static struct perf_event_attr attr_of(void)
 
 static void put_u32(struct perf_data *data, uint32_t value)
 {
-	put(data, &value, sizeof(value));
+	put_bytes(data, &value, sizeof(value));
 }
 
 /* As perf has strings in its header: how long, with the filling. */
@@ -354,10 +354,10 @@ static int put_event_names(struct perf_data *data)
 				    sample_cost_id(data->view, data->list.costs[i]));
 		if (strbuf_error(&name) < 0)
 			return strbuf_error(&name);
-		put(data, &attr, sizeof(attr));
+		put_bytes(data, &attr, sizeof(attr));
 		put_u32(data, 1);
 		put_string(data, strbuf_str(&name));
-		put(data, &id, sizeof(id));
+		put_bytes(data, &id, sizeof(id));
 	}
 	return 0;
 }
@@ -478,21 +478,21 @@ static int put_file(struct perf_data *data)
 	r = measure(data, put_images, &header.data.size);
 	if (r < 0)
 		return r;
-	put(data, &header, sizeof(header));
+	put_bytes(data, &header, sizeof(header));
 	for (uint64_t id = 1; id <= n; id++)
-		put(data, &id, sizeof(id));
+		put_bytes(data, &id, sizeof(id));
 	for (size_t i = 0; i < n; i++) {
 		const struct file_attr attr = {
 			attr_of(), { sizeof(header) + i * sizeof(uint64_t), sizeof(uint64_t) }
 		};
 
-		put(data, &attr, sizeof(attr));
+		put_bytes(data, &attr, sizeof(attr));
 	}
 	r = put_images(data);
 	section.offset = header.data.offset + header.data.size + n_features * sizeof(section);
 	for (size_t i = 0; r == 0 && i < n_features; i++) {
 		r = measure(data, features[i], &section.size);
-		put(data, &section, sizeof(section));
+		put_bytes(data, &section, sizeof(section));
 		section.offset += section.size;
 	}
 	for (size_t i = 0; r == 0 && i < n_features; i++)

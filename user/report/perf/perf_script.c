@@ -202,7 +202,7 @@ static uint64_t time_of(const struct lane *lane, uint64_t index)
 }
 
 /* The text, given away; NULL when there was no memory. */
-static char *take_text(struct strbuf *text)
+static char *move_text(struct strbuf *text)
 {
 	char *taken = strbuf_error(text) < 0 ? NULL : strdup(strbuf_str(text));
 
@@ -221,9 +221,9 @@ static int lane_init(struct lane *lane, const struct view_event *event,
 	lane->time_ns = time_of(lane, 0);
 	perf_text_comm(&text, from->image->comm);
 	strbuf_addf(&text, " %" PRIu32 "/%" PRIu32 " [000] ", pid, pid);
-	lane->head = take_text(&text);
+	lane->head = move_text(&text);
 	perf_text_stack(&text, &from->stack);
-	lane->stack = take_text(&text);
+	lane->stack = move_text(&text);
 	return lane->head && lane->stack ? 0 : -ENOMEM;
 }
 

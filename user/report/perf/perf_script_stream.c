@@ -68,7 +68,7 @@ void perf_script_stream_free(struct perf_script_stream *stream)
 }
 
 /* Keeps the text that was just made. */
-static int remember(struct perf_script_stream *stream, const struct cached *key)
+static int cache_text(struct perf_script_stream *stream, const struct cached *key)
 {
 	struct cached *cached = malloc(sizeof(*cached));
 	int r;
@@ -85,8 +85,8 @@ static int remember(struct perf_script_stream *stream, const struct cached *key)
 }
 
 /* Makes stream->stack. One that was lost may come yet: it is not kept. */
-static int resolve(struct perf_script_stream *stream, const struct model_process *image,
-		   const struct cached *key)
+static int resolve_text(struct perf_script_stream *stream, const struct model_process *image,
+			const struct cached *key)
 {
 	struct view_stack stack;
 	int r = view_resolve_event(&stream->resolver, image, key->stack, key->kernel_stack, &stack);
@@ -99,7 +99,7 @@ static int resolve(struct perf_script_stream *stream, const struct model_process
 	if (r == 0)
 		r = strbuf_error(&stream->stack);
 	if (r == 0 && !stack.lost && !stack.kernel_lost)
-		r = remember(stream, key);
+		r = cache_text(stream, key);
 	view_stack_done(&stack);
 	return r;
 }
@@ -137,7 +137,7 @@ int perf_script_stream_take(struct perf_script_stream *stream,
 	add_header(stream, image, occurrence);
 	known = hashmap_find(&stream->cache, &key);
 	if (!known)
-		r = resolve(stream, image, &key);
+		r = resolve_text(stream, image, &key);
 	if (r == 0)
 		r = strbuf_error(&stream->line);
 	if (r < 0)

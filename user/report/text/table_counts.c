@@ -96,8 +96,8 @@ static void bucket_lines(struct chart *chart, const struct record_hist_counts *c
 	}
 }
 
-static void draw(struct table *t, const struct record_histogram *asked,
-		 const struct record_hist_counts *counts)
+static void draw_histogram(struct table *t, const struct record_histogram *asked,
+			   const struct record_hist_counts *counts)
 {
 	struct chart chart = {
 		.t = t,
@@ -186,7 +186,7 @@ static void groups(struct table *t, const struct view_histogram *histogram)
 			continue;
 		}
 		group_head(t, asked, group);
-		draw(t, asked, group->counts);
+		draw_histogram(t, asked, group->counts);
 		group_notes(t, group->counts);
 		strbuf_addch(&t->out, '\n');
 	}

@@ -31,7 +31,7 @@ static int find_group(struct grouping *g, struct event_group **ret_group)
 }
 
 /* `index` is the stack's; a recursive function is in it once. */
-static int add(struct grouping *g, size_t index, uint64_t value, bool is_self)
+static int add_to_group(struct grouping *g, size_t index, uint64_t value, bool is_self)
 {
 	struct event_group *group = NULL;
 	int r = find_group(g, &group);
@@ -71,7 +71,7 @@ static int add_stack(struct grouping *g, const struct view_event *event, size_t 
 	while (r == 0 && g->by != GROUP_BY_PROCESS && view_frames_next(&it, &frame)) {
 		strbuf_reset(&g->name);
 		name_frame(g, &g->name, &frame);
-		r = add(g, index, value, is_self);
+		r = add_to_group(g, index, value, is_self);
 		is_self = false;
 	}
 	if (r < 0 || !is_self)
@@ -81,10 +81,10 @@ static int add_stack(struct grouping *g, const struct view_event *event, size_t 
 		view_process_name(stack->image, &g->name);
 	else
 		strbuf_adds(&g->name, "(no stack)");
-	return add(g, index, value, true);
+	return add_to_group(g, index, value, true);
 }
 
-static int compare(const void *item_a, const void *item_b)
+static int compare_event_groups(const void *item_a, const void *item_b)
 {
 	const struct event_group *a = item_a, *b = item_b;
 
@@ -104,7 +104,7 @@ int event_groups_make(const struct view_event *event, enum group_by by, bool ful
 	*ret_groups = (struct event_groups){ 0 };
 	for (size_t i = 0; r == 0 && i < event->n_stacks; i++)
 		r = add_stack(&g, event, i);
-	vec_sort(&ret_groups->list, compare);
+	vec_sort(&ret_groups->list, compare_event_groups);
 	strbuf_done(&g.name);
 	return r;
 }

@@ -165,7 +165,7 @@ static void add_site(struct site_group *group, const struct view_process *proces
 	group->exact &= process->exact;
 }
 
-static int compare(const void *item_a, const void *item_b, void *userdata)
+static int compare_site_groups(const void *item_a, const void *item_b, void *userdata)
 {
 	const struct site_group *a = item_a, *b = item_b;
 	enum option_sort sort = *(const enum option_sort *)userdata;
@@ -206,7 +206,7 @@ int site_groups_make(const struct view *view, struct site_groups *ret_groups)
 	}
 	if (ret_groups->list.len > 0)
 		qsort_r(ret_groups->list.data, ret_groups->list.len, sizeof(struct site_group),
-			compare, &sort);
+			compare_site_groups, &sort);
 	return r;
 }
 

@@ -43,7 +43,7 @@ static void site_done(struct view_site *site)
 	view_series_done(&site->series);
 }
 
-static void merge(struct view_site *into, struct view_site *site, size_t n_points)
+static void merge_sites(struct view_site *into, struct view_site *site, size_t n_points)
 {
 	into->live_bytes = saturate_add(into->live_bytes, site->live_bytes);
 	into->live_blocks = saturate_add(into->live_blocks, site->live_blocks);
@@ -92,7 +92,7 @@ static int add_site(struct collector *c, const struct model_process *image, uint
 	r = view_resolve_site(&c->resolver, image, fn, stack_id, &site->stack);
 	same = r == 0 ? hashmap_find(&c->by_places, site) : NULL;
 	if (same)
-		merge(same, site, c->timeline->n);
+		merge_sites(same, site, c->timeline->n);
 	else if (r == 0)
 		r = hashmap_insert(&c->by_places, site);
 	if (same || r < 0) {

@@ -77,7 +77,7 @@ static const struct hashmap_ops event_stack_ops = {
 	.free_item = event_stack_free_item,
 };
 
-static void merge(struct view_event_stack *into, const struct view_event_stack *stack)
+static void merge_stacks(struct view_event_stack *into, const struct view_event_stack *stack)
 {
 	into->count = saturate_add_u64(into->count, stack->count);
 	into->ns = saturate_add_u64(into->ns, stack->ns);
@@ -127,7 +127,7 @@ static int add_count(const struct view_resolver *resolver, const struct record_e
 	stack->image = view_same_program(resolver->model, stack->image);
 	same = hashmap_find(merged, stack);
 	if (same) {
-		merge(same, stack);
+		merge_stacks(same, stack);
 		return 0;
 	}
 	r = hashmap_insert(merged, stack);

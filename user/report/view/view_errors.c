@@ -32,8 +32,8 @@ static void error_done(struct view_heap_error *error)
 	view_stack_done(&error->freed);
 }
 
-static int resolve(const struct view_resolver *resolver, const struct model_process *image,
-		   struct view_heap_error *error)
+static int resolve_error(const struct view_resolver *resolver, const struct model_process *image,
+			 struct view_heap_error *error)
 {
 	const struct record_heap_error *v = error->values;
 	int r = view_resolve_site(resolver, image, v->fn, v->stack, &error->stack);
@@ -50,7 +50,7 @@ static int resolve(const struct view_resolver *resolver, const struct model_proc
 }
 
 /* The same code, loaded again, gives stacks another id. There are few errors. */
-static bool merge(struct view_errors *errors, const struct view_heap_error *error)
+static bool merge_error(struct view_errors *errors, const struct view_heap_error *error)
 {
 	for (size_t i = 0; i < errors->n; i++) {
 		struct view_heap_error *e = &errors->errors[i];
@@ -64,7 +64,7 @@ static bool merge(struct view_errors *errors, const struct view_heap_error *erro
 	return false;
 }
 
-static int compare(const void *item_a, const void *item_b)
+static int compare_error_times(const void *item_a, const void *item_b)
 {
 	const struct record_heap_error *a = *(const struct record_heap_error *const *)item_a;
 	const struct record_heap_error *b = *(const struct record_heap_error *const *)item_b;
@@ -74,13 +74,13 @@ static int compare(const void *item_a, const void *item_b)
 	return a < b ? -1 : a > b;
 }
 
-static int add(const struct view_resolver *resolver, const struct model_process *image,
-	       const struct record_heap_error *values, struct view_errors *errors)
+static int add_error(const struct view_resolver *resolver, const struct model_process *image,
+		     const struct record_heap_error *values, struct view_errors *errors)
 {
 	struct view_heap_error error = { .values = values, .count = values->count };
-	int r = view_error_name(values->kind) ? resolve(resolver, image, &error) : -ENOENT;
+	int r = view_error_name(values->kind) ? resolve_error(resolver, image, &error) : -ENOENT;
 
-	if (r == 0 && !merge(errors, &error)) {
+	if (r == 0 && !merge_error(errors, &error)) {
 		errors->errors[errors->n++] = error;
 		return 0;
 	}
@@ -103,9 +103,9 @@ int view_errors_init(const struct view_resolver *resolver, const struct model_pr
 		return -ENOMEM;
 	for (size_t i = 0; i < image->n_errors; i++)
 		order[i] = &image->errors[i];
-	qsort(order, image->n_errors, sizeof(*order), compare);
+	qsort(order, image->n_errors, sizeof(*order), compare_error_times);
 	for (size_t i = 0; r == 0 && i < image->n_errors; i++)
-		r = add(resolver, image, order[i], ret_errors);
+		r = add_error(resolver, image, order[i], ret_errors);
 	return r;
 }
 

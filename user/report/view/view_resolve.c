@@ -140,8 +140,8 @@ static int resolve_place(const struct view_resolver *resolver, image_t image, ui
 }
 
 /* A run's stacks have some thousand places, each in thousands of them. */
-static int keep_place(const struct view_resolver *resolver, const struct resolved *resolved,
-		      const struct view_place *place, struct view_stack *stack)
+static int cache_resolved(const struct view_resolver *resolver, const struct resolved *resolved,
+			  const struct view_place *place, struct view_stack *stack)
 {
 	const void *kept;
 	int r = symbols_keep(resolver->symbols, resolved, place, sizeof(*place), &kept);
@@ -176,7 +176,7 @@ static int add_allocator(const struct view_resolver *resolver,
 		place.has_addr = true;
 		r = resolve_place(resolver, image, time_ns, &at, false, &place, &resolved);
 	}
-	return r < 0 ? r : keep_place(resolver, resolved, &place, stack);
+	return r < 0 ? r : cache_resolved(resolver, resolved, &place, stack);
 }
 
 /* `is_call`: the address is where a call returns to. */
@@ -202,7 +202,7 @@ static int add_frame(const struct view_resolver *resolver, const struct model_st
 		r = resolve_place(resolver, from->image, from->time_ns, &at, is_call, &place,
 				  &resolved);
 	}
-	return r < 0 ? r : keep_place(resolver, resolved, &place, stack);
+	return r < 0 ? r : cache_resolved(resolver, resolved, &place, stack);
 }
 
 /* `from` may be NULL: there is nothing to add then. */
@@ -230,7 +230,7 @@ static int add_other(const struct view_resolver *resolver, struct view_stack *st
 	place_init(&place);
 	place.symbol = &other_symbol;
 	stack->truncated = true;
-	return keep_place(resolver, NULL, &place, stack);
+	return cache_resolved(resolver, NULL, &place, stack);
 }
 
 static bool in_sampling_library(const struct view_place *place)

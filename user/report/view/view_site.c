@@ -65,7 +65,7 @@ struct found {
 	uint8_t class;
 };
 
-static int compare(const void *item_a, const void *item_b)
+static int compare_found(const void *item_a, const void *item_b)
 {
 	const struct found *a = item_a, *b = item_b;
 
@@ -121,7 +121,7 @@ int view_leaks_init(const struct view_resolver *resolver, const struct report_op
 	r = find_ids(resolver, process->image, process->leaks, found);
 	if (r < 0)
 		return r;
-	qsort(found, process->leaks->n_places, sizeof(*found), compare);
+	qsort(found, process->leaks->n_places, sizeof(*found), compare_found);
 	for (size_t i = 0; i < process->n_sites; i++)
 		process->sites[i].leak =
 			class_of(&process->sites[i], found, process->leaks->n_places);

@@ -87,8 +87,8 @@ void listeners_next_free(struct listeners_next *next)
 
 /* --- opening --------------------------------------------------------------------------------- */
 
-static int serve(struct listeners_next *next, const struct listener *listener, const char *name,
-		 bool is_inherited)
+static int serve_listener(struct listeners_next *next, const struct listener *listener,
+			  const char *name, bool is_inherited)
 {
 	_cleanup_(served_free_p) struct served *served = calloc(1, sizeof(*served));
 	struct http_server_opts opts = next->listeners->opts;
@@ -141,7 +141,8 @@ static int describe_open_error(const char *where, int error, struct strbuf *out)
 }
 
 /* One of systemd's stands for the address that it has. */
-static struct served *find(const struct listeners *listeners, const struct service_listen *listen)
+static struct served *find_served(const struct listeners *listeners,
+				  const struct service_listen *listen)
 {
 	vec_foreach(&listeners->list, served)
 		if (!(*served)->is_leaving && listener_has_address((*served)->listener.fd, listen))
@@ -159,7 +160,7 @@ static bool is_inherited(const struct listeners *listeners, const struct service
 
 static int prepare_one(struct listeners_next *next, const struct service_listen *listen)
 {
-	struct served *there = find(next->listeners, listen);
+	struct served *there = find_served(next->listeners, listen);
 	struct listener listener;
 	int r = 0;
 
@@ -170,7 +171,7 @@ static int prepare_one(struct listeners_next *next, const struct service_listen 
 		return listener_check_group(next->config);
 	}
 	r = listener_open(next->config, listen, &listener);
-	return r ? r : serve(next, &listener, listen->text, false);
+	return r ? r : serve_listener(next, &listener, listen->text, false);
 }
 
 static int prepare_inherited(struct listeners_next *next, int fd, struct strbuf *error)
@@ -180,7 +181,7 @@ static int prepare_inherited(struct listeners_next *next, int fd, struct strbuf 
 
 	/* Only the first configuration finds them without a server. */
 	if (r == 0 && !next->listeners->config)
-		r = serve(next, &listener, "a socket of systemd's", true);
+		r = serve_listener(next, &listener, "a socket of systemd's", true);
 	if (r == -EPERM)
 		strbuf_adds(error, "a socket of systemd's can be reached from other hosts; [http] "
 				   "remote = yes and token_file must say that this is meant");

@@ -223,7 +223,7 @@ static int begin_parts(struct service *service)
 	return r;
 }
 
-static int begin(struct service *service)
+static int begin_service(struct service *service)
 {
 	_cleanup_strbuf_ struct strbuf error = {};
 	int r = begin_parts(service);
@@ -264,7 +264,7 @@ static int timeout_ms(const struct service *service)
 	return min_timeout(ms, listeners_timeout_ms(service->listeners));
 }
 
-static int run(struct service *service)
+static int run_loop(struct service *service)
 {
 	while (!service->over) {
 		int r = loop_run_once(service->loop, timeout_ms(service));
@@ -287,7 +287,7 @@ static int run(struct service *service)
 }
 
 /* Connections first: requests that wait for a trace are answered. Then reports are written. */
-static void end(struct service *service)
+static void end_service(struct service *service)
 {
 	listeners_free(service->listeners);
 	if (service->traces)
@@ -340,7 +340,7 @@ int service_run(const char *config_path, struct worker *worker)
 	}
 	/* Its files have the modes that it gives them: sockets have a mode of their own. */
 	(void)umask(0077);
-	r = begin(&service);
+	r = begin_service(&service);
 	if (r == 0)
 		r = drop_privileges();
 	if (r == 0) {
@@ -348,9 +348,9 @@ int service_run(const char *config_path, struct worker *worker)
 		begin_standing(&service);
 		(void)sd_notify(0, "READY=1\nSTATUS=tracing on demand");
 		log_info("ready");
-		r = run(&service);
+		r = run_loop(&service);
 		(void)sd_notify(0, "STOPPING=1");
 	}
-	end(&service);
+	end_service(&service);
 	return r;
 }

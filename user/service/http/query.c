@@ -23,7 +23,7 @@ static int hex(char c)
  * `len` bytes without their escapes (RFC 3986, 2.1), malloc'ed in *ret_text. Control characters,
  * escaped or not, are in no name that we know.
  */
-static int unescape(const char *from, size_t len, char **ret_text, const char **ret_why)
+static int unescape_query(const char *from, size_t len, char **ret_text, const char **ret_why)
 {
 	_cleanup_free_ char *text = malloc(len + 1);
 	size_t n = 0;
@@ -88,7 +88,7 @@ static int parse_pid(const char *text, const char *end, struct http_query *query
 static int parse_path(const char *from, size_t len, struct http_query *query, const char **ret_why)
 {
 	const char *slash;
-	int r = unescape(from, len, &query->path, ret_why);
+	int r = unescape_query(from, len, &query->path, ret_why);
 
 	if (r < 0)
 		return r;
@@ -168,9 +168,9 @@ static int parse_pair(const char *at, size_t len, unsigned int *seen, struct htt
 		*ret_why = "a key needs = and a value";
 		return -EINVAL;
 	}
-	r = unescape(at, key_len, &key, ret_why);
+	r = unescape_query(at, key_len, &key, ret_why);
 	if (r == 0)
-		r = unescape(equals + 1, len - key_len - 1, &value, ret_why);
+		r = unescape_query(equals + 1, len - key_len - 1, &value, ret_why);
 	return r < 0 ? r : parse_value(key, &value, seen, query, ret_why);
 }
 

@@ -64,7 +64,7 @@ static uint64_t deadline(const struct http_server *server, unsigned int times)
 }
 
 /* The library sees the end of it, and closes. */
-static void shut(struct connection *c)
+static void shut_connection(struct connection *c)
 {
 	c->is_shut = true;
 	(void)shutdown(c->fd, SHUT_RDWR); /* it may be gone already */
@@ -115,7 +115,7 @@ static bool has_room(struct http_server *server, const struct http_peer *user)
 	usage = usage_of(server, user);
 	if (!user->known && usage.unknown >= most_unknown(limits)) {
 		server->counts.too_many++;
-		shut(usage.oldest_unknown);
+		shut_connection(usage.oldest_unknown);
 	}
 	if (!user->known ||
 	    (usage.known < limits->connections && usage.of_user < limits->connections_of_user))
@@ -141,7 +141,7 @@ static struct connection *connection_new(struct http_server *server, struct MHD_
 	c->counted = c->peer;
 	c->person = login_users_find(server->opts.users, c->peer.uid);
 	if (!has_room(server, &c->counted))
-		shut(c);
+		shut_connection(c);
 	c->next = server->connections;
 	if (c->next)
 		c->next->prev = c;
@@ -469,7 +469,7 @@ static int on_tick(void *userdata)
 		} else if (c->deadline_ns && now_ns > c->deadline_ns) {
 			server->counts.too_slow++;
 			c->deadline_ns = 0;
-			shut(c);
+			shut_connection(c);
 		}
 	}
 	return 0;
@@ -483,7 +483,7 @@ static int on_ready(int fd, uint32_t events, void *userdata)
 	return 0;
 }
 
-static int begin(struct http_server *server)
+static int begin_server(struct http_server *server)
 {
 	const struct http_limits *limits = &server->opts.limits;
 	const union MHD_DaemonInfo *info;
@@ -517,7 +517,7 @@ int http_server_new(const struct http_server_opts *opts, struct http_server **re
 	if (!server)
 		return -ENOMEM;
 	server->opts = *opts;
-	r = begin(server);
+	r = begin_server(server);
 	if (r == 0)
 		*ret_server = TAKE_PTR(server);
 	return r;
@@ -576,7 +576,7 @@ void http_server_close_user(struct http_server *server, uid_t uid)
 {
 	for (struct connection *c = server->connections; c; c = c->next)
 		if (c->peer.is_tcp && c->counted.known && c->counted.uid == uid)
-			shut(c);
+			shut_connection(c);
 }
 
 void http_server_count(const struct http_server *server, struct http_counts *counts)

@@ -88,7 +88,7 @@ struct outputs {
 };
 
 /* What run-times say of their code is recorded beside being looked up. */
-static int take_jit_code(const struct record *record, void *userdata)
+static int apply_jit_code(const struct record *record, void *userdata)
 {
 	struct outputs *outputs = userdata;
 	int r = recorder_take(record, outputs->recorder);
@@ -117,7 +117,7 @@ int outputs_new(const struct options *options, const struct model *model, bool o
 	if (r == 0 && options->debuginfod)
 		r = debug_fetch_begin(&outputs->debuginfod);
 	if (r == 0 && open_files)
-		r = jit_watch_new(model, worker, take_jit_code, outputs, &outputs->jit);
+		r = jit_watch_new(model, worker, apply_jit_code, outputs, &outputs->jit);
 	if (r == 0 && options->action == ACTION_REPORT)
 		r = leak_replay_new(&outputs->replayed);
 	if (r == 0 && options->each)
@@ -276,8 +276,8 @@ bool outputs_live_view(const struct outputs *outputs)
 	       isatty(STDOUT_FILENO) && !outputs->options->quiet;
 }
 
-static int print(struct outputs *outputs, const struct view *view,
-		 const struct option_output *output, bool final, FILE *file)
+static int print_report(struct outputs *outputs, const struct view *view,
+			const struct option_output *output, bool final, FILE *file)
 {
 	/* ECMA-48: cursor home, erase the display */
 	static const char clear[] = "\033[H\033[2J";
@@ -295,7 +295,7 @@ static int print_now(struct outputs *outputs, const struct view *view,
 
 	if (r < 0)
 		return r;
-	r = print(outputs, view, output, final, stdout_stream_file(out));
+	r = print_report(outputs, view, output, final, stdout_stream_file(out));
 	r_flush = stdout_stream_flush(out);
 	return r_flush < 0 ? r_flush : r;
 }
@@ -310,7 +310,7 @@ static int print_later(struct outputs *outputs, const struct view *view,
 
 	if (!file)
 		return -ENOMEM;
-	r = print(outputs, view, output, false, file);
+	r = print_report(outputs, view, output, false, file);
 	if (fclose(file) != 0 && r == 0)
 		r = -ENOMEM;
 	return r ? r : stdout_queue_add(outputs->queue, text, len);

@@ -60,7 +60,7 @@ void recorder_free(struct recorder *recorder)
 }
 
 /* What stdio calls an error of the stream has its true name in the outfile. 0 or -ENOMEM. */
-static int check(struct recorder *recorder, int r)
+static int end_on_error(struct recorder *recorder, int r)
 {
 	if (r == 0 || r == -ENOMEM)
 		return r;
@@ -87,7 +87,7 @@ static int note_function(struct recorder *recorder, uint16_t fn, image_t image, 
 }
 
 /* What is to be looked up while the files of the process are there. */
-static int note(struct recorder *recorder, const struct record *record)
+static int note_places(struct recorder *recorder, const struct record *record)
 {
 	const struct record_stack *stack = &record->stack;
 
@@ -113,11 +113,11 @@ int recorder_take(const struct record *record, void *userdata)
 
 	if (!recorder || recorder->failed)
 		return 0;
-	r = check(recorder, recording_write(record, recorder->writer));
-	return r ? r : note(recorder, record);
+	r = end_on_error(recorder, recording_write(record, recorder->writer));
+	return r ? r : note_places(recorder, record);
 }
 
-static int look_up(const struct view_resolver *resolver, const struct fresh_stack *fresh)
+static int look_up_stack(const struct view_resolver *resolver, const struct fresh_stack *fresh)
 {
 	const struct model_process *image = view_resolve_process(resolver, fresh->image);
 	struct view_stack stack;
@@ -138,14 +138,14 @@ static int add_symbols(struct recorder *recorder, const struct view_resolver *re
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < recorder->fresh.len; i++)
-		r = look_up(resolver, &recorder->fresh.data[i]);
+		r = look_up_stack(resolver, &recorder->fresh.data[i]);
 	recorder->fresh.len = 0;
 	if (r == 0)
 		r = symbols_settle(resolver->symbols);
 	if (r < 0)
 		return r;
-	return check(recorder,
-		     symbols_each_new(resolver->symbols, recording_write, recorder->writer));
+	return end_on_error(recorder,
+			    symbols_each_new(resolver->symbols, recording_write, recorder->writer));
 }
 
 int recorder_checkpoint(struct recorder *recorder, const struct view_resolver *resolver,
@@ -156,10 +156,10 @@ int recorder_checkpoint(struct recorder *recorder, const struct view_resolver *r
 	if (!recorder->failed && with_symbols)
 		r = add_symbols(recorder, resolver);
 	if (r == 0 && !recorder->failed)
-		r = check(recorder, recording_flush(recorder->writer));
+		r = end_on_error(recorder, recording_flush(recorder->writer));
 	if (r < 0 || recorder->failed)
 		return r;
-	return check(recorder, outfile_publish(recorder->file));
+	return end_on_error(recorder, outfile_publish(recorder->file));
 }
 
 int recorder_flush(struct recorder *recorder, uint64_t now_ns)
@@ -170,7 +170,7 @@ int recorder_flush(struct recorder *recorder, uint64_t now_ns)
 		return 0;
 	recorder->flushed_ns = now_ns;
 	r = recording_flush(recorder->writer);
-	return check(recorder, r ? r : outfile_flush(recorder->file));
+	return end_on_error(recorder, r ? r : outfile_flush(recorder->file));
 }
 
 uint64_t recorder_written(const struct recorder *recorder)

@@ -167,7 +167,7 @@ static struct governor_stretch stretch_of(const struct governor *g,
 	return s;
 }
 
-static void add(struct governor_stretch *sum, const struct governor_stretch *s)
+static void add_stretch(struct governor_stretch *sum, const struct governor_stretch *s)
 {
 	sum->ns += s->ns;
 	sum->spent_ns += s->spent_ns;
@@ -185,8 +185,9 @@ static bool knows_calls(const struct governor *g)
 	       (g->depth == RECORD_DEPTH_SAMPLED && g->last.has_samples);
 }
 
-static bool change(struct governor *g, const struct governor_stretch *s, enum record_depth depth,
-		   uint32_t doublings, struct record_depth_change *ret_change)
+static bool change_depth(struct governor *g, const struct governor_stretch *s,
+			 enum record_depth depth, uint32_t doublings,
+			 struct record_depth_change *ret_change)
 {
 	/* Of a host what it takes is not of the calls alone that are counted. */
 	double exact_ns = g->depth == RECORD_DEPTH_EXACT ? s->spent_ns : s->calls * call_ns(g);
@@ -273,9 +274,10 @@ static bool go_down(struct governor *g, const struct governor_stretch *s,
 	g->wait_ns = was_wrong ? (uint64_t)clamped(2.0 * (double)g->wait_ns, 0, MOST_WAIT_NS) :
 				 first_wait(g);
 	if (doublings)
-		return change(g, s, RECORD_DEPTH_SAMPLED, doublings, ret_change);
+		return change_depth(g, s, RECORD_DEPTH_SAMPLED, doublings, ret_change);
 	g->dear_samples = was_sampled;
-	return change(g, s, samples ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_GROWTH, 0, ret_change);
+	return change_depth(g, s, samples ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_GROWTH, 0,
+			    ret_change);
 }
 
 /* As many CPUs as were busy are so during a try, too. */
@@ -295,15 +297,15 @@ static bool go_up(struct governor *g, const struct governor_stretch *s,
 	struct governor_stretch since;
 	uint32_t doublings;
 
-	add(&g->since, s);
+	add_stretch(&g->since, s);
 	since = g->since;
 	if (samples && !g->dear_samples)
-		return change(g, &since, RECORD_DEPTH_SAMPLED, 0, ret_change);
+		return change_depth(g, &since, RECORD_DEPTH_SAMPLED, 0, ret_change);
 	if (since.ns < (double)g->wait_ns)
 		return false;
 	doublings = least_doublings(g, &since, 0, g->doublings, GOOD_PART * since.allowed_ns);
 	if (doublings < g->doublings)
-		return change(g, &since, RECORD_DEPTH_SAMPLED, doublings, ret_change);
+		return change_depth(g, &since, RECORD_DEPTH_SAMPLED, doublings, ret_change);
 	if (!is_paid(g, &since))
 		return false;
 	g->since = (struct governor_stretch){ 0 };
@@ -311,8 +313,9 @@ static bool go_up(struct governor *g, const struct governor_stretch *s,
 	if (since.calls * least_call_ns(g) > GOOD_PART * since.allowed_ns)
 		return false;
 	if (samples)
-		return change(g, &since, RECORD_DEPTH_SAMPLED, GOVERNOR_MOST_DOUBLINGS, ret_change);
-	return change(g, &since, RECORD_DEPTH_EXACT, 0, ret_change);
+		return change_depth(g, &since, RECORD_DEPTH_SAMPLED, GOVERNOR_MOST_DOUBLINGS,
+				    ret_change);
+	return change_depth(g, &since, RECORD_DEPTH_EXACT, 0, ret_change);
 }
 
 static void measure(struct governor *g, const struct governor_stretch *s)
@@ -325,7 +328,7 @@ static void measure(struct governor *g, const struct governor_stretch *s)
 	g->measured_ns = keep * (g->measured_ns + s->spent_ns);
 }
 
-static struct governor_stretch count(struct governor *g, const struct governor_look *look)
+static struct governor_stretch measure_stretch(struct governor *g, const struct governor_look *look)
 {
 	struct governor_stretch s = stretch_of(g, look);
 	double cpu_ns = difference(look->cpu_ns, g->last.cpu_ns);
@@ -358,7 +361,7 @@ static struct governor_stretch count(struct governor *g, const struct governor_l
 
 void governor_count(struct governor *governor, const struct governor_look *look)
 {
-	(void)count(governor, look);
+	(void)measure_stretch(governor, look);
 }
 
 bool governor_look(struct governor *governor, const struct governor_look *look,
@@ -368,7 +371,7 @@ bool governor_look(struct governor *governor, const struct governor_look *look,
 
 	if (governor->most <= 0 || look->now_ns < governor->last.now_ns + LOOK_NS)
 		return false;
-	s = count(governor, look);
+	s = measure_stretch(governor, look);
 	if (is_too_dear(governor, &s))
 		return go_down(governor, &s, ret_change);
 	if (governor->depth == RECORD_DEPTH_EXACT)

@@ -105,7 +105,7 @@ void jit_watch_free(struct jit_watch *watch)
 	free(watch);
 }
 
-static struct watched *find(const struct jit_watch *watch, image_t image)
+static struct watched *find_watched(const struct jit_watch *watch, image_t image)
 {
 	vec_foreach(&watch->processes, watched)
 		if (image_is((*watched)->image, image))
@@ -114,10 +114,10 @@ static struct watched *find(const struct jit_watch *watch, image_t image)
 }
 
 /* NULL in *ret_watched: the process is gone, or there are too many. */
-static int need(struct jit_watch *watch, image_t image, struct watched **ret_watched)
+static int find_or_add_watched(struct jit_watch *watch, image_t image, struct watched **ret_watched)
 {
 	const struct model_process *process = model_find_process(watch->model, image);
-	struct watched *watched = find(watch, image);
+	struct watched *watched = find_watched(watch, image);
 	int r;
 
 	*ret_watched = watched;
@@ -153,7 +153,7 @@ struct sink {
 	struct jit_loads *loads; /* NULL: a map */
 };
 
-static void say_full(struct watched *watched, const char *source)
+static void log_full(struct watched *watched, const char *source)
 {
 	if (!watched->full)
 		log_warning("%s: more than %u functions, %llu MiB, or %llu MiB of names: the "
@@ -181,14 +181,14 @@ static int hand_over(const struct jit_item *item, void *userdata)
 	sink->watched->taken_bytes += strlen(item->name) + item->n_lines * sizeof(*item->lines);
 	sink->watched->taken_bytes += item->function ? strlen(item->function) : 0;
 	if (sink->watched->n_codes >= MAX_CODES || sink->watched->taken_bytes > MAX_TAKEN_BYTES) {
-		say_full(sink->watched, sink->source);
+		log_full(sink->watched, sink->source);
 		return 0;
 	}
 	sink->watched->n_codes++;
 	return sink->watch->fn(&record, sink->watch->userdata);
 }
 
-static int take_item(const struct jit_item *item, void *userdata)
+static int emit_item(const struct jit_item *item, void *userdata)
 {
 	struct sink *sink = userdata;
 
@@ -207,14 +207,14 @@ static int read_on(struct sink *sink, enum jit_request what, int fd, struct jit_
 
 	*ret_head = (struct jit_head){ .more = true };
 	while (r == 0 && ret_head->more && !watched->full) {
-		r = jit_read(sink->watch->worker, what, fd, asked, take_item, sink, ret_head);
+		r = jit_read(sink->watch->worker, what, fd, asked, emit_item, sink, ret_head);
 		if (r < 0)
 			break;
 		watched->read_bytes += ret_head->state.offset - asked->state.offset;
 		watched->malformed += ret_head->malformed;
 		asked->state = ret_head->state;
 		if (watched->read_bytes >= MAX_BYTES)
-			say_full(watched, sink->source);
+			log_full(watched, sink->source);
 	}
 	return r;
 }
@@ -342,7 +342,7 @@ static int add_dump(struct jit_watch *watch, const struct record_mapping *mappin
 {
 	struct dump dump = { .fd = -1, .ino = mapping->ino };
 	struct watched *watched;
-	int r = need(watch, mapping->image, &watched);
+	int r = find_or_add_watched(watch, mapping->image, &watched);
 
 	if (r < 0 || !watched || watched->dumps.len >= MAX_DUMPS)
 		return r;
@@ -369,7 +369,9 @@ static int on_mapping(struct jit_watch *watch, const struct record_mapping *mapp
 		return 0;
 	if (is_dump(mapping))
 		return add_dump(watch, mapping);
-	return object_path_is_anonymous(mapping->path) ? need(watch, mapping->image, &watched) : 0;
+	return object_path_is_anonymous(mapping->path) ?
+		       find_or_add_watched(watch, mapping->image, &watched) :
+		       0;
 }
 
 static int on_end(struct jit_watch *watch, image_t image)
@@ -395,8 +397,8 @@ int jit_watch_take(struct jit_watch *watch, const struct record *record)
 	switch (record->type) {
 	case RECORD_PROCESS:
 		/* What it inherits is not mapped anew. */
-		if (record->process.inherits && find(watch, record->process.parent_image))
-			return need(watch, record->process.image, &watched);
+		if (record->process.inherits && find_watched(watch, record->process.parent_image))
+			return find_or_add_watched(watch, record->process.image, &watched);
 		return 0;
 	case RECORD_MAPPING:
 		return on_mapping(watch, &record->mapping);

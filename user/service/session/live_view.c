@@ -78,7 +78,7 @@ struct live_view {
 	uint64_t mark_ns;
 };
 
-static int draw(struct live_view *v)
+static int draw_view(struct live_view *v)
 {
 	int r = browser_draw(v->browser, &v->screen);
 
@@ -105,7 +105,7 @@ static int refresh(struct live_view *v)
 	message = terminal_last_message(v->terminal);
 	if (*message)
 		browser_say(v->browser, message);
-	return r ? r : draw(v);
+	return r ? r : draw_view(v);
 }
 
 static int on_timer(void *userdata)
@@ -115,7 +115,7 @@ static int on_timer(void *userdata)
 	return clock_monotonic_ns() < v->refresh_after_ns ? 0 : refresh(v);
 }
 
-static int save(struct live_view *v)
+static int save_report(struct live_view *v)
 {
 	_cleanup_strbuf_ struct strbuf message = { 0 };
 
@@ -123,10 +123,10 @@ static int save(struct live_view *v)
 	/* What was logged about it is in the message. */
 	(void)terminal_last_message(v->terminal);
 	browser_say(v->browser, strbuf_str(&message));
-	return draw(v);
+	return draw_view(v);
 }
 
-static int mark(struct live_view *v)
+static int mark_now(struct live_view *v)
 {
 	v->opts.mark(v->opts.userdata);
 	v->mark_ns = clock_monotonic_ns();
@@ -142,16 +142,16 @@ static int on_key(struct live_view *v, int key, bool *wants_rows)
 		*wants_rows = true;
 		break;
 	case BROWSER_MARK:
-		return mark(v);
+		return mark_now(v);
 	case BROWSER_SAVE:
-		return save(v);
+		return save_report(v);
 	case BROWSER_QUIT:
 		v->opts.stop(v->opts.userdata);
 		return 0;
 	case BROWSER_NOTHING:
 		break;
 	}
-	return draw(v);
+	return draw_view(v);
 }
 
 static int on_input(int fd, uint32_t events, void *userdata)
@@ -178,10 +178,10 @@ int live_view_resize(struct live_view *v)
 		return 0;
 	terminal_resize(v->terminal, &height, &width);
 	browser_resize(v->browser, height, width);
-	return draw(v);
+	return draw_view(v);
 }
 
-static int begin(struct live_view *v)
+static int begin_view(struct live_view *v)
 {
 	struct loop *loop = v->opts.loop;
 	size_t height, width;
@@ -209,7 +209,7 @@ int live_view_new(const struct live_view_opts *opts, struct live_view **ret_view
 	if (!v)
 		return -ENOMEM;
 	v->opts = *opts;
-	r = begin(v);
+	r = begin_view(v);
 	if (r < 0)
 		return r;
 	*ret_view = TAKE_PTR(v);

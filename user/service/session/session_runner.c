@@ -135,7 +135,7 @@ static int on_record(const struct record *record, void *userdata)
 	return 0;
 }
 
-static int begin(struct session_runner *runner)
+static int begin_runner(struct session_runner *runner)
 {
 	int r = worker_new_beside(runner->opts.worker, &runner->worker);
 
@@ -167,7 +167,7 @@ static void run_job(struct session_runner *runner, struct session_job *job)
 }
 
 /* Takes what the session has seen. False: it has ended, and there is no more to come. */
-static bool step(struct session_runner *runner)
+static bool run_step(struct session_runner *runner)
 {
 	int r = session_step(runner->session, 0);
 
@@ -180,7 +180,7 @@ static bool step(struct session_runner *runner)
 }
 
 /* Steps and jobs by turns, until the owner ends it. */
-static void serve(struct session_runner *runner)
+static void serve_session(struct session_runner *runner)
 {
 	bool runs = runner->session != NULL, ends = false;
 
@@ -198,7 +198,7 @@ static void serve(struct session_runner *runner)
 		if (fds[0].revents)
 			(void)unwake(runner->jobs_fd);
 		if (fds[1].revents)
-			runs = step(runner);
+			runs = run_step(runner);
 	}
 }
 
@@ -208,9 +208,9 @@ static void *run_thread(void *userdata)
 
 	loop_lower_priority(runner->opts.loop);
 	(void)prctl(PR_SET_NAME, "memtraced-trace"); /* for ps(1) */
-	runner->begun.job.result = begin(runner);
+	runner->begun.job.result = begin_runner(runner);
 	session_runner_note(runner, &runner->begun.job);
-	serve(runner);
+	serve_session(runner);
 	session_free(runner->session);
 	worker_free(runner->worker);
 	(void)eventfd_write(runner->results_fd, THREAD_IS_GONE); /* fails only when it is full */
@@ -264,7 +264,7 @@ static int on_results(int fd, uint32_t events, void *userdata)
 	return 0;
 }
 
-static int prepare(struct session_runner *runner)
+static int prepare_runner(struct session_runner *runner)
 {
 	runner->jobs_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	runner->results_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -285,7 +285,7 @@ int session_runner_new(const struct session_runner_opts *opts, struct session_ru
 	runner->jobs_fd = runner->results_fd = -1;
 	runner->begun = (struct runner_note){ { .done = tell_begun }, runner };
 	runner->over = (struct runner_note){ { .done = tell_over }, runner };
-	r = prepare(runner);
+	r = prepare_runner(runner);
 	if (r == 0)
 		r = thread_start_detached(run_thread, runner);
 	if (r < 0) {

@@ -112,7 +112,7 @@ static int watch_exit(struct session *s, pid_t pid)
 	return r == -ENOMEM ? r : 0;
 }
 
-static void say_existing(pid_t pid, const char *comm, const struct live_existing *existing)
+static void log_existing(pid_t pid, const char *comm, const struct live_existing *existing)
 {
 	char bytes[FORMAT_UNIT_LEN], unread[FORMAT_UNIT_LEN], stop[FORMAT_UNIT_LEN];
 
@@ -147,7 +147,7 @@ static void trace_existing(struct session *s, pid_t pid, const char *comm)
 	int r = live_add_existing(s->live, pid, s->options->existing_stop_ns, &existing);
 
 	if (r == 0)
-		say_existing(pid, comm, &existing);
+		log_existing(pid, comm, &existing);
 	else
 		log_warning("process %d (%s): its heap cannot be read, so that nothing from before "
 			    "the attach is counted: %s",
@@ -157,7 +157,7 @@ static void trace_existing(struct session *s, pid_t pid, const char *comm)
 }
 
 /* 0, as it may load a library that has them. But who asked a service for samples has no others. */
-static int say_no_samples(const struct session *s, const struct process_info *info)
+static int log_no_samples(const struct session *s, const struct process_info *info)
 {
 	if (s->is_served)
 		return -ENODATA;
@@ -202,7 +202,7 @@ int session_trace_pid(struct session *s, pid_t pid)
 		return session_refuse_kind(&info);
 	r = live_add_process(s->live, pid, true, session_take_record, s);
 	if (r == -ENOENT && s->options->sample_bytes)
-		r = say_no_samples(s, &info);
+		r = log_no_samples(s, &info);
 	else if (r == -ENOENT)
 		session_say_no_allocator(s, &info);
 	else if (r == -EREMOTEIO)

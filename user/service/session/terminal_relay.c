@@ -49,7 +49,7 @@ static bool is_empty(const struct direction *direction)
 }
 
 /* Bytes read, 0 when there are none now, or negative errno; -EIO: the other end has been closed. */
-static ssize_t fill(struct direction *direction, int fd, size_t most)
+static ssize_t fill_direction(struct direction *direction, int fd, size_t most)
 {
 	size_t room = sizeof(direction->data) - direction->end;
 	ssize_t n;
@@ -116,7 +116,7 @@ static void signal_job(const struct terminal_relay *relay, int sig)
 		(void)kill(-relay->pty->job, sig); /* it may have ended */
 }
 
-static void order(struct terminal_relay *relay, bool resume, bool orphan)
+static void order_keeper(struct terminal_relay *relay, bool resume, bool orphan)
 {
 	const struct terminal_order message = {
 		.is_foreground = relay->is_foreground,
@@ -163,7 +163,7 @@ static void enter_foreground(struct terminal_relay *relay, bool resume)
 		(void)tcsetattr(relay->pty->master, TCSANOW, &relay->modes);
 	relay->has_modes = relay->is_foreground = true;
 	/* First, so that the modes are given back even if we are killed after this. */
-	order(relay, resume, false);
+	order_keeper(relay, resume, false);
 	set_raw(relay);
 	terminal_relay_resize(relay);
 }
@@ -176,7 +176,7 @@ static void leave_foreground(struct terminal_relay *relay)
 	if (may_use_outer(relay))
 		(void)tcsetattr(relay->pty->outer, TCSANOW, &relay->modes);
 	relay->is_foreground = false;
-	order(relay, false, false);
+	order_keeper(relay, false, false);
 }
 
 static int hang_up(struct terminal_relay *relay)
@@ -240,7 +240,7 @@ static int on_outer(int fd, uint32_t events, void *userdata)
 	if (events & EPOLLIN && relay->is_foreground) {
 		if (!may_use_outer(relay))
 			leave_foreground(relay);
-		else if (fill(&relay->input, fd, SIZE_MAX) < 0)
+		else if (fill_direction(&relay->input, fd, SIZE_MAX) < 0)
 			return hang_up(relay);
 	}
 	return pass_on(relay);
@@ -248,8 +248,8 @@ static int on_outer(int fd, uint32_t events, void *userdata)
 
 static ssize_t read_master(struct terminal_relay *relay)
 {
-	ssize_t n =
-		fill(&relay->output, relay->pty->master, relay->is_ending ? relay->left : SIZE_MAX);
+	ssize_t n = fill_direction(&relay->output, relay->pty->master,
+				   relay->is_ending ? relay->left : SIZE_MAX);
 
 	if (relay->is_ending && n > 0)
 		relay->left -= (size_t)n;
@@ -309,7 +309,7 @@ static void resume(struct terminal_relay *relay)
 		enter_foreground(relay, true);
 	} else {
 		leave_foreground(relay);
-		order(relay, true, false);
+		order_keeper(relay, true, false);
 	}
 	launch_continue(relay->launch);
 }
@@ -351,7 +351,7 @@ void terminal_relay_command_stopped(struct terminal_relay *relay, int sig)
 		if (may_use_outer(relay))
 			resume(relay);
 		else if (!stop_ourselves(0, sig))
-			order(relay, false, true);
+			order_keeper(relay, false, true);
 	}
 	(void)wait_for_more(relay); /* as before, if that fails */
 }
@@ -477,7 +477,7 @@ bool terminal_relay_drain(struct terminal_relay *relay)
 	return !relay->master || is_empty(&relay->output);
 }
 
-static int begin(struct loop *loop, struct terminal_relay *relay)
+static int begin_relay(struct loop *loop, struct terminal_relay *relay)
 {
 	int r = loop_add_fd(loop, relay->pty->outer, 0, on_outer, relay, &relay->outer);
 
@@ -509,7 +509,7 @@ int terminal_relay_new(struct loop *loop, struct launch *launch, struct terminal
 		return -ENOMEM;
 	relay->launch = launch;
 	relay->pty = launch_pty(launch);
-	r = begin(loop, relay);
+	r = begin_relay(loop, relay);
 	if (r == 0)
 		*ret_relay = TAKE_PTR(relay);
 	return r;
@@ -523,7 +523,7 @@ void terminal_relay_free(struct terminal_relay *relay)
 		(void)pass_on(relay); /* what does not go at once is lost */
 	leave_foreground(relay);
 	/* A command that goes on is no job that is going to be continued. */
-	order(relay, false, true);
+	order_keeper(relay, false, true);
 	loop_source_free(relay->outer);
 	loop_source_free(relay->master);
 	loop_source_free(relay->control);

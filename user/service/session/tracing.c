@@ -159,8 +159,8 @@ static int add_jobs(const struct options *options, struct live *live, struct str
 	return r;
 }
 
-static int load(const struct options *options, const struct live_opts *opts, struct strbuf *error,
-		struct live **ret_live)
+static int load_source(const struct options *options, const struct live_opts *opts,
+		       struct strbuf *error, struct live **ret_live)
 {
 	_cleanup_(live_free_p) struct live *live = NULL;
 	int r = live_new(opts, &live);
@@ -176,13 +176,13 @@ static int load(const struct options *options, const struct live_opts *opts, str
 static int load_what_is_let_in(const struct options *options, struct live_opts *opts,
 			       struct strbuf *error, struct live **ret_live)
 {
-	int r = load(options, opts, error, ret_live);
+	int r = load_source(options, opts, error, ret_live);
 
 	if (r == 0 || r == -EPERM || error->len || !opts->unwind)
 		return r;
 	opts->unwind = false;
 	opts->unwind_refused = true;
-	return load(options, opts, error, ret_live);
+	return load_source(options, opts, error, ret_live);
 }
 
 static void log_load(int r, const struct strbuf *error)

@@ -154,7 +154,7 @@ static int code_compare(const void *item_a, const void *item_b)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-static int sort(struct process_codes *process)
+static int sort_codes(struct process_codes *process)
 {
 	size_t n = process->codes.len;
 	uint64_t end = 0;
@@ -223,7 +223,7 @@ int jit_codes_find(struct jit_codes *codes, image_t image, uint64_t addr, bool i
 	const struct record_jit_line *line;
 	const struct code *code = NULL;
 	struct jit_place place = {};
-	int r = process ? sort(process) : 0;
+	int r = process ? sort_codes(process) : 0;
 
 	if (r < 0)
 		return r;

@@ -106,7 +106,7 @@ static int remember_load(struct jit_loads *loads, const struct jit_item *item)
 	return r;
 }
 
-static const struct code *find(const struct jit_loads *loads, uint64_t index)
+static const struct code *find_load(const struct jit_loads *loads, uint64_t index)
 {
 	const struct code key = { .index = index };
 
@@ -131,7 +131,7 @@ int jit_loads_take(struct jit_loads *loads, const struct jit_item *item, jit_ite
 		r = remember_load(loads, item);
 		return r < 0 ? r : hand_over(item, fn, userdata);
 	}
-	code = find(loads, item->index);
+	code = find_load(loads, item->index);
 	if (!code)
 		return 0;
 	moved = *item;

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 /* 0, -EBADMSG, -ENOMEM or what fn returned, which has no -EBADMSG. */
-static int take_items(struct decoder *decoder, uint32_t n, jit_item_fn fn, void *userdata)
+static int read_items(struct decoder *decoder, uint32_t n, jit_item_fn fn, void *userdata)
 {
 	_cleanup_(jit_item_room_done) struct jit_item_room room = {};
 	int r = 0;
@@ -36,7 +36,7 @@ int jit_read(struct worker *worker, enum jit_request what, int fd, const struct 
 		return r;
 	decoder = decoder_of(&answer);
 	head = jit_get_head(&decoder, asked);
-	r = decoder.error < 0 ? decoder.error : take_items(&decoder, head.n_items, fn, userdata);
+	r = decoder.error < 0 ? decoder.error : read_items(&decoder, head.n_items, fn, userdata);
 	if (r == -EBADMSG)
 		return worker_distrust(worker);
 	if (r == 0)

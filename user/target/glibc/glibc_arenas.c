@@ -386,7 +386,8 @@ static uint64_t aligned_head(struct glibc_walk *w, uint64_t start, uint64_t size
 }
 
 /* Does a block's mapping begin here? */
-static bool look(struct search *s, const struct memory_map *map, uint64_t start, struct mapped *ret)
+static bool mapped_block_at(struct search *s, const struct memory_map *map, uint64_t start,
+			    struct mapped *ret)
 {
 	uint64_t head[2], size, at;
 
@@ -418,7 +419,7 @@ static int search_map(struct search *s, const struct memory_map *map, bool gaps)
 	while (r == 0 && at < map->end && !s->w->heap->is_late && !is_complete(s)) {
 		struct mapped mapped;
 
-		if (look(s, map, at, &mapped)) {
+		if (mapped_block_at(s, map, at, &mapped)) {
 			r = vec_push(&s->found, mapped);
 			s->bytes += mapped.size;
 			at += mapped.size;
@@ -431,7 +432,7 @@ static int search_map(struct search *s, const struct memory_map *map, bool gaps)
 	return r;
 }
 
-static int search(struct search *s, bool gaps)
+static int search_all_maps(struct search *s, bool gaps)
 {
 	int r = 0;
 
@@ -452,9 +453,9 @@ int glibc_find_mapped(struct glibc_walk *w)
 	if (!w->has_par || w->par.mmapped_mem == 0)
 		return 0;
 	/* Mostly each is alone in its mapping, or has only its likes before it. */
-	r = search(&s, false);
+	r = search_all_maps(&s, false);
 	if (r == 0 && !is_complete(&s))
-		r = search(&s, true);
+		r = search_all_maps(&s, true);
 	if (r == 0 && !is_complete(&s))
 		w->heap->unread_bytes += w->par.mmapped_mem;
 	for (size_t i = 0; i < s.found.len && r == 0 && is_complete(&s); i++)

@@ -62,7 +62,7 @@ static int32_t list_length(struct glibc_walk *w, const struct list *list, bool m
 }
 
 /* Of a list that was measured; bytes of its chunks, as far as it can still be read. */
-static uint64_t mark(struct glibc_walk *w, const struct list *list, bool mangled)
+static uint64_t mark_list(struct glibc_walk *w, const struct list *list, bool mangled)
 {
 	uint64_t addr = list->head && list->of_chunks ? list->head + GLIBC_HEAD : list->head, n = 0;
 	struct glibc_block *block;
@@ -107,7 +107,7 @@ static void mark_fastbins(struct glibc_walk *w, const struct glibc_arena *arena)
 		if (measure(w, &list, &mangled) < 0)
 			w->heap->broken_lists++;
 		else
-			w->heap->free_bytes += mark(w, &list, mangled);
+			w->heap->free_bytes += mark_list(w, &list, mangled);
 	}
 }
 
@@ -189,7 +189,7 @@ static void mark_cache(struct glibc_walk *w, struct glibc_block *block, const st
 		bool mangled;
 
 		if (measure(w, &list, &mangled) > 0)
-			w->heap->cached_bytes += mark(w, &list, mangled);
+			w->heap->cached_bytes += mark_list(w, &list, mangled);
 		else if (list.head)
 			w->heap->broken_lists++; /* two caches have the same block */
 	}
@@ -290,7 +290,7 @@ static int by_address(const void *item_a, const void *item_b)
 	return (a->addr > b->addr) - (a->addr < b->addr);
 }
 
-static int walk(struct glibc_walk *w)
+static int walk_heap(struct glibc_walk *w)
 {
 	size_t in_arenas;
 	int r = glibc_find_arenas(w);
@@ -317,7 +317,7 @@ int glibc_heap_new(const struct glibc_source *source, struct glibc_heap **ret_he
 
 	w.window = malloc(GLIBC_WINDOW);
 	if (heap && w.window)
-		r = walk(&w);
+		r = walk_heap(&w);
 	free(w.window);
 	vec_done(&w.arenas);
 	vec_done(&w.segments);

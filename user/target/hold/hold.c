@@ -136,7 +136,7 @@ static long options_of(const struct hold *hold, bool is_seized)
 }
 
 /* A thread that has made its first stop, and whose origin is known, begins to run. */
-static int begin(struct hold *hold, struct held_thread *thread)
+static int begin_thread(struct hold *hold, struct held_thread *thread)
 {
 	struct held_process *process = thread->process;
 	int r = 0;
@@ -221,7 +221,7 @@ static int on_birth(struct hold *hold, struct held_thread *thread)
 	/* First the parent, which the callback shall not hold up. */
 	resume(thread, 0);
 	if (without_origin && newborn->born) {
-		int told = begin(hold, newborn);
+		int told = begin_thread(hold, newborn);
 
 		return r < 0 ? r : told;
 	}
@@ -282,7 +282,7 @@ static int find_origin(struct hold *hold, struct held_thread *newborn)
 		r = adopt_orphan(hold, newborn, info.ppid);
 	else
 		newborn->unwanted = true; /* killed, too */
-	told = begin(hold, newborn);
+	told = begin_thread(hold, newborn);
 	return r < 0 ? r : told;
 }
 
@@ -409,7 +409,7 @@ static int on_stop(struct hold *hold, pid_t tid, int code)
 	if (!thread->born) {
 		thread->born = true;
 		thread->birth_signal = sig;
-		return begin(hold, thread);
+		return begin_thread(hold, thread);
 	}
 	if (is_unwanted(thread)) {
 		let_go(hold, thread, event ? 0 : sig);
@@ -473,7 +473,7 @@ static int dispatch_one(struct hold *hold)
 	return r < 0 ? r : 1;
 }
 
-static int dispatch(void *arg)
+static int dispatch_stops(void *arg)
 {
 	struct hold *hold = arg;
 	int r = 1, n;
@@ -622,7 +622,7 @@ void hold_go_on(struct hold *hold, pid_t pid)
 
 int hold_dispatch(struct hold *hold)
 {
-	return tracer_thread_call(hold->thread, dispatch, hold);
+	return tracer_thread_call(hold->thread, dispatch_stops, hold);
 }
 
 uint64_t hold_signals_passed(const struct hold *hold)

@@ -209,7 +209,7 @@ static bool stop_look(struct stopped_thread *thread)
 }
 
 /* How many are not stopped yet; those that ended are taken off. */
-static size_t look(struct stop *stop)
+static size_t count_running(struct stop *stop)
 {
 	size_t n = 0, waiting = 0;
 
@@ -231,7 +231,7 @@ static void wait_for_stops(struct stop *stop)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_AGAIN_NS };
 
-	while (look(stop) > 0 && clock_monotonic_ns() - stop->began_ns < stop->limit_ns)
+	while (count_running(stop) > 0 && clock_monotonic_ns() - stop->began_ns < stop->limit_ns)
 		(void)nanosleep(&pause, NULL); /* shorter when a signal comes */
 }
 
@@ -257,7 +257,7 @@ static int stop_all(void *arg)
 }
 
 /* seized: by the calling thread; otherwise by one of its own. */
-static int begin(pid_t pid, uint64_t limit_ns, bool seized, struct stop **ret_stop)
+static int begin_stop(pid_t pid, uint64_t limit_ns, bool seized, struct stop **ret_stop)
 {
 	_cleanup_(stop_free_p) struct stop *stop = calloc(1, sizeof(*stop));
 	int r;
@@ -277,12 +277,12 @@ static int begin(pid_t pid, uint64_t limit_ns, bool seized, struct stop **ret_st
 
 int stop_new(pid_t pid, uint64_t limit_ns, struct stop **ret_stop)
 {
-	return begin(pid, limit_ns, false, ret_stop);
+	return begin_stop(pid, limit_ns, false, ret_stop);
 }
 
 int stop_seized(pid_t pid, uint64_t limit_ns, struct stop **ret_stop)
 {
-	return begin(pid, limit_ns, true, ret_stop);
+	return begin_stop(pid, limit_ns, true, ret_stop);
 }
 
 void stop_free(struct stop *stop)

@@ -27,7 +27,7 @@ static void wait_for(sem_t *sem)
 		;
 }
 
-static void *serve(void *arg)
+static void *serve_calls(void *arg)
 {
 	struct tracer_thread *thread = arg;
 
@@ -50,7 +50,7 @@ int tracer_thread_new(struct tracer_thread **ret_thread)
 		return -ENOMEM;
 	sem_init(&thread->request, 0, 0);
 	sem_init(&thread->answer, 0, 0);
-	r = thread_start(&thread->thread, serve, thread);
+	r = thread_start(&thread->thread, serve_calls, thread);
 	if (r < 0) {
 		free(thread);
 		return r;

@@ -154,7 +154,8 @@ static pid_t fork_keeper(const struct launch_child *child, struct launch *launch
 	return started.pid;
 }
 
-static int start(const struct launch_opts *opts, struct launch_child *child, struct launch *launch)
+static int start_child(const struct launch_opts *opts, struct launch_child *child,
+		       struct launch *launch)
 {
 	_cleanup_close_ int ours = -1;
 	_cleanup_close_ int theirs = -1;
@@ -251,7 +252,7 @@ int launch_new(const struct launch_opts *opts, struct launch **ret_launch)
 	if (r < 0)
 		return r;
 	child.environment = environment;
-	r = start(opts, &child, launch);
+	r = start_child(opts, &child, launch);
 	if (r < 0)
 		return r;
 	*ret_launch = TAKE_PTR(launch);

@@ -286,7 +286,7 @@ static int replace_streams(const struct launch_terminal *terminal)
 	return 0;
 }
 
-static int prepare(const struct launch_child *child)
+static int prepare_child(const struct launch_child *child)
 {
 	int r;
 
@@ -322,7 +322,7 @@ _Noreturn void launch_child_run(const struct launch_child *child)
 
 	/* Or the end of the parent would not close it. */
 	close(child->parent_socket);
-	r = prepare(child);
+	r = prepare_child(child);
 	report(child->socket, -r);
 	if (r < 0 || !wait_for_release(child->socket))
 		_exit(EXIT_NO_COMMAND);

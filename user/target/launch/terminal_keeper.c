@@ -29,7 +29,7 @@ static pid_t clone_process(unsigned long flags)
 	return pid < 0 ? -errno : (pid_t)pid;
 }
 
-static bool keep_fds(const int *fds, int n)
+static bool keep_only_fds(const int *fds, int n)
 {
 	/* All are above the standard streams' numbers: dup2 closes nothing that is needed. */
 	for (int i = 0; i < n; i++)
@@ -54,7 +54,8 @@ static _Noreturn void sentinel_run(int control, pid_t keeper)
 	(void)prctl(PR_SET_NAME, "memtraced-job"); /* for ps(1) */
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != keeper || !keep_fds(&control, 1))
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != keeper ||
+	    !keep_only_fds(&control, 1))
 		_exit(1);
 	for (;;)
 		if (sigwait(&set, &sig) == 0)
@@ -122,7 +123,7 @@ static void follow(struct keeper *keeper, const struct terminal_order *order)
 }
 
 /* Until memtraced has closed its end. */
-static void serve(struct keeper *keeper)
+static void serve_terminal(struct keeper *keeper)
 {
 	const int done = TERMINAL_ORDER_DONE;
 	struct terminal_order order;
@@ -190,12 +191,12 @@ _Noreturn void terminal_keeper_run(const struct terminal_keeper *opts,
 	close(child->parent_socket);
 	started.error = -start_session(opts, child, &started);
 	keeper.job = keeper.foreground = started.job;
-	if (!keep_fds(fds, KEEPER_FDS))
+	if (!keep_only_fds(fds, KEEPER_FDS))
 		_exit(1);
 	send_all(&started, sizeof(started));
 	if (started.error)
 		_exit(1);
-	serve(&keeper);
+	serve_terminal(&keeper);
 	/* It is not our controlling terminal: the kernel does not ask who is in its foreground. */
 	if (keeper.last.is_foreground)
 		(void)tcsetattr(OUTER, TCSANOW, &keeper.last.modes); /* it may have hung up */

@@ -83,7 +83,7 @@ struct chosen {
 	VEC(unsigned char) keys;
 };
 
-static int take_chosen(const void *keys, const void *values, size_t n, void *userdata)
+static int collect_chosen(const void *keys, const void *values, size_t n, void *userdata)
 {
 	struct chosen *chosen = userdata;
 
@@ -105,7 +105,7 @@ int bpf_batch_purge(int map_fd, size_t key_size, size_t value_size, bpf_batch_ch
 		    const void *userdata, void **ret_keys, size_t *ret_len)
 {
 	struct chosen chosen = { choose, userdata, key_size, { 0 } };
-	int r = bpf_batch_read(map_fd, key_size, value_size, take_chosen, &chosen);
+	int r = bpf_batch_read(map_fd, key_size, value_size, collect_chosen, &chosen);
 
 	if (r == 0)
 		bpf_batch_delete(map_fd, key_size, chosen.keys.data, chosen.keys.len);

@@ -48,7 +48,7 @@ static uint64_t first_bytes(const struct bpf_map *map)
 	}
 }
 
-static void make(size_t i, void *userdata)
+static void make_map(size_t i, void *userdata)
 {
 	struct large_maps *maps = userdata;
 	struct large_map *large = &maps->all.data[i];
@@ -84,7 +84,7 @@ int large_maps_make(struct bpf_object *object)
 			return -ENOMEM;
 	}
 	vec_sort(&maps.all, compare_bytes);
-	parallel_each(maps.all.len, make, &maps);
+	parallel_each(maps.all.len, make_map, &maps);
 	for (size_t i = 0; i < maps.all.len && r == 0; i++) {
 		const struct large_map *large = &maps.all.data[i];
 

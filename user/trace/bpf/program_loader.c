@@ -131,7 +131,8 @@ static int loading_new(const struct bpf_program *program, const struct bpf_prog_
 }
 
 /* libbpf's call before it loads a program, which has all its instructions by now. */
-static int take_program(struct bpf_program *program, struct bpf_prog_load_opts *opts, long cookie)
+static int prepare_program(struct bpf_program *program, struct bpf_prog_load_opts *opts,
+			   long cookie)
 {
 	struct bpf_insn nothing[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
@@ -162,7 +163,7 @@ static int take_program(struct bpf_program *program, struct bpf_prog_load_opts *
 
 static void register_handlers(void)
 {
-	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = take_program);
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = prepare_program);
 
 	for (size_t i = 0; i < N_SECTIONS && handlers_error == 0; i++) {
 		int id = libbpf_register_prog_handler(sections[i].name, sections[i].type, 0, &opts);

@@ -66,7 +66,7 @@ static int add_count(struct hashmap *sums, const struct abi_event_key *key,
 	return 0;
 }
 
-static int take_entries(const void *keys, const void *values, size_t n, void *userdata)
+static int add_entries(const void *keys, const void *values, size_t n, void *userdata)
 {
 	int r = 0;
 
@@ -82,7 +82,7 @@ struct waits {
 };
 
 /* What has waited since it was last seen has done so until now. */
-static int take_waits(const void *keys, const void *values, size_t n, void *userdata)
+static int add_waits(const void *keys, const void *values, size_t n, void *userdata)
 {
 	const struct abi_blocked *waits = values;
 	const struct waits *to = userdata;
@@ -107,7 +107,7 @@ static int read_waits(const struct event_job *event, struct hashmap *sums)
 	struct waits waits = { sums, clock_monotonic_ns() };
 
 	return bpf_batch_read(bpf_map__fd(event->skel->maps.blocked), sizeof(uint32_t),
-			      sizeof(struct abi_blocked), take_waits, &waits);
+			      sizeof(struct abi_blocked), add_waits, &waits);
 }
 
 /*
@@ -118,7 +118,7 @@ static int read_sums(const struct event_job *event, struct hashmap *sums)
 {
 	int r = bpf_batch_read(bpf_map__fd(event->skel->maps.event_counts),
 			       sizeof(struct abi_event_key), sizeof(struct abi_event_count),
-			       take_entries, sums);
+			       add_entries, sums);
 
 	return r == 0 && event->spec->kind == EVENT_WAIT ? read_waits(event, sums) : r;
 }

@@ -182,7 +182,7 @@ static void choose_programs(struct hist_bpf *skel, const struct hist_spec *spec,
 			skel->progs.on_size, (enum bpf_attach_type)LINK_TYPE_UPROBE_MULTI);
 }
 
-static int keep_fd(struct hist_job *job, int fd)
+static int add_fd(struct hist_job *job, int fd)
 {
 	if (fd < 0)
 		return fd;
@@ -194,7 +194,7 @@ static int attach_raw(struct hist_job *job, const struct bpf_program *program, c
 {
 	if (!bpf_program__autoload(program))
 		return 0;
-	return keep_fd(job, link_raw_tracepoint(bpf_program__fd(program), name));
+	return add_fd(job, link_raw_tracepoint(bpf_program__fd(program), name));
 }
 
 static int attach_named(struct hist_job *job, const struct job_context *context,
@@ -208,7 +208,7 @@ static int attach_named(struct hist_job *job, const struct job_context *context,
 	strbuf_addf(&event, "%s%s", prefix, name);
 	if (strbuf_error(&event))
 		return -ENOMEM;
-	return keep_fd(job, job_attach_tracepoint(context, program, category, strbuf_str(&event)));
+	return add_fd(job, job_attach_tracepoint(context, program, category, strbuf_str(&event)));
 }
 
 /* What follows a call comes before what begins it. */
@@ -298,7 +298,7 @@ static int add_error(struct group *group, uint32_t number, uint64_t count)
 	return vec_push(&group->errors, (struct record_errno){ number, count });
 }
 
-static int take_count(struct group *group, const struct abi_hist_key *key, uint64_t count)
+static int add_count(struct group *group, const struct abi_hist_key *key, uint64_t count)
 {
 	switch (key->count) {
 	case ABI_HIST_ERROR:
@@ -315,7 +315,7 @@ static int take_count(struct group *group, const struct abi_hist_key *key, uint6
 	return 0;
 }
 
-static int take_entries(const void *keys, const void *values, size_t n, void *userdata)
+static int add_entries(const void *keys, const void *values, size_t n, void *userdata)
 {
 	struct reading *reading = userdata;
 	int r = 0;
@@ -326,7 +326,7 @@ static int take_entries(const void *keys, const void *values, size_t n, void *us
 
 		r = find_group(reading, key->group, &group);
 		if (r == 0)
-			r = take_count(group, key, ((const uint64_t *)values)[i]);
+			r = add_count(group, key, ((const uint64_t *)values)[i]);
 	}
 	return r;
 }
@@ -439,7 +439,7 @@ static int hist_read(struct job *job, record_fn fn, void *userdata)
 
 	if (r == 0)
 		r = bpf_batch_read(bpf_map__fd(hist->skel->maps.groups),
-				   sizeof(struct abi_hist_key), sizeof(uint64_t), take_entries,
+				   sizeof(struct abi_hist_key), sizeof(uint64_t), add_entries,
 				   &reading);
 	for (size_t i = 0; i < reading.groups.len && r == 0; i++)
 		r = emit_group(hist, reading.groups.data[i], fn, userdata);

@@ -139,8 +139,8 @@ static void choose_programs(struct syscalls_bpf *skel, enum how how)
 	}
 }
 
-static int load(const struct job_context *context, uint32_t max_stack, enum how how,
-		struct syscalls_bpf **ret_skel)
+static int load_syscalls(const struct job_context *context, uint32_t max_stack, enum how how,
+			 struct syscalls_bpf **ret_skel)
 {
 	_cleanup_close_ int types_fd = kernel_types_open("syscalls");
 	struct syscalls_bpf *skel = open_object(types_fd);
@@ -191,11 +191,11 @@ static int load_and_attach(struct syscalls_job *job, const struct job_context *c
 			   uint32_t max_stack)
 {
 	enum how how = context->programs->syscalls_preempted ? BY_PERF : BY_BTF;
-	int r = load(context, max_stack, how, &job->skel);
+	int r = load_syscalls(context, max_stack, how, &job->skel);
 
 	if (how == BY_BTF && r && r != -EPERM && r != -ENOMEM) {
 		how = BY_RAW;
-		r = load(context, max_stack, how, &job->skel);
+		r = load_syscalls(context, max_stack, how, &job->skel);
 	}
 	if (r)
 		return r;

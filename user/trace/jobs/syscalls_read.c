@@ -286,7 +286,7 @@ static int emit_stack(const struct stack_row *row, record_fn fn, void *userdata)
 	return fn(&record, userdata);
 }
 
-static int emit(const struct reading *reading, record_fn fn, void *userdata)
+static int emit_rows(const struct reading *reading, record_fn fn, void *userdata)
 {
 	const void *row;
 	size_t pos = 0;
@@ -313,7 +313,7 @@ int syscalls_read(const struct syscall_maps *maps, const struct file_names *name
 	int r = read_maps(maps, &reading);
 
 	if (r == 0)
-		r = emit(&reading, fn, userdata);
+		r = emit_rows(&reading, fn, userdata);
 	hashmap_done(&reading.calls);
 	hashmap_done(&reading.files);
 	hashmap_done(&reading.stacks);

@@ -130,7 +130,7 @@ static void probe_sampling(struct features *f)
 	mark_unsure(f, FEATURE_SAMPLING, r);
 }
 
-static void keep_link(struct features *f, int fd)
+static void add_link(struct features *f, int fd)
 {
 	link_home_keep(f->link_home, fd);
 	f->link_fds[f->n_links++] = fd;
@@ -156,7 +156,7 @@ static int try_attach(struct features *f, const struct probe_page *page, enum fe
 	}
 	if (fd < 0)
 		return fd;
-	keep_link(f, fd);
+	add_link(f, fd);
 	return 0;
 }
 
@@ -210,7 +210,7 @@ static void probe_seccomp(struct features *f, const struct probe_page *page)
 		mark_unsure(f, FEATURE_URETPROBE_SECCOMP, fd);
 		return;
 	}
-	keep_link(f, fd);
+	add_link(f, fd);
 	r = probe_page_filtered_child(page);
 	result(f, FEATURE_URETPROBE_SECCOMP, r == 0,
 	       r > 0 ? "a filtered child was killed by signal %d: exit sites are used" :

@@ -54,7 +54,7 @@
 		.code = BPF_JMP | BPF_EXIT                                                         \
 	}
 
-static int load(const struct bpf_insn *insns, size_t n)
+static int load_stub(const struct bpf_insn *insns, size_t n)
 {
 	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "memtraced_stub", "GPL", insns, n, NULL);
 
@@ -64,7 +64,7 @@ static int load(const struct bpf_insn *insns, size_t n)
 /* Loads and lets go. */
 static int try_load(const struct bpf_insn *insns, size_t n)
 {
-	_cleanup_close_ int fd = load(insns, n);
+	_cleanup_close_ int fd = load_stub(insns, n);
 
 	return fd < 0 ? fd : 0;
 }
@@ -156,5 +156,5 @@ int probe_stub_load(struct probe_stubs *stubs, int target_fd, uint64_t cookie)
 		EXIT(),
 	};
 
-	return index < 0 ? index : load(insns, sizeof(insns) / sizeof(insns[0]));
+	return index < 0 ? index : load_stub(insns, sizeof(insns) / sizeof(insns[0]));
 }

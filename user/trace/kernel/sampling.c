@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* r1 = the map; return 0 */
-static int load(int map_fd)
+static int load_sampler(int map_fd)
 {
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_LD | BPF_DW | BPF_IMM,
@@ -38,7 +38,7 @@ int sampling_try(void)
 	map_fd = bpf_map_create(BPF_MAP_TYPE_HASH, "memtraced_try", 8, 8, 1, &opts);
 	if (map_fd < 0)
 		return -errno;
-	prog_fd = load(map_fd);
+	prog_fd = load_sampler(map_fd);
 	if (prog_fd < 0)
 		return prog_fd;
 	link_fd = link_cpu_clock(prog_fd, 0, 1);

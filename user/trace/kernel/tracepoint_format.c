@@ -29,7 +29,7 @@ static bool is_word(char c)
 	       c == '_';
 }
 
-static struct span trim(struct span s)
+static struct span trim_blanks(struct span s)
 {
 	while (s.at < s.end && is_blank(*s.at))
 		s.at++;
@@ -39,7 +39,7 @@ static struct span trim(struct span s)
 }
 
 /* Cuts `prefix` off the front of *s. */
-static bool take_prefix(struct span *s, const char *prefix)
+static bool cut_prefix(struct span *s, const char *prefix)
 {
 	size_t len = strlen(prefix);
 
@@ -50,7 +50,7 @@ static bool take_prefix(struct span *s, const char *prefix)
 }
 
 /* Cuts what stands before `stop` off the front of *s, and `stop` with it. */
-static bool take_until(struct span *s, char stop, struct span *ret_taken)
+static bool cut_until(struct span *s, char stop, struct span *ret_taken)
 {
 	const char *found = s->at < s->end ? memchr(s->at, stop, (size_t)(s->end - s->at)) : NULL;
 
@@ -65,7 +65,7 @@ static bool read_number(struct span s, uint32_t max, uint32_t *ret)
 {
 	uint32_t n = 0;
 
-	s = trim(s);
+	s = trim_blanks(s);
 	if (s.at == s.end)
 		return false;
 	for (; s.at < s.end; s.at++) {
@@ -144,9 +144,9 @@ static const struct c_type c_types[] = {
 static const struct c_type enumeration = { "enum", 4, false, false };
 
 /* Cuts the next word off the front of *s. */
-static bool take_word(struct span *s, struct span *ret_word)
+static bool cut_word(struct span *s, struct span *ret_word)
 {
-	*s = trim(*s);
+	*s = trim_blanks(*s);
 	ret_word->at = s->at;
 	while (s->at < s->end && !is_blank(*s->at))
 		s->at++;
@@ -156,7 +156,7 @@ static bool take_word(struct span *s, struct span *ret_word)
 
 static bool equals(struct span s, const char *word)
 {
-	return take_prefix(&s, word) && s.at == s.end;
+	return cut_prefix(&s, word) && s.at == s.end;
 }
 
 /* The row of a type without stars, whose qualifiers do not matter; NULL: none. */
@@ -166,7 +166,7 @@ static const struct c_type *find_type(struct span type)
 	size_t len = 0;
 	struct span word;
 
-	while (take_word(&type, &word)) {
+	while (cut_word(&type, &word)) {
 		size_t n = (size_t)(word.end - word.at);
 
 		if (equals(word, "const") || equals(word, "volatile"))
@@ -191,7 +191,7 @@ static bool is_structure(struct span type)
 {
 	struct span word;
 
-	while (take_word(&type, &word))
+	while (cut_word(&type, &word))
 		if (equals(word, "struct") || equals(word, "union"))
 			return true;
 	return false;
@@ -218,7 +218,7 @@ static bool has_star(struct span type)
 static bool split_declaration(struct span text, struct span *ret_type, struct span *ret_name,
 			      bool *ret_brackets)
 {
-	struct span name = trim(text);
+	struct span name = trim_blanks(text);
 
 	*ret_brackets = false;
 	if (name.at < name.end && name.end[-1] == ']') {
@@ -227,7 +227,7 @@ static bool split_declaration(struct span text, struct span *ret_type, struct sp
 		if (name.end == name.at)
 			return false;
 		name.end--;
-		name = trim(name);
+		name = trim_blanks(name);
 		*ret_brackets = true;
 	}
 	*ret_type = name;
@@ -235,7 +235,7 @@ static bool split_declaration(struct span text, struct span *ret_type, struct sp
 	while (name.at > ret_type->at && is_word(name.at[-1]))
 		name.at--;
 	ret_type->end = name.at;
-	*ret_type = trim(*ret_type);
+	*ret_type = trim_blanks(*ret_type);
 	*ret_name = name;
 	return name.at < name.end && ret_type->at < ret_type->end;
 }
@@ -249,7 +249,7 @@ static enum tp_field_kind kind_of(struct span type, bool brackets, uint32_t size
 {
 	struct span rest = type;
 
-	if (take_prefix(&rest, "__data_loc ") || take_prefix(&rest, "__rel_loc "))
+	if (cut_prefix(&rest, "__data_loc ") || cut_prefix(&rest, "__rel_loc "))
 		return TP_FIELD_DYNAMIC;
 	if (brackets)
 		return is_char(type) ? TP_FIELD_STRING : TP_FIELD_ARRAY;
@@ -273,12 +273,12 @@ static void narrow_argument(struct tp_field *field, struct span type)
 	field->is_pointer = found->is_pointer;
 }
 
-static bool take_setting(struct span *line, const char *name, uint32_t max, uint32_t *ret)
+static bool cut_setting(struct span *line, const char *name, uint32_t max, uint32_t *ret)
 {
 	struct span number;
 
-	*line = trim(*line);
-	return take_prefix(line, name) && take_until(line, ';', &number) &&
+	*line = trim_blanks(*line);
+	return cut_prefix(line, name) && cut_until(line, ';', &number) &&
 	       read_number(number, max, ret);
 }
 
@@ -290,15 +290,15 @@ static int parse_field(struct span line, bool is_common, bool arguments, struct 
 	uint32_t is_signed = 0;
 	bool brackets;
 
-	if (!take_until(&line, ';', &declaration) ||
+	if (!cut_until(&line, ';', &declaration) ||
 	    declaration.end - declaration.at > MAX_DECLARATION ||
 	    !split_declaration(declaration, &type, &name, &brackets))
 		return -EBADMSG;
-	if (!take_setting(&line, "offset:", MAX_RECORD, &field.offset) ||
-	    !take_setting(&line, "size:", MAX_RECORD - field.offset, &field.size))
+	if (!cut_setting(&line, "offset:", MAX_RECORD, &field.offset) ||
+	    !cut_setting(&line, "size:", MAX_RECORD - field.offset, &field.size))
 		return -EBADMSG;
-	line = trim(line);
-	if (line.at < line.end && !take_setting(&line, "signed:", 1, &is_signed))
+	line = trim_blanks(line);
+	if (line.at < line.end && !cut_setting(&line, "signed:", 1, &is_signed))
 		return -EBADMSG;
 	field.kind = kind_of(type, brackets, field.size);
 	if (field.kind == TP_FIELD_DYNAMIC && field.size != 4)
@@ -345,28 +345,28 @@ static int add_field(struct parser *p, struct span line)
 
 static int parse_line(struct parser *p, struct span line)
 {
-	line = trim(line);
+	line = trim_blanks(line);
 	if (line.at == line.end) {
 		p->in_own = p->fields.len > 0;
 		return 0;
 	}
-	if (take_prefix(&line, "print fmt:")) {
+	if (cut_prefix(&line, "print fmt:")) {
 		p->ended = true;
 		return 0;
 	}
-	if (take_prefix(&line, "name:")) {
-		line = trim(line);
+	if (cut_prefix(&line, "name:")) {
+		line = trim_blanks(line);
 		if (p->name || line.at == line.end ||
 		    memchr(line.at, '\0', (size_t)(line.end - line.at)))
 			return -EBADMSG;
 		p->name = strndup(line.at, (size_t)(line.end - line.at));
 		return p->name ? 0 : -ENOMEM;
 	}
-	if (take_prefix(&line, "ID:")) {
+	if (cut_prefix(&line, "ID:")) {
 		p->has_id = true;
 		return read_number(line, UINT32_MAX, &p->id) ? 0 : -EBADMSG;
 	}
-	if (take_prefix(&line, "field:"))
+	if (cut_prefix(&line, "field:"))
 		return p->name ? add_field(p, line) : -EBADMSG;
 	return equals(line, "format:") ? 0 : -EBADMSG;
 }
@@ -378,7 +378,7 @@ int tp_format_parse(const char *text, size_t len, struct tp_format *ret_format)
 	struct tp_format format;
 	int r = 0;
 
-	while (r == 0 && !p.ended && take_until(&rest, '\n', &line))
+	while (r == 0 && !p.ended && cut_until(&rest, '\n', &line))
 		r = parse_line(&p, line);
 	if (r == 0 && (!p.name || !p.has_id || !p.ended))
 		r = -EBADMSG;

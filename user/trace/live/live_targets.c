@@ -83,7 +83,7 @@ int live_know_program(struct live *live, int fd, const char *library_path)
 }
 
 /* -EREMOTEIO: a file that may have an allocator, or the list of files, was not read. */
-static int say_no_allocator(const struct live *live, const struct live_process *process)
+static int log_no_allocator(const struct live *live, const struct live_process *process)
 {
 	if (process->code.ranges.len == 0 || objects_unread(live->objects) > 0)
 		return -EREMOTEIO;
@@ -125,7 +125,7 @@ static int add_process(struct live *live, pid_t pid, bool root, record_fn fn, vo
 	vec_foreach(&process->code.ranges, range)
 		if (range->object && object_has_allocator(range->object))
 			return 0;
-	return say_no_allocator(live, process);
+	return log_no_allocator(live, process);
 }
 
 int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void *userdata)

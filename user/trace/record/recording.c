@@ -90,7 +90,8 @@ static uint32_t checksum(const struct record_header *header, const void *payload
 	return len == 0 ? crc : (uint32_t)crc32_z(crc, payload, len);
 }
 
-static int put(struct recording_writer *writer, uint32_t type, const void *payload, size_t len)
+static int write_record(struct recording_writer *writer, uint32_t type, const void *payload,
+			size_t len)
 {
 	struct record_header header = { .type = type, .length = (uint32_t)len };
 
@@ -126,10 +127,11 @@ int recording_flush(struct recording_writer *writer)
 	if (ZSTD_isError(len))
 		return -ENOMEM;
 	strbuf_reset(&writer->pack);
-	return put(writer, TYPE_PACKED, writer->packed, len);
+	return write_record(writer, TYPE_PACKED, writer->packed, len);
 }
 
-static int pack(struct recording_writer *writer, uint32_t type, const struct strbuf *payload)
+static int write_packed(struct recording_writer *writer, uint32_t type,
+			const struct strbuf *payload)
 {
 	const struct record_header header = { .type = type, .length = (uint32_t)payload->len };
 	int r;
@@ -154,19 +156,22 @@ int recording_write(const struct record *record, void *userdata)
 	if (writer->payload.len > RECORDING_MAX_PAYLOAD)
 		return -EINVAL;
 	if (!writer->packs)
-		return put(writer, record->type, strbuf_str(&writer->payload), writer->payload.len);
+		return write_record(writer, record->type, strbuf_str(&writer->payload),
+				    writer->payload.len);
 	/* what is too large to be packed with others, and could not be compressed, fits alone */
 	if (writer->payload.len < RECORDING_MAX_PAYLOAD / 2)
-		return pack(writer, record->type, &writer->payload);
+		return write_packed(writer, record->type, &writer->payload);
 	r = recording_flush(writer);
-	return r ? r : put(writer, record->type, strbuf_str(&writer->payload), writer->payload.len);
+	return r ? r :
+		   write_record(writer, record->type, strbuf_str(&writer->payload),
+				writer->payload.len);
 }
 
 int recording_end(struct recording_writer *writer)
 {
 	int r = recording_flush(writer);
 
-	return r ? r : put(writer, TYPE_END, "", 0);
+	return r ? r : write_record(writer, TYPE_END, "", 0);
 }
 
 uint64_t recording_written(const struct recording_writer *writer)

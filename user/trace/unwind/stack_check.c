@@ -385,7 +385,7 @@ static bool ends_in_go(struct reference *reference, uint64_t address)
 	return reference->go != CFI_GO_NONE;
 }
 
-static int take_frame(Dwfl_Frame *frame, void *userdata)
+static int add_reference_frame(Dwfl_Frame *frame, void *userdata)
 {
 	struct reference *reference = userdata;
 	bool is_exact;
@@ -439,8 +439,9 @@ static uint64_t return_address(struct image *image, const struct stack_check_cod
 	return address;
 }
 
-static void walk(struct image *image, const struct abi_ev_stack_copy *copy,
-		 const struct stack_check_code *code, size_t n_code, struct reference *reference)
+static void walk_reference(struct image *image, const struct abi_ev_stack_copy *copy,
+			   const struct stack_check_code *code, size_t n_code,
+			   struct reference *reference)
 {
 	image->copy = copy;
 	image->outside = false;
@@ -449,8 +450,8 @@ static void walk(struct image *image, const struct abi_ev_stack_copy *copy,
 	reference->n = reference->sound = 0;
 	reference->go = CFI_GO_NONE;
 	/* A return address that cannot be read passes for none with libdwfl: a whole stack. */
-	reference->whole = dwfl_getthread_frames(image->dwfl, (pid_t)image->slot + 1, take_frame,
-						 reference) == 0;
+	reference->whole = dwfl_getthread_frames(image->dwfl, (pid_t)image->slot + 1,
+						 add_reference_frame, reference) == 0;
 	reference->whole = (reference->whole || reference->go != CFI_GO_NONE) && !image->outside;
 	reference->guessed = reference->n > 1 && reference->go == CFI_GO_NONE &&
 			     !has_information(image->dwfl, reference->frames[reference->n - 1]);
@@ -468,9 +469,9 @@ static void drop_first(struct reference *reference)
 		reference->n * sizeof(reference->frames[0]));
 }
 
-static enum stack_check_result compare(const struct image *image,
-				       const struct stack_check_walked *walked,
-				       const struct reference *reference)
+static enum stack_check_result compare_with_reference(const struct image *image,
+						      const struct stack_check_walked *walked,
+						      const struct reference *reference)
 {
 	size_t both = walked->n < reference->n ? walked->n : reference->n, equal = 0;
 
@@ -494,8 +495,8 @@ static enum stack_check_result compare(const struct image *image,
 	return walked->whole ? CHECK_REFERENCE_SHORT : CHECK_TRUNCATED;
 }
 
-static void describe(struct strbuf *out, const uint64_t *frames, size_t n_frames,
-		     const struct stack_check_code *code, size_t n_code)
+static void describe_frames(struct strbuf *out, const uint64_t *frames, size_t n_frames,
+			    const struct stack_check_code *code, size_t n_code)
 {
 	for (size_t i = 0; i < n_frames; i++) {
 		const struct stack_check_code *at = code_at(code, n_code, frames[i]);
@@ -527,14 +528,14 @@ int stack_check_compare(struct stack_check *check, const struct abi_ev_stack_cop
 	*ret_result = CHECK_NO_REFERENCE;
 	if (!image->attached || copy->returns > ABI_COPY_RETURNS)
 		return 0;
-	walk(image, copy, code, n_code, &reference);
+	walk_reference(image, copy, code, n_code, &reference);
 	if (!image->returned && walked->n > 0 && walked->frames[0] != copy->reg[ABI_RIP])
 		drop_first(&reference);
-	*ret_result = compare(image, walked, &reference);
+	*ret_result = compare_with_reference(image, walked, &reference);
 	if (*ret_result == CHECK_DIFFERENT || *ret_result == CHECK_CUT_WRONG ||
 	    *ret_result == CHECK_REFERENCE_SHORT) {
-		describe(ours, walked->frames, walked->n, code, n_code);
-		describe(theirs, reference.frames, reference.n, code, n_code);
+		describe_frames(ours, walked->frames, walked->n, code, n_code);
+		describe_frames(theirs, reference.frames, reference.n, code, n_code);
 	}
 	return strbuf_error(ours) || strbuf_error(theirs) ? -ENOMEM : 0;
 }

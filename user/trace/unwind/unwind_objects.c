@@ -170,7 +170,7 @@ static int add_chunk(struct unwind_objects *objects)
 }
 
 /* Room for n rows within one chunk. */
-static int take_rows(struct unwind_objects *objects, size_t n, uint32_t *ret_first)
+static int reserve_rows(struct unwind_objects *objects, size_t n, uint32_t *ret_first)
 {
 	int r;
 
@@ -227,7 +227,7 @@ int unwind_objects_add(struct unwind_objects *objects, const struct cfi_rows *ro
 	for (size_t i = 0; i < rows->n_rules && r == 0; i++)
 		r = rule_number(objects, &rows->rules[i], &numbers[i]);
 	if (r == 0)
-		r = take_rows(objects, rows->n_rows, &first);
+		r = reserve_rows(objects, rows->n_rows, &first);
 	if (r)
 		return r;
 	write_rows(objects, first, rows, numbers);

@@ -66,7 +66,7 @@ static void end_run(struct host_growth *growth, struct growth_run **run)
 	growth->n_ending++;
 }
 
-static void end(struct host_growth *growth)
+static void end_growth(struct host_growth *growth)
 {
 	end_run(growth, &growth->run);
 	end_run(growth, &growth->next);
@@ -113,7 +113,7 @@ void host_growth_free(struct host_growth *growth)
 {
 	if (!growth)
 		return;
-	end(growth);
+	end_growth(growth);
 	wait_for(growth, is_ending);
 	/* One whose session hangs in the kernel may still use it; the process ends anyway. */
 	if (!is_ending(growth))
@@ -136,11 +136,11 @@ void host_growth_finish(struct host_growth *growth)
 }
 
 /* `error`: for which it does not run now. What the kernel lacks it will lack later, too. */
-static void fail(struct host_growth *growth, int error)
+static void fail_growth(struct host_growth *growth, int error)
 {
 	bool for_good = error == -EINVAL || error == -EOPNOTSUPP || error == -EPERM;
 
-	end(growth);
+	end_growth(growth);
 	growth->failed++;
 	growth->next_retry_ns = for_good ? UINT64_MAX : clock_monotonic_ns() + growth->retry_ns;
 	growth->retry_ns =
@@ -175,12 +175,12 @@ static void note_begun(struct host_growth *growth)
 	growth->next_look_ns = clock_monotonic_ns() + LOOK_NS;
 }
 
-static void begin(struct host_growth *growth)
+static void begin_growth(struct host_growth *growth)
 {
 	int r = begin_run(growth, &growth->run);
 
 	if (r < 0)
-		fail(growth, r);
+		fail_growth(growth, r);
 	else
 		note_begun(growth);
 }
@@ -237,13 +237,13 @@ void host_growth_configure(struct host_growth *growth, const struct service_conf
 	growth->next_retry_ns = UINT64_MAX;
 	growth->retry_ns = FIRST_RETRY_NS;
 	if (!growth->is_wanted)
-		end(growth);
+		end_growth(growth);
 	else if (growth->run && growth_run_is_settled(growth->run) &&
 		 !growth_run_error(growth->run))
 		begin_next(growth);
 	else if (growth->is_started) {
-		end(growth);
-		begin(growth);
+		end_growth(growth);
+		begin_growth(growth);
 	}
 }
 
@@ -251,7 +251,7 @@ void host_growth_start(struct host_growth *growth)
 {
 	growth->is_started = true;
 	if (growth->is_wanted && !growth->run)
-		begin(growth);
+		begin_growth(growth);
 }
 
 /* --- the round ------------------------------------------------------------------------------- */
@@ -277,10 +277,10 @@ static bool is_too_much(const struct host_growth *growth, const struct model_siz
 /* But for what has ended a session only grows: when it is too much, it is let go as a whole. */
 static void renew(struct host_growth *growth, uint64_t due_ns)
 {
-	end(growth);
+	end_growth(growth);
 	growth->renewed++;
 	if (clock_monotonic_ns() >= due_ns) {
-		begin(growth);
+		begin_growth(growth);
 		return;
 	}
 	growth->next_retry_ns = due_ns;
@@ -309,12 +309,12 @@ void host_growth_run(struct host_growth *growth)
 	uint64_t now_ns = clock_monotonic_ns();
 
 	if (!growth->run && now_ns >= growth->next_retry_ns)
-		begin(growth);
+		begin_growth(growth);
 	if (!growth->run)
 		return;
 	look_at_next(growth);
 	if (growth_run_error(growth->run)) {
-		fail(growth, growth_run_error(growth->run));
+		fail_growth(growth, growth_run_error(growth->run));
 		return;
 	}
 	growth_run_tell_kills(growth->run);
@@ -355,7 +355,7 @@ struct growth_wait {
 };
 
 /* Session's thread, as run_show(). */
-static int show(const struct view *view, void *userdata)
+static int show_growth(const struct view *view, void *userdata)
 {
 	struct growth_wait *wait = userdata;
 	int r = wait->ask.show(view, wait->ask.userdata);
@@ -382,7 +382,7 @@ static int run_show(struct session *session, struct session_job *job)
 	int r = pid ? session_find_image(session, pid, &wait->opts.image) : 0;
 
 	if (r == 0)
-		r = session_show(session, &wait->opts, show, wait);
+		r = session_show(session, &wait->opts, show_growth, wait);
 	if (r >= 0 && !may_see(session, wait))
 		return -EACCES;
 	/* So that figures that are asked for next agree; without memory the next look takes one. */

@@ -27,7 +27,7 @@ static uint64_t either(uint64_t a, uint64_t b)
 }
 
 /* Those of one time become one. */
-static size_t merge(struct view_point *points, size_t n)
+static size_t merge_points(struct view_point *points, size_t n)
 {
 	size_t kept = 0;
 
@@ -74,7 +74,7 @@ int host_usage_join(const struct watched_process *process, const struct watched_
 		points[n++].pss_bytes = process->pss_bytes;
 	}
 	qsort(points, n, sizeof(*points), compare_times);
-	*ret_n = merge(points, n);
+	*ret_n = merge_points(points, n);
 	*ret_points = points;
 	return 0;
 }

@@ -313,7 +313,7 @@ static void add_service(struct data *data, struct json_object *to)
 	json_out_u64(&data->out, to, "max_seconds", service->config->max_seconds_ns / SECOND_NS);
 }
 
-static int put(struct data *data)
+static int put_host_data(struct data *data)
 {
 	struct json_object *all = json_out_new(&data->out);
 	int r;
@@ -349,7 +349,7 @@ int host_route_data(struct service_call *call, struct http_answer *answer)
 	data.out.file = answer_stream_open(&stream);
 	if (!data.out.file)
 		return -ENOMEM;
-	r = put(&data);
+	r = put_host_data(&data);
 	if (fclose(data.out.file) != 0 && r == 0)
 		r = -ENOMEM; /* 400 rows are far below any limit */
 	answer->status = 200;

@@ -116,7 +116,7 @@ struct http_transfer {
 /* --- the library on the loop ----------------------------------------------------------------- */
 
 /* Errors of a transfer come by messages; others there are none but for misuse. */
-static void act(struct http_poster *poster, curl_socket_t fd, int events)
+static void socket_action(struct http_poster *poster, curl_socket_t fd, int events)
 {
 	int running;
 
@@ -129,7 +129,7 @@ static int on_ready(int fd, uint32_t events, void *userdata)
 		     (events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
 		     (events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
 
-	act(userdata, fd, action);
+	socket_action(userdata, fd, action);
 	return 0;
 }
 
@@ -320,7 +320,7 @@ int http_poster_begin(struct http_poster *poster, const struct http_post *post,
 }
 
 /* What is too long was still answered: its status says it all. */
-static void finish(struct http_transfer *transfer, CURLcode code)
+static void finish_transfer(struct http_transfer *transfer, CURLcode code)
 {
 	const struct curl_library *curl = &transfer->poster->curl;
 	struct http_outcome outcome = { .answer = &transfer->answer };
@@ -345,7 +345,7 @@ void http_poster_run(struct http_poster *poster)
 
 	if (poster->due_ns <= clock_monotonic_ns()) {
 		poster->due_ns = UINT64_MAX;
-		act(poster, CURL_SOCKET_TIMEOUT, 0);
+		socket_action(poster, CURL_SOCKET_TIMEOUT, 0);
 	}
 	while ((message = poster->curl.multi_info_read(poster->multi, &left))) {
 		struct http_transfer *transfer = NULL;
@@ -354,6 +354,6 @@ void http_poster_run(struct http_poster *poster)
 		if (message->msg != CURLMSG_DONE)
 			continue;
 		(void)poster->curl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-		finish(transfer, code);
+		finish_transfer(transfer, code);
 	}
 }

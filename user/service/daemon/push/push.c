@@ -138,7 +138,7 @@ static void on_done(const struct http_outcome *outcome, void *userdata)
 	log_result(target, result, outcome->status ? strbuf_str(&why) : outcome->error);
 }
 
-static int post(struct target *target, const struct push_item *item)
+static int post_item(struct target *target, const struct push_item *item)
 {
 	const struct push_target *config = target->config;
 	const char *headers[PUSH_HEADERS_MOST + 4], *const *own = push_body_headers(target->to);
@@ -175,7 +175,7 @@ static void send_next(struct target *target)
 
 	if (push_queue_due_ns(&target->queue) > now_ns)
 		return;
-	if (post(target, push_queue_begin(&target->queue)) < 0)
+	if (post_item(target, push_queue_begin(&target->queue)) < 0)
 		push_queue_settle(&target->queue, PUSH_FAILED, now_ns, 0, 0);
 }
 
@@ -287,7 +287,7 @@ static void on_taken(struct session_job *job, int result)
 	finish_taking((struct taking *)job, result);
 }
 
-static void take_profiles(struct target *target, uint64_t trace)
+static void queue_profiles(struct target *target, uint64_t trace)
 {
 	struct taking *taking = taking_new(target, trace);
 
@@ -312,7 +312,7 @@ static void free_nothing(void *userdata)
 }
 
 /* Each session of it is a trace of its own, with a number that no other has. */
-static void take_growth(struct target *target)
+static void queue_growth(struct target *target)
 {
 	const struct push *push = target->push;
 	struct host_growth_info info = host_growth_info(push->growth);
@@ -342,7 +342,7 @@ static void take_growth(struct target *target)
 }
 
 /* All that runs. */
-static void take_all(struct target *target)
+static void queue_all(struct target *target)
 {
 	struct trace_info info;
 
@@ -351,8 +351,8 @@ static void take_all(struct target *target)
 	target->round_ns = 0;
 	for (size_t i = 0; traces_at(target->push->traces, i, &info); i++)
 		if (wants_kind(target, info.kind))
-			take_profiles(target, info.id);
-	take_growth(target);
+			queue_profiles(target, info.id);
+	queue_growth(target);
 }
 
 void push_trace_ends(struct push *push, uint64_t trace)
@@ -362,7 +362,7 @@ void push_trace_ends(struct push *push, uint64_t trace)
 	vec_foreach(&push->targets, target) {
 		for (size_t i = 0; traces_at(push->traces, i, &info); i++)
 			if (info.id == trace && wants_kind(*target, info.kind))
-				take_profiles(*target, trace);
+				queue_profiles(*target, trace);
 		push_subjects_forget((*target)->subjects, trace);
 	}
 }
@@ -416,7 +416,7 @@ static int make_target(struct push *push, const struct push_target *config,
 	return 0;
 }
 
-static struct target *find(const struct push *push, const struct push_target *config)
+static struct target *find_target(const struct push *push, const struct push_target *config)
 {
 	vec_foreach(&push->targets, target)
 		if (strcmp((*target)->name, config->section.name) == 0 &&
@@ -428,7 +428,7 @@ static struct target *find(const struct push *push, const struct push_target *co
 static int prepare_target(struct push *push, struct push_next *next,
 			  const struct push_target *config, struct strbuf *error)
 {
-	struct target_next row = { .config = config, .target = find(push, config) };
+	struct target_next row = { .config = config, .target = find_target(push, config) };
 	int r = vec_push(&next->rows, row);
 	struct target_next *last = r == 0 ? &next->rows.data[next->rows.len - 1] : NULL;
 
@@ -472,7 +472,7 @@ int push_prepare(struct push *push, const struct service_config *config,
 }
 
 /* What is being sent goes on; the rest goes by the new configuration. */
-static void change(struct target *target, struct target_next *next)
+static void change_target(struct target *target, struct target_next *next)
 {
 	target->config = next->config;
 	target->queue.most_bytes = next->config->queue_bytes;
@@ -501,7 +501,7 @@ void push_commit(struct push *push, struct push_next *next)
 	vec_foreach(&old, target)
 		remove_target(next, *target);
 	vec_foreach(&next->rows, row) {
-		change(row->target, row);
+		change_target(row->target, row);
 		row->made = NULL;			     /* it is in the list: */
 		(void)vec_push(&next->targets, row->target); /* there is room */
 	}
@@ -519,7 +519,7 @@ void push_run(struct push *push)
 		http_poster_run(push->poster);
 	vec_foreach(&push->targets, target) {
 		if ((*target)->n_takings == 0 && (*target)->next_ns <= clock_monotonic_ns())
-			take_all(*target);
+			queue_all(*target);
 		send_next(*target);
 	}
 }

@@ -15,8 +15,8 @@
 
 #define PID_LEN 16
 
-static int add(struct push_labels *labels, const char *name, const char *attribute,
-	       const char *value)
+static int add_label(struct push_labels *labels, const char *name, const char *attribute,
+		     const char *value)
 {
 	_cleanup_strbuf_ struct strbuf text = {};
 	struct push_labels_row row = { .name = name, .attribute = attribute };
@@ -38,7 +38,7 @@ static int add(struct push_labels *labels, const char *name, const char *attribu
 static int add_configured(struct push_labels *labels, const struct push_label *label)
 {
 	size_t len = labels->rows.len;
-	int r = add(labels, label->name, label->name, label->value);
+	int r = add_label(labels, label->name, label->name, label->value);
 
 	for (size_t i = 0; r == 0 && i < len; i++) {
 		struct push_labels_row *row = &labels->rows.data[i], *last;
@@ -99,7 +99,7 @@ int push_labels_make(const struct push_process *process, const struct push_targe
 
 	(void)snprintf(pid, sizeof(pid), "%d", (int)process->pid); /* fits */
 	for (size_t i = 0; r == 0 && i < sizeof(own) / sizeof(own[0]); i++)
-		r = add(labels, own[i].name, own[i].attribute, own[i].value);
+		r = add_label(labels, own[i].name, own[i].attribute, own[i].value);
 	vec_foreach(&labels->rows, row)
 		row->is_number = strcmp(row->name, "pid") == 0;
 	for (size_t i = 0; r == 0 && i < target->n_labels; i++)
@@ -256,8 +256,8 @@ static int write_profile(enum push_to to, const struct view *view, const struct 
 	return fclose(file) != 0 && r >= 0 ? -EIO : r;
 }
 
-static int fill(enum push_to to, const struct view *view, const struct profile_part *part,
-		const struct push_labels *labels, struct push_item *item)
+static int fill_item(enum push_to to, const struct view *view, const struct profile_part *part,
+		     const struct push_labels *labels, struct push_item *item)
 {
 	struct profile_part_time time = profile_part_time(view, part);
 	_cleanup_strbuf_ struct strbuf profile = {};
@@ -287,7 +287,7 @@ int push_body_make(enum push_to to, const struct view *view, const struct profil
 		   const struct push_labels *labels, struct push_item **ret_item)
 {
 	struct push_item *item = calloc(1, sizeof(*item));
-	int r = item ? fill(to, view, part, labels, item) : -ENOMEM;
+	int r = item ? fill_item(to, view, part, labels, item) : -ENOMEM;
 
 	if (r == 1)
 		*ret_item = item;

@@ -57,7 +57,7 @@ static void told_free(struct push_told *told)
 	free(told);
 }
 
-static void forget(struct push_told *told)
+static void forget_told(struct push_told *told)
 {
 	told->is_forgotten = true;
 	if (told->holders == 0)
@@ -76,7 +76,7 @@ void push_subjects_free(struct push_subjects *subjects)
 	if (!subjects)
 		return;
 	vec_foreach(&subjects->list, told)
-		forget(*told);
+		forget_told(*told);
 	vec_done(&subjects->list);
 	free(subjects);
 }
@@ -86,7 +86,7 @@ void push_subjects_forget(struct push_subjects *subjects, uint64_t trace)
 	for (size_t i = 0; i < subjects->list.len; i++) {
 		if (subjects->list.data[i]->trace != trace)
 			continue;
-		forget(subjects->list.data[i]);
+		forget_told(subjects->list.data[i]);
 		subjects->list.data[i] = subjects->list.data[--subjects->list.len];
 		return;
 	}

@@ -236,7 +236,7 @@ static void note_told(void *arg)
 		(struct service_told){ pm->process->image->pid, pm->process->image->end_ns };
 }
 
-static void tell_of_trace(struct post_mortem *pm, const struct view *view)
+static void report_of_trace(struct post_mortem *pm, const struct view *view)
 {
 	_cleanup_free_ char *name = NULL;
 	struct telling telling = { 0 };
@@ -325,7 +325,7 @@ static uint64_t seen_ns(const struct view *view)
 	return last->end_ns > first->start_ns ? last->end_ns - first->start_ns : 0;
 }
 
-static void tell_of_growth(struct post_mortem *pm, const struct view *view)
+static void report_of_growth(struct post_mortem *pm, const struct view *view)
 {
 	const struct view_event *faults = view_n_events(view) ? view_event(view, 0) : NULL;
 	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -352,7 +352,7 @@ static void tell_of_growth(struct post_mortem *pm, const struct view *view)
 
 /* --- the job --------------------------------------------------------------------------------- */
 
-static int show(const struct view *view, void *userdata)
+static int show_killed(const struct view *view, void *userdata)
 {
 	struct post_mortem *pm = userdata;
 
@@ -361,16 +361,16 @@ static int show(const struct view *view, void *userdata)
 		return 0;
 	pm->process = view_process(view, 0);
 	if (pm->of_growth)
-		tell_of_growth(pm, view);
+		report_of_growth(pm, view);
 	else
-		tell_of_trace(pm, view);
+		report_of_trace(pm, view);
 	return 0;
 }
 
-static int run(struct session *session, struct session_job *job)
+static int run_post_mortem(struct session *session, struct session_job *job)
 {
 	struct post_mortem *pm = (struct post_mortem *)job;
-	int r = session_show(session, &pm->killed.opts, show, pm);
+	int r = session_show(session, &pm->killed.opts, show_killed, pm);
 
 	return pm->is_shown ? 1 : r;
 }
@@ -395,7 +395,7 @@ static struct session_job *post_mortem_new(struct service *service, const struct
 
 	if (!pm)
 		return NULL;
-	pm->job = (struct session_job){ .run = run, .done = on_done };
+	pm->job = (struct session_job){ .run = run_post_mortem, .done = on_done };
 	pm->service = service;
 	pm->config = service_config_ref(service->config);
 	pm->killed = *killed;

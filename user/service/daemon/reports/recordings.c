@@ -36,7 +36,7 @@ static int write_report(const struct view *view, void *userdata)
 			     recording->ask.format, view);
 }
 
-static void tell_begun(struct recording *recording, int error)
+static void answer_begun(struct recording *recording, int error)
 {
 	if (recording->ask.begun)
 		recording->ask.begun(error, recording->ask.userdata);
@@ -45,7 +45,7 @@ static void tell_begun(struct recording *recording, int error)
 
 static void on_begun(void *userdata)
 {
-	tell_begun(userdata, 0);
+	answer_begun(userdata, 0);
 }
 
 static void on_done(enum trace_outcome outcome, int error, void *userdata)
@@ -55,7 +55,7 @@ static void on_done(enum trace_outcome outcome, int error, void *userdata)
 	int pid = (int)ask->process.pid;
 
 	if (outcome == TRACE_NOT_BEGUN)
-		tell_begun(recording, error);
+		answer_begun(recording, error);
 	else if (outcome == TRACE_SHOWN)
 		log_info("process %d (%s): report %s%s%s", pid, ask->process.comm, recording->name,
 			 recording->why ? ", for " : "", recording->why ? recording->why : "");

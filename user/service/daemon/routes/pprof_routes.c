@@ -110,7 +110,7 @@ static void write_answer(const struct view *view, struct making *making)
 }
 
 /* Session's thread. */
-static int make(const struct view *view, void *userdata)
+static int make_answer(const struct view *view, void *userdata)
 {
 	struct making *making = userdata;
 
@@ -177,7 +177,7 @@ static int begin_trace(struct service_call *call, struct http_answer *answer, en
 		.gid = call->who.gid,
 		.for_ns = call->query.seconds * SECOND_NS,
 		.allocated_first = allocated_first,
-		.show = make,
+		.show = make_answer,
 		.done = on_trace,
 		.free = making_free,
 	};
@@ -280,7 +280,7 @@ static int answer_growth(struct service_call *call, enum growth_job job, struct 
 		.job = job,
 		.pid = call->query.pid,
 		.may_see = http_peer_is_root(&call->who) ? NULL : may_see,
-		.show = make,
+		.show = make_answer,
 		.done = on_growth,
 		.free = making_free,
 	};

@@ -59,7 +59,7 @@ static bool read_row(struct process_row *row)
 	       process_comm(row->pid, row->comm) == 0;
 }
 
-static void offer(struct process_question *question, const struct process_row *row)
+static void offer_row(struct process_question *question, const struct process_row *row)
 {
 	if (question->error == 0 &&
 	    (!question->pattern || fnmatch(question->pattern, row->comm, 0) == 0) &&
@@ -81,7 +81,7 @@ static void read_processes(struct aside_work *work)
 		if (!read_row(&row))
 			continue;
 		for (struct process_question *q = reading->questions; q; q = q->next)
-			offer(q, &row);
+			offer_row(q, &row);
 	}
 	vec_done(&pids);
 	for (struct process_question *q = reading->questions; q; q = q->next)
@@ -118,7 +118,7 @@ static void answer_question(struct process_question *question)
 	service_resume(call, question->error);
 }
 
-static void tell_all(struct process_question *questions)
+static void answer_questions(struct process_question *questions)
 {
 	while (questions) {
 		struct process_question *question = questions;
@@ -129,7 +129,7 @@ static void tell_all(struct process_question *questions)
 	}
 }
 
-static void begin(struct process_reader *reader);
+static void begin_reading(struct process_reader *reader);
 
 static void on_read(struct aside_work *work)
 {
@@ -137,10 +137,10 @@ static void on_read(struct aside_work *work)
 	struct process_reader *reader = reading->reader;
 
 	reader->running = NULL;
-	tell_all(reading->questions);
+	answer_questions(reading->questions);
 	free(reading);
 	if (!reader->running)
-		begin(reader);
+		begin_reading(reader);
 }
 
 static void fail_waiting(struct process_reader *reader, int error)
@@ -150,10 +150,10 @@ static void fail_waiting(struct process_reader *reader, int error)
 	reader->waiting = NULL;
 	for (struct process_question *q = questions; q; q = q->next)
 		q->error = error;
-	tell_all(questions);
+	answer_questions(questions);
 }
 
-static int start(struct process_reader *reader)
+static int start_reading(struct process_reader *reader)
 {
 	struct reading *reading = calloc(1, sizeof(*reading));
 	int r;
@@ -176,9 +176,9 @@ static int start(struct process_reader *reader)
 }
 
 /* What was asked while a reading ran. */
-static void begin(struct process_reader *reader)
+static void begin_reading(struct process_reader *reader)
 {
-	int r = reader->waiting ? start(reader) : 0;
+	int r = reader->waiting ? start_reading(reader) : 0;
 
 	if (r < 0)
 		fail_waiting(reader, r);
@@ -203,7 +203,7 @@ int process_reader_want(struct service_call *call, const char *pattern, size_t m
 	reader->waiting = question;
 	r = pattern && !question->pattern ? -ENOMEM : 0;
 	if (r == 0 && !reader->running)
-		r = start(reader);
+		r = start_reading(reader);
 	if (r < 0) {
 		reader->waiting = question->next;
 		question_free(question);

@@ -158,7 +158,7 @@ struct lookup {
 };
 
 /* *ret_function is NULL where nothing is known. 0 or -ENOMEM. */
-static int look_up(struct lookup *lookup, uint64_t address, const char **ret_function)
+static int look_up_address(struct lookup *lookup, uint64_t address, const char **ret_function)
 {
 	const struct proc_map *map = proc_maps_find(&lookup->maps, address);
 	_cleanup_close_ int fd = map ? proc_map_open(lookup->pid, map) : -1;
@@ -193,7 +193,7 @@ static int add_symbols(struct lookup *lookup, const char *addresses, struct strb
 
 		if (end == at || (*end && *end != '+' && *end != '\n'))
 			return -EINVAL;
-		r = look_up(lookup, address, &function);
+		r = look_up_address(lookup, address, &function);
 		if (function) {
 			strbuf_addf(out, "0x%" PRIx64 "\t", address);
 			escape_text(out, function);
@@ -204,7 +204,7 @@ static int add_symbols(struct lookup *lookup, const char *addresses, struct strb
 	return r;
 }
 
-static int resolve(struct question *question, struct worker *worker)
+static int resolve_addresses(struct question *question, struct worker *worker)
 {
 	struct lookup lookup = { .pid = question->pid };
 	int r = proc_maps_read(lookup.pid, &lookup.maps);
@@ -226,7 +226,7 @@ static void read_symbols(struct aside_work *work)
 	question->error = worker_new_beside(question->worker, &worker);
 	if (question->error == 0) {
 		strbuf_adds(&question->answer.body, HAS_SYMBOLS);
-		question->error = resolve(question, worker);
+		question->error = resolve_addresses(question, worker);
 	}
 }
 

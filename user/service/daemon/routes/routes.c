@@ -49,7 +49,7 @@ static const struct route routes[] = {
 	{ "/debug/pprof/symbol", GET | POST, false, process_route_symbol },
 };
 
-static const struct route *find(const char *path)
+static const struct route *find_route(const char *path)
 {
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
 		if (strcmp(routes[i].path, path) == 0)
@@ -81,7 +81,7 @@ static const struct route *choose_route(const struct service_call *call, struct 
 	unsigned int mask = strcmp(method, "GET") == 0	? GET :
 			    strcmp(method, "POST") == 0 ? POST :
 							  0;
-	const struct route *route = find(call->query.path);
+	const struct route *route = find_route(call->query.path);
 
 	if (!route)
 		http_answer_say(answer, 404, "there is no such page; /debug/pprof/ lists them");

@@ -22,7 +22,7 @@ static bool is_printable(const char *text, size_t len)
 	return true;
 }
 
-static int refuse(const char *path, int r, struct strbuf *error)
+static int refuse_token_file(const char *path, int r, struct strbuf *error)
 {
 	strbuf_addf(error, "%s: %s", path, strerror(-r));
 	return r;
@@ -37,14 +37,14 @@ int token_read(const char *path, char **ret_token, struct strbuf *error)
 	size_t len;
 
 	if (fd < 0 || fstat(fd, &st))
-		return refuse(path, -errno, error);
+		return refuse_token_file(path, -errno, error);
 	if (!S_ISREG(st.st_mode) || (st.st_mode & 077)) {
 		strbuf_addf(error, "%s: others than its owner may not read it: chmod 600", path);
 		return -EPERM;
 	}
 	n = read(fd, text, sizeof(text) - 1);
 	if (n < 0)
-		return refuse(path, -errno, error);
+		return refuse_token_file(path, -errno, error);
 	text[n] = '\0';
 	len = strcspn(text, "\n");
 	if (len < LEAST || len > MOST || !is_printable(text, len)) {

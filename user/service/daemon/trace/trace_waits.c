@@ -117,7 +117,7 @@ struct show_job {
 };
 
 /* Session's thread, as run_show(). */
-static int show(const struct view *view, void *userdata)
+static int show_trace(const struct view *view, void *userdata)
 {
 	struct show_job *job = userdata;
 	const struct trace_ask *ask = &job->wait->ask;
@@ -134,7 +134,7 @@ static int run_show(struct session *session, struct session_job *userdata)
 
 	if (job->opts.budget)
 		session_set_untraced(session, job->budget.untraced_ns);
-	r = session_show(session, &job->opts, show, job);
+	r = session_show(session, &job->opts, show_trace, job);
 	/* What was shown is right, even where the session has failed after it. */
 	return job->is_shown ? 0 : r < 0 ? r : -EIO;
 }
@@ -147,7 +147,7 @@ static void on_shown(struct session_job *userdata, int result)
 	trace_wait_finish(job->wait, result < 0 ? TRACE_FAILED : TRACE_SHOWN, result);
 }
 
-static void answer(struct traces *traces, struct trace *trace, struct trace_wait *wait)
+static void answer_wait(struct traces *traces, struct trace *trace, struct trace_wait *wait)
 {
 	struct show_job *job = trace->error ? NULL : calloc(1, sizeof(*job));
 
@@ -181,6 +181,6 @@ void trace_waits_answer(struct trace *trace)
 				wait->ask.begun(wait->ask.userdata);
 		}
 		if (is_due(wait, now_ns))
-			answer(trace->traces, trace, wait);
+			answer_wait(trace->traces, trace, wait);
 	}
 }

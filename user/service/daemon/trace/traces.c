@@ -287,7 +287,7 @@ int trace_new(struct traces *traces, const struct service_config *config,
 	return r;
 }
 
-static int begin(struct traces *traces, const struct trace_ask *ask, struct trace **ret_trace)
+static int begin_trace(struct traces *traces, const struct trace_ask *ask, struct trace **ret_trace)
 {
 	_cleanup_(trace_free_p) struct trace *trace = NULL;
 	/* Users' threads that hang keep no slot from root. */
@@ -314,7 +314,7 @@ static bool is_for(const struct trace *trace, const struct trace_ask *ask)
 }
 
 /* One that is over has its answers to give, but no new ones. */
-static struct trace *find(const struct traces *traces, const struct trace_ask *ask)
+static struct trace *find_trace(const struct traces *traces, const struct trace_ask *ask)
 {
 	vec_foreach(&traces->list, trace)
 		if ((*trace)->kind == ask->kind && (*trace)->depth == ask->depth &&
@@ -332,9 +332,9 @@ void traces_forget(struct trace_wait *wait)
 
 int traces_ask(struct traces *traces, const struct trace_ask *ask, struct trace_wait **ret_wait)
 {
-	struct trace *trace = find(traces, ask);
+	struct trace *trace = find_trace(traces, ask);
 	uint64_t for_ns = ask->for_ns;
-	int r = trace ? 0 : begin(traces, ask, &trace);
+	int r = trace ? 0 : begin_trace(traces, ask, &trace);
 
 	if (r < 0)
 		return r;
@@ -378,7 +378,7 @@ static void end_thread(struct traces *traces, struct trace *trace)
 	session_runner_end(trace->runner);
 }
 
-static void end(struct traces *traces, struct trace *trace)
+static void end_trace(struct traces *traces, struct trace *trace)
 {
 	traces->opts.ends(trace->id, traces->opts.userdata);
 	/* Without memory nothing is owed. */
@@ -398,7 +398,7 @@ void traces_run(struct traces *traces)
 			i++;
 			continue;
 		}
-		end(traces, trace);
+		end_trace(traces, trace);
 		traces->list.len--;
 		memmove(&traces->list.data[i], &traces->list.data[i + 1],
 			(traces->list.len - i) * sizeof(*traces->list.data));

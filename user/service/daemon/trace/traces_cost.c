@@ -90,7 +90,7 @@ void trace_stop(struct trace *trace)
 }
 
 /* A request that waits gets what there is by now. */
-static void stop(struct traces *traces, struct trace *trace, const char *whose)
+static void stop_over_budget(struct traces *traces, struct trace *trace, const char *whose)
 {
 	trace_stop(trace);
 	traces->stopped++;
@@ -118,7 +118,7 @@ static void spare_host(struct traces *traces)
 		if (trace_is_charged(*trace) && (!most || ends_before(*trace, most)))
 			most = *trace;
 	if (most && traces->budget.most > 0 && host_share(traces, false) > traces->budget.most)
-		stop(traces, most, "all traces together");
+		stop_over_budget(traces, most, "all traces together");
 }
 
 void traces_look_at_costs(struct traces *traces)
@@ -131,7 +131,7 @@ void traces_look_at_costs(struct traces *traces)
 	vec_foreach(&traces->list, trace) {
 		trace_look_at_cost(traces, *trace);
 		if (trace_is_charged(*trace) && budget_is_over(&traces->budget, &(*trace)->use))
-			stop(traces, *trace, "its traces");
+			stop_over_budget(traces, *trace, "its traces");
 	}
 	spare_host(traces);
 }

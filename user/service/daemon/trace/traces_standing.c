@@ -66,7 +66,7 @@ int traces_prepare(struct traces *traces, const struct service_config *config,
 }
 
 /* Whether it can be traced is known later, and is no matter of the configuration. */
-static void start(struct trace *trace)
+static void start_standing(struct trace *trace)
 {
 	int r = trace_start(trace);
 
@@ -81,7 +81,7 @@ void traces_start(struct traces *traces)
 	traces->is_started = true;
 	vec_foreach(&traces->list, trace)
 		if (!(*trace)->runner)
-			start(*trace);
+			start_standing(*trace);
 }
 
 void traces_commit(struct traces *traces, struct traces_next *next)
@@ -94,7 +94,7 @@ void traces_commit(struct traces *traces, struct traces_next *next)
 	if (next->trace) {
 		(void)vec_push(&traces->list, next->trace); /* there is room */
 		if (traces->is_started)
-			start(next->trace);
+			start_standing(next->trace);
 		next->trace = NULL;
 	}
 	traces_next_free(next);

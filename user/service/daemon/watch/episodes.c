@@ -63,12 +63,12 @@ void episodes_clear(struct episodes *episodes)
 	episodes->list.len = 0;
 }
 
-static struct episode *find(const struct episodes *episodes, const char *key)
+static struct episode *find_episode(const struct episodes *episodes, const char *key)
 {
 	return hashmap_find(&episodes->by_key, &(struct episode){ .key = key });
 }
 
-static int make(struct episodes *episodes, const char *key, struct episode **ret_episode)
+static int add_episode(struct episodes *episodes, const char *key, struct episode **ret_episode)
 {
 	_cleanup_free_ struct episode *episode = malloc(sizeof(*episode) + strlen(key) + 1);
 	char *copy = (char *)(episode + 1);
@@ -87,8 +87,8 @@ static int make(struct episodes *episodes, const char *key, struct episode **ret
 int episodes_hold(struct episodes *episodes, const char *key, uint64_t for_ns, uint64_t gap_ns,
 		  uint64_t now_ns)
 {
-	struct episode *episode = find(episodes, key);
-	int r = episode ? 0 : make(episodes, key, &episode);
+	struct episode *episode = find_episode(episodes, key);
+	int r = episode ? 0 : add_episode(episodes, key, &episode);
 
 	if (r < 0)
 		return r;
@@ -103,7 +103,7 @@ int episodes_hold(struct episodes *episodes, const char *key, uint64_t for_ns, u
 
 void episodes_settle(struct episodes *episodes, const char *key, uint64_t until_ns)
 {
-	struct episode *episode = find(episodes, key);
+	struct episode *episode = find_episode(episodes, key);
 
 	if (episode)
 		episode->settled_until_ns = until_ns;
@@ -111,7 +111,7 @@ void episodes_settle(struct episodes *episodes, const char *key, uint64_t until_
 
 bool episodes_refuse(struct episodes *episodes, const char *key)
 {
-	struct episode *episode = find(episodes, key);
+	struct episode *episode = find_episode(episodes, key);
 	bool is_first = episode && !episode->refused;
 
 	if (episode)

@@ -132,7 +132,7 @@ static int make_rule(struct rules *rules, const char *name, struct rule **ret_ru
 	return 0;
 }
 
-static struct rule *find(const struct rules *rules, const char *name)
+static struct rule *find_rule(const struct rules *rules, const char *name)
 {
 	vec_foreach(&rules->list, rule)
 		if (strcmp((*rule)->name, name) == 0)
@@ -143,7 +143,7 @@ static struct rule *find(const struct rules *rules, const char *name)
 static int prepare_rule(struct rules *rules, struct rules_next *next,
 			const struct service_rule *config, struct strbuf *error)
 {
-	struct rule_next row = { .config = config, .rule = find(rules, config->section.name) };
+	struct rule_next row = { .config = config, .rule = find_rule(rules, config->section.name) };
 	int r = check_rule(config, next->config->path, &row.uid, error);
 
 	if (r == 0 && !row.rule)
@@ -176,7 +176,7 @@ int rules_prepare(struct rules *rules, const struct service_config *config,
 }
 
 /* Who was left alone is remembered where the condition is the same. */
-static void change(struct rule *rule, const struct rule_next *next)
+static void change_rule(struct rule *rule, const struct rule_next *next)
 {
 	bool is_same = next && rule->config && strcmp(rule->config->when, next->config->when) == 0;
 
@@ -199,14 +199,14 @@ void rules_commit(struct rules *rules, struct rules_next *next)
 	rule_vec old = rules->list;
 
 	vec_foreach(&next->rows, row) {
-		change(row->rule, row);
+		change_rule(row->rule, row);
 		row->made = NULL;			/* it is in the list: */
 		(void)vec_push(&next->list, row->rule); /* there is room */
 	}
 	vec_foreach(&old, rule) {
 		if (is_named(next, *rule))
 			continue;
-		change(*rule, NULL);
+		change_rule(*rule, NULL);
 		if ((*rule)->running > 0)
 			(void)vec_push(&next->list, *rule); /* as above */
 		else

@@ -40,7 +40,7 @@ int stack_index_add(struct stack_index *index, const struct stack_facts *facts)
 	return is_new ? 0 : -EEXIST;
 }
 
-static struct stack_facts *find(const struct stack_index *index, uint64_t id)
+static struct stack_facts *find_facts(const struct stack_index *index, uint64_t id)
 {
 	const struct stack_facts key = { .id = id };
 
@@ -49,7 +49,7 @@ static struct stack_facts *find(const struct stack_index *index, uint64_t id)
 
 const struct stack_facts *stack_index_find(const struct stack_index *index, uint64_t id)
 {
-	return find(index, id);
+	return find_facts(index, id);
 }
 
 void stack_index_remove(struct stack_index *index, uint64_t id)
@@ -69,7 +69,7 @@ void stack_facts_set_gone(struct stack_facts *facts)
 
 void stack_index_set_gone(struct stack_index *index, uint64_t id)
 {
-	struct stack_facts *facts = find(index, id);
+	struct stack_facts *facts = find_facts(index, id);
 
 	if (facts)
 		stack_facts_set_gone(facts);

@@ -50,7 +50,8 @@ void unopened_files_done(struct unopened_files *files)
 	vec_done(&files->all);
 }
 
-static struct unopened_file *find(const struct unopened_files *files, uint32_t dev, uint64_t ino)
+static struct unopened_file *find_file(const struct unopened_files *files, uint32_t dev,
+				       uint64_t ino)
 {
 	vec_foreach(&files->all, file)
 		if ((*file)->dev == dev && (*file)->ino == ino)
@@ -88,7 +89,8 @@ static int add_new(struct unopened_files *files, const struct proc_map *map, int
 int unopened_files_add(struct unopened_files *files, const struct proc_map *map, int error,
 		       uint64_t now_ns, const struct unopened_file **ret_file, bool *ret_new)
 {
-	struct unopened_file *file = find(files, map->dev_major << 20 | map->dev_minor, map->ino);
+	struct unopened_file *file =
+		find_file(files, map->dev_major << 20 | map->dev_minor, map->ino);
 	int r = 0;
 
 	*ret_new = !file && files->all.len < MOST_FILES;
@@ -130,7 +132,7 @@ void unopened_files_tried(struct unopened_files *files, uint64_t now_ns)
 
 void unopened_files_opened(struct unopened_files *files, uint32_t dev, uint64_t ino)
 {
-	struct unopened_file *file = find(files, dev, ino);
+	struct unopened_file *file = find_file(files, dev, ino);
 
 	if (file)
 		file->next_ns = UINT64_MAX;

@@ -166,7 +166,7 @@ static struct tomb *find_tomb(const struct walk *walk, const struct shared_block
  * and of the tombs. The tomb was added before the block was removed (bpf/block.bpf.h): a block that
  * is in neither was not there, and the copy of a live block that has no tomb is whole.
  */
-static int tell_shared(struct walk *walk)
+static int emit_shared(struct walk *walk)
 {
 	int r = 0;
 
@@ -268,5 +268,5 @@ int block_walk(const struct live *live, bool with_freed, uint64_t deadline_ns, b
 	if (r == 0 && with_freed)
 		r = bpf_batch_read(bpf_map__fd(skel->maps.tombs), sizeof(struct abi_tomb_key),
 				   sizeof(struct abi_tomb), on_tombs, &walk);
-	return r ? r : tell_shared(&walk);
+	return r ? r : emit_shared(&walk);
 }

@@ -93,7 +93,7 @@ static int list_images(const struct live *live, pid_t pid, struct collection *c)
 	return r;
 }
 
-static int collect(const struct live *live, pid_t pid, struct collection *c)
+static int collect_blocks(const struct live *live, pid_t pid, struct collection *c)
 {
 	int r = list_images(live, pid, c);
 
@@ -112,7 +112,7 @@ int live_images_new(const struct live *live, pid_t pid, struct live_image **ret_
 		    size_t *ret_n)
 {
 	struct collection c = { 0 };
-	int r = collect(live, pid, &c);
+	int r = collect_blocks(live, pid, &c);
 
 	inheritance_free(c.inheritance);
 	vec_done(&c.forked);

@@ -138,7 +138,7 @@ static size_t choose_processes(struct live *live)
 	return n_left_out;
 }
 
-static int take_usage(struct live *live)
+static int emit_usage_sample(struct live *live)
 {
 	struct record begin = { .type = RECORD_SAMPLE,
 				.sample = { .time_ns = clock_monotonic_ns() } };
@@ -176,7 +176,7 @@ static void read_shares(struct live *live)
 	}
 }
 
-static int take_sample(struct live *live)
+static int emit_heap_sample(struct live *live)
 {
 	_cleanup_(snapshot_free_p) struct snapshot *snapshot = NULL;
 	struct record begin = { .type = RECORD_SAMPLE };
@@ -207,7 +207,7 @@ int live_take_sample(struct live *live, uint64_t *ret_cpu_ns)
 
 	read_shares(live);
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	r = live->opts.allocations ? take_sample(live) : take_usage(live);
+	r = live->opts.allocations ? emit_heap_sample(live) : emit_usage_sample(live);
 	*ret_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	return r;
 }

@@ -32,7 +32,7 @@ struct snapshot {
 
 DEFINE_HASHMAP_OPS(site_ops, struct snapshot_site, free, stack, slot, fn);
 
-static bool wanted(const struct snapshot *s, uint32_t slot)
+static bool is_wanted_slot(const struct snapshot *s, uint32_t slot)
 {
 	return slot < s->n_processes && s->processes[slot].wanted;
 }
@@ -102,7 +102,7 @@ static int on_site(struct snapshot *s, const struct abi_site_key *key, const str
 	struct abi_site_counts counts;
 	struct snapshot_site *site;
 
-	if (!wanted(s, key->slot))
+	if (!is_wanted_slot(s, key->slot))
 		return 0;
 	site = site_get(s, key->slot, key->fn, key->stack);
 	if (!site)
@@ -272,7 +272,7 @@ static int on_block(const struct walked_block *walked, void *userdata)
 	const struct abi_block *block = walked->block;
 	struct snapshot *s = userdata;
 
-	if (walked->freed_era == BLOCK_LIVE && wanted(s, slot)) {
+	if (walked->freed_era == BLOCK_LIVE && is_wanted_slot(s, slot)) {
 		struct snapshot_site *site =
 			site_find(s, slot, function_of(s, slot, block), block->stack);
 
@@ -332,7 +332,7 @@ static int read_book_family(struct snapshot *s, struct live_process *process, bo
 	ancestor = live_book_ancestor(s->live, process);
 	if (ancestor)
 		r = read_book_family(s, ancestor, done);
-	return r ? r : read_book(s, process, wanted(s, process->slot.n));
+	return r ? r : read_book(s, process, is_wanted_slot(s, process->slot.n));
 }
 
 static int read_books(struct snapshot *s)

@@ -42,7 +42,7 @@ static int job_context(struct live *live, bool traced, struct strbuf *error,
 }
 
 /* The job belongs to the source from now on. */
-static int keep_job(struct live *live, struct job *job)
+static int add_job(struct live *live, struct job *job)
 {
 	int r = vec_push(&live->jobs.all, job);
 
@@ -61,7 +61,7 @@ int live_add_hist(struct live *live, const struct hist_spec *spec, struct strbuf
 		r = hist_job_new(&context, spec, live->jobs.all.len,
 				 live->programs->entry_type != 0, &job);
 	if (r == 0)
-		r = keep_job(live, job);
+		r = add_job(live, job);
 	if (r == 0 && hist_job_size_fd(job) >= 0)
 		r = objects_add_sizes(live->objects, hist_job_size_fd(job), spec->name);
 	return r;
@@ -84,7 +84,7 @@ int live_add_event(struct live *live, const struct event_spec *spec, bool kernel
 	if (r == 0)
 		r = event_job_new(&context, spec, &opts, &job);
 	if (r == 0)
-		r = keep_job(live, job);
+		r = add_job(live, job);
 	live->jobs.kernel_stacks |= kernel_stacks;
 	live->jobs.kernel_code |= kernel_stacks || spec->kind != EVENT_TRACEPOINT;
 	live->jobs.n_events++;
@@ -100,7 +100,7 @@ int live_add_syscalls(struct live *live, bool stacks, struct strbuf *error)
 	if (r == 0)
 		r = syscalls_job_new(&context, stacks ? live->opts.max_stack : 0, &job);
 	if (r == 0)
-		r = keep_job(live, job);
+		r = add_job(live, job);
 	if (r == 0)
 		live->jobs.syscalls = job;
 	return r;
@@ -176,7 +176,7 @@ struct job_reading {
  * Passes on what a process has done by system calls. The child of -c is no process of the report
  * before its exec; what will be deleted after this cut is counted for good.
  */
-static int take_syscalls(struct job_reading *reading, image_t *image, struct record *record)
+static int emit_syscalls(struct job_reading *reading, image_t *image, struct record *record)
 {
 	const slot_t slot = { image->n }; /* syscalls_read.h */
 	const struct live_process *process = live_process_at(reading->live, slot);
@@ -200,7 +200,7 @@ static int take_syscalls(struct job_reading *reading, image_t *image, struct rec
 }
 
 /* Passes a job's record on, and counts what it covers. */
-static int take_record(const struct record *record, void *userdata)
+static int emit_job_record(const struct record *record, void *userdata)
 {
 	struct job_reading *reading = userdata;
 	struct cut_coverage *coverage = reading->running;
@@ -209,11 +209,11 @@ static int take_record(const struct record *record, void *userdata)
 	struct record of_process = *record;
 
 	if (record->type == RECORD_SYSCALL)
-		return take_syscalls(reading, &of_process.syscall.image, &of_process);
+		return emit_syscalls(reading, &of_process.syscall.image, &of_process);
 	if (record->type == RECORD_SYSCALL_FILE)
-		return take_syscalls(reading, &of_process.syscall_file.image, &of_process);
+		return emit_syscalls(reading, &of_process.syscall_file.image, &of_process);
 	if (record->type == RECORD_SYSCALL_STACK)
-		return take_syscalls(reading, &of_process.syscall_stack.image, &of_process);
+		return emit_syscalls(reading, &of_process.syscall_stack.image, &of_process);
 	if (record->type == RECORD_EVENT_COUNT) {
 		uint64_t stack = event->stack;
 
@@ -242,7 +242,7 @@ int live_read_jobs(struct live *live, struct cut_coverage *running, struct cut_c
 	reading.ring_lost = losses[ABI_LOST_RING_FULL] > 0;
 	r = live->opts.forget_ended ? list_last(live, &reading.last) : 0;
 	for (size_t i = 0; i < live->jobs.all.len && r == 0; i++)
-		r = live->jobs.all.data[i]->ops->read(live->jobs.all.data[i], take_record,
+		r = live->jobs.all.data[i]->ops->read(live->jobs.all.data[i], emit_job_record,
 						      &reading);
 	image_list_done(&reading.last);
 	return r;

@@ -82,7 +82,7 @@ static bool is_known(const struct batch *batch, uint64_t key)
 }
 
 /* One call: those that are in then, as it says itself when it fails, mostly for want of room. */
-static uint32_t update(const struct batch *batch)
+static uint32_t insert_batch(const struct batch *batch)
 {
 	_urgent_;
 	uint32_t added = batch->n;
@@ -95,7 +95,7 @@ static uint32_t update(const struct batch *batch)
 /* What waits in the batch goes into the map. */
 static void flush(struct batch *batch)
 {
-	uint32_t added = batch->n ? update(batch) : 0;
+	uint32_t added = batch->n ? insert_batch(batch) : 0;
 
 	shared_add_room(batch->insert->programs, (slot_t){ batch->insert->slot }, added, 0);
 	for (uint32_t i = 0; i < batch->n; i++) {
@@ -110,7 +110,7 @@ static void flush(struct batch *batch)
 	batch->n = 0;
 }
 
-static void put(struct batch *batch, uint64_t key, const struct abi_block *block)
+static void put_block(struct batch *batch, uint64_t key, const struct abi_block *block)
 {
 	if (!batch->in_map_alone)
 		bucket_table_mark(&batch->table, bucket_index(batch, key));
@@ -165,7 +165,7 @@ int block_insert_all(struct block_insert *insert, const struct glibc_block *bloc
 		if (blocks[i].addr >= ABI_ADDR_LIMIT || blocks[i].size >> ABI_SIZE_BITS)
 			insert->no_room++;
 		else if (!is_known(batch, key))
-			put(batch, key, &block);
+			put_block(batch, key, &block);
 	}
 	flush(batch);
 	bucket_table_done(&batch->table);

@@ -151,7 +151,7 @@ static int enter(const struct reading *reading, struct live_existing *result)
 	return r;
 }
 
-static void describe(const struct reading *reading, struct live_existing *result)
+static void describe_existing(const struct reading *reading, struct live_existing *result)
 {
 	const struct glibc_heap *heap = reading->heap;
 
@@ -185,7 +185,7 @@ static int try_once(struct reading *reading, bool is_last, struct live_existing 
 	if (r == 0 && !is_sound(reading) && !is_last) {
 		r = 1;
 	} else if (r == 0) {
-		describe(reading, result);
+		describe_existing(reading, result);
 		r = enter(reading, result);
 	}
 	forget_reading(reading);

@@ -440,7 +440,7 @@ int live_end_unseen(struct live *live, struct live_process *process, uint32_t fl
 }
 
 /* What the refused event would have told of a process that no other event has told of. */
-static int tell_untold(struct live *live, slot_t slot)
+static int emit_pending(struct live *live, slot_t slot)
 {
 	const struct abi_proc *proc = shared_proc(live->programs, slot);
 	const struct live_process *parent = live_process_at(live, (slot_t){ proc->parent });
@@ -464,7 +464,7 @@ static int tell_untold(struct live *live, slot_t slot)
  * Their slots would be taken for good. An event that is on its way is in the ring by the next
  * drain: an image that is unknown then, too, was not told of.
  */
-static int tell_all_untold(struct live *live)
+static int emit_all_pending(struct live *live)
 {
 	struct live_untold before = live->untold;
 	uint32_t n = __atomic_load_n(live->programs->next_slot, __ATOMIC_RELAXED);
@@ -482,7 +482,7 @@ static int tell_all_untold(struct live *live)
 			continue;
 		vec_foreach(&before.images, other)
 			was_unknown |= other->n == image.n;
-		r = was_unknown ? tell_untold(live, slot) : vec_push(&live->untold.images, image);
+		r = was_unknown ? emit_pending(live, slot) : vec_push(&live->untold.images, image);
 	}
 	vec_done(&before.images);
 	return r;
@@ -494,7 +494,7 @@ int live_end_refused(struct live *live, uint64_t n_refused)
 
 	/* A slot is set before its event is refused: without another refusal none has come. */
 	if (live->untold.n_refused != n_refused || live->untold.images.len)
-		r = tell_all_untold(live);
+		r = emit_all_pending(live);
 	live->untold.n_refused = n_refused;
 	vec_foreach(&live->slots.all, p) {
 		const struct live_process *process = *p;

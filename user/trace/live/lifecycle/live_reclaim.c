@@ -90,7 +90,7 @@ static void cut_lines(struct live *live, const bool *gone)
 	}
 }
 
-static int forget(struct live *live, const bool *gone)
+static int forget_images(struct live *live, const bool *gone)
 {
 	int r = 0;
 
@@ -134,7 +134,7 @@ int live_reclaim(struct live *live)
 	if (r == 0)
 		r = live_frees_purge(live, gone);
 	if (r == 0)
-		r = forget(live, gone);
+		r = forget_images(live, gone);
 	if (r == 0)
 		live_books_end_forks(live);
 	return r;

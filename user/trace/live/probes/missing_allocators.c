@@ -14,7 +14,7 @@
 /* What has been executed is taken to load its libraries for so long. */
 #define LOADING_NS (5 * SECOND_NS)
 
-static int say_missing(const struct live *live, const struct custom_function *f,
+static int log_missing(const struct live *live, const struct custom_function *f,
 		       struct strbuf *text)
 {
 	struct near_names near;
@@ -51,7 +51,7 @@ int live_missing_allocators(const struct live *live, struct strbuf *ret_text)
 
 	for (size_t i = 0; i < n && r == 0; i++)
 		if (!all[i].found)
-			r = say_missing(live, &all[i], ret_text);
+			r = log_missing(live, &all[i], ret_text);
 	return r;
 }
 
@@ -85,7 +85,7 @@ static const struct object *first_object(const struct live_process *process)
 	return NULL;
 }
 
-static int say_unseen(struct live *live, const struct live_process *process)
+static int log_unseen(struct live *live, const struct live_process *process)
 {
 	const struct object *object = first_object(process);
 	_cleanup_strbuf_ struct strbuf why = {};
@@ -124,7 +124,7 @@ int live_judge_allocator(struct live *live, struct live_process *process)
 	/* Of a whole host, few programs show samples: the others' number is enough. */
 	if (live->opts.sampled && live->opts.rule.scope != ABI_SCOPE_PROCESSES)
 		return 0;
-	return say_unseen(live, process);
+	return log_unseen(live, process);
 }
 
 /* Libraries may come before the one with the allocator. At its end it is judged in any case. */

@@ -66,7 +66,7 @@ static void cut_incredible(const struct live_process *process, struct live_frame
 			frames->n = i;
 }
 
-static void take_frame(const struct abi_ev_stack *ev, size_t i, struct live_frames *to)
+static void add_frame(const struct abi_ev_stack *ev, size_t i, struct live_frames *to)
 {
 	uint64_t exact = ev->exact[i / 64] >> i % 64 & 1;
 
@@ -90,7 +90,7 @@ static void frame_pointer_frames(const struct live_process *process, const struc
 			continue;
 		if (i == 1 && syscall && !code_map_find(&process->code, ev->frame[1]))
 			continue;
-		take_frame(ev, i, ret);
+		add_frame(ev, i, ret);
 	}
 	cut_incredible(process, ret);
 }
@@ -105,7 +105,7 @@ static void unwound_frames(const struct live_process *process, const struct abi_
 	bool drop_ip = ev->flags & ABI_STACK_SYSCALL && !(ev->flags & ABI_STACK_SYSCALL_IP);
 
 	for (uint32_t i = drop_ip; i < ev->frames; i++)
-		take_frame(ev, i, ret);
+		add_frame(ev, i, ret);
 	if (ev->flags & ABI_STACK_FRAME_POINTERS && ABI_STACK_CUT(ev->flags))
 		cut_incredible(process, ret);
 }
@@ -115,7 +115,7 @@ static void kernel_frames(const struct abi_ev_stack *ev, struct live_frames *ret
 {
 	ret->cut = ev->flags & ABI_STACK_TRUNCATED ? ABI_CUT_LIMIT : ABI_CUT_NONE;
 	for (uint32_t i = 0; i < ev->frames; i++)
-		take_frame(ev, i, ret);
+		add_frame(ev, i, ret);
 }
 
 /* Made in memory that has no file, or a file of memory that is no ELF file (Erlang). */

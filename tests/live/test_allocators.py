@@ -25,10 +25,9 @@ def family(name):
     return path
 
 
-def run_alone(program, path, calls, preload=""):
+def run_alone(program, options, calls, preload=""):
     """The totals of the process, and what main() counted of them itself."""
-    run_ = trace([program, str(calls)], attach_option(path), library=None, preload=preload,
-                 timeout=900)
+    run_ = trace([program, str(calls)], *options, library=None, preload=preload, timeout=900)
     assert f"done {calls}" in run_.stdout, run_.stdout
     exact(run_.report)
     (own,), = run_.own.values()
@@ -37,12 +36,13 @@ def run_alone(program, path, calls, preload=""):
     return alloc, own
 
 
-def only_main_differs(what, program, path, calls, preload=""):
+def only_main_differs(what, program, path, calls, preload="", options=()):
     """What the loader and the run-time libraries do on top of main() is the same when that does
     nearly nothing. what: for the table (matrix.py)."""
-    alloc, own = run_alone(program, path, calls, preload)
+    options = (attach_option(path), *options)
+    alloc, own = run_alone(program, options, calls, preload)
     assert own["allocs"] > calls // 3, own
-    alloc_0, own_0 = run_alone(program, path, 0, preload)
+    alloc_0, own_0 = run_alone(program, options, 0, preload)
     besides = {key: alloc_0[key] - own_0[key] for key in SERIAL_KEYS}
     # The library asks the dynamic linker for functions that are not there, which allocates.
     most = 40 if by_library() else 20
@@ -62,6 +62,14 @@ def every_function_of(family_and_path):
               "names": "shared, own names"}.get(linked, linked)
     only_main_differs((allocator, linked, "C", "families"), family(name), path,
                       scaled(3000, 300000))
+
+
+@test(need_root, each=EACH_PATH, in_turn=2)
+def a_function_that_jumps_into_our_library_counts(path):
+    """musl's memalign jumps to aligned_alloc, which is the library's, and that calls musl's. Our
+    library is never probed, and keeps no book of musl."""
+    only_main_differs(("musl", "shared", "C", "families, our library"), family("musl"), path,
+                      scaled(3000, 300000), options=["--exact=library"])
 
 
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",

@@ -81,6 +81,12 @@ static int add_probe(struct objects *objects, struct object *object, struct site
 	if (probe->exits == PLAN_EXIT_NONE)
 		return path == ATTACH_PATH_SESSION ? vec_push(&lists->session, site) :
 						     vec_push(&lists->entry, site);
+	/*
+	 * It only jumps on to functions with probes of their own, whose sites stand for its. A
+	 * library may stand in between that is not probed, as ours, and returns unseen.
+	 */
+	if (by_sites && probe->n_exit_sites == 0)
+		return 0;
 	if (by_sites) {
 		site.cookie |= ABI_COOKIE_BY_SITES;
 		r = add_exit_sites(lists, probe, probe->exit_sites, probe->n_exit_sites, fn, owner);

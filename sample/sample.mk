@@ -17,6 +17,9 @@ SAMPLE_PURE_OBJS := $(addprefix $(O)/sample/,sampled_set.o sampler.o walk.o walk
 # without memory.
 SAMPLE_CFLAGS = -std=gnu11 $(CROSS_FLAGS) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) -D_GNU_SOURCE -Iuser -I. -fPIC \
 	-fvisibility=hidden -fno-builtin -fexceptions -ftls-model=initial-exec
+# What stands between a program and the probes of samples, which --unwind=fp passes.
+SAMPLE_FRAMED := $(addprefix $(O)/sample/,malloc.o operators.o jemalloc.o process.o probes.o)
+$(SAMPLE_FRAMED): SAMPLE_CFLAGS += -fno-omit-frame-pointer
 SAMPLE_LDFLAGS = $(CROSS_FLAGS) $(LDFLAGS) -shared -Wl,--no-undefined -Wl,-z,now -Wl,-z,nodelete \
 	-Wl,-soname,$(notdir $(SAMPLE_LIB))
 

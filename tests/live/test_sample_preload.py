@@ -9,6 +9,7 @@ from lib import (Place, Skip, heap_sites, load_report, memtraced, need_program, 
                  run, run_memtraced, scratch, target, test, total)
 
 BESIDE_OTHERS = True
+LIBRARY = "libmemtraced-sample.so"
 INTERVAL = 65536
 BUILD = os.path.join(os.path.dirname(__file__), "..", "..")
 
@@ -69,10 +70,10 @@ def a_block_that_is_chosen_for_certain_is_no_estimate():
     assert 2 * interval < estimate["ci95_bytes"] < most, process["alloc"]
 
 
-@test(need_root, every_kernel=True)
-def of_the_library_stacks_have_what_the_program_called():
+@test(need_root, each=["", "--unwind=fp"], every_kernel=[""])
+def of_the_library_stacks_have_what_the_program_called(option):
     _, (process,) = reported(["/usr/bin/python3", "-c", "x = [str(i) for i in range(9999)]"],
-                             "--sample=4k")
+                             "--sample=4k", *option.split())
     called_by_the_program(process)
 
 
@@ -95,10 +96,11 @@ def called_by_the_program(process):
     assert process["sites"]
     for site in process["sites"]:
         inside = [f["function"] for f in site["frames"]
-                  if os.path.basename(f["object"] or "") == "libmemtraced-sample.so"
+                  if os.path.basename(f["object"] or "") == LIBRARY
                   and not f["inline"]]
         assert site["frames"][0]["function"] == "[sampled]", site["frames"][:3]
         assert inside in (["malloc"], ["calloc"], ["realloc"]), site["frames"][:5]
+        assert os.path.basename(site["frames"][-1]["object"] or "") != LIBRARY, site["frames"]
 
 
 @test(need_root)
@@ -150,7 +152,7 @@ def a_child_with_probes_of_its_own_is_not_counted_twice():
 @test(need_root)
 def what_the_user_preloads_stays():
     show = ["/usr/bin/env"]
-    library = os.path.realpath(os.path.join(Place.build, "libmemtraced-sample.so"))
+    library = os.path.realpath(os.path.join(Place.build, LIBRARY))
     for options, env, after in (((), {}, ""), ((), {"LD_PRELOAD": "libm.so.6"}, ":libm.so.6"),
                                 (("--env=LD_PRELOAD=libdl.so.2",), {}, ":libdl.so.2")):
         done = run_memtraced("--sample=1M", *options, "--", *show, env={**os.environ, **env})

@@ -8,9 +8,11 @@ import os
 import platform
 import signal
 import subprocess
+import time
 
-from lib import (LONG, Place, attached, eventually, free_port, heap_sites, load_report, memtraced,
-                 need_program, need_root, note, process_state, run, scratch, started, test)
+from lib import (LONG, Place, attached, eventually, exact, free_port, heap_sites, load_report,
+                 memtraced, need_program, need_root, note, process_state, run, scaled, scratch,
+                 send_line, started, target, test)
 from test_programs import Redis, redis_command
 from test_sample_programs import SETTLED, write_inputs
 from test_sample_programs import PROGRAMS as WORDS
@@ -162,9 +164,8 @@ def nginx(folder, env):
 SERVERS = {"redis-server": (redis, "redis-cli"), "nginx": (nginx, "curl")}
 
 
-def since(before, after):
+def since(before, after, keys=("allocs", "bytes")):
     """What sites have allocated; frees of what nobody saw made are known to one of both alone."""
-    keys = ("allocs", "bytes")
     earlier = by_callers(before["processes"], keys)
     made = {}
     for key, sums in by_callers(after["processes"], keys).items():
@@ -206,6 +207,54 @@ def a_server_is_told_the_same_by_both_at_once(name):
               f"{len(different)} of {len(book)} sites differ, frees {frees}")
     assert book and not different, different[:5]
     assert frees[0] == frees[1], frees
+
+
+# --- threads --------------------------------------------------------------------------------------
+
+def peak_beyond(before, after):
+    """Of what is allocated since: probes have seen nothing of what was there."""
+    return total_of(after, "peak_bytes") - total_of(before, "live_bytes")
+
+
+@test(need_root, each=[1, 64], timeout=1800)
+def each_operation_is_told_by_both_at_once(threads):
+    """Allocations and frees, mostly of other threads' blocks, with the library and with probes on
+    the allocator behind it. What is live at a time is another's view where threads race."""
+    allocs = scaled(500_000, 50_000_000)
+    env = {**os.environ, "LD_PRELOAD": os.path.realpath(LIBRARY), "MEMTRACED_EXACT": "keep"}
+    command = [target("threads"), str(threads), str(allocs), "held"]
+    with started(command, env=env) as process:
+        assert process.lines.next() == "ready"
+        with attached([process.pid]) as by_book, \
+                attached([process.pid], "--exact=probes") as by_probes:
+            sessions = by_book, by_probes
+            before = [session.later_report() for session in sessions]
+            began = time.monotonic()
+            send_line(process)
+            process.lines.until("done", timeout=1700)
+            took = time.monotonic() - began
+            after = [session.later_report() for session in sessions]
+            for session in sessions:
+                session.finish()
+        send_line(process)
+    assert after[0]["processes"][0]["alloc"]["by_library"]
+    for report in after:
+        exact(report)
+    keys = ("allocs", "bytes", "live_bytes", "live_blocks", "temporary")
+    book, probes = (since(*pair, keys) for pair in zip(before, after))
+    different = [(key, book.get(key), probes.get(key)) for key in {*book, *probes}
+                 if book.get(key) != probes.get(key)]
+    frees = [total_of(b, "frees") - total_of(a, "frees") for a, b in zip(before, after)]
+    peaks = [peak_beyond(*pair) for pair in zip(before, after)]
+    n = sum(sums["allocs"] for sums in book.values()) + frees[0]
+    same = not different and frees[0] == frees[1]
+    Table.add(f"threads {threads}", after[0],
+              f"{n} operations in {took:.0f} s: "
+              f"{'the same' if same else f'{len(different)} sites differ, frees {frees}'}; peak "
+              f"{'the same' if peaks[0] == peaks[1] else f'{peaks[0]} and {peaks[1]}'}")
+    assert n > 2 * allocs - 5000 and not different, different[:5]
+    assert frees[0] == frees[1], frees
+    assert threads > 1 or peaks[0] == peaks[1], peaks
 
 
 @test(need_root)

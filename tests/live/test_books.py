@@ -15,9 +15,9 @@ import time
 import schema
 
 from lib import (called_by, counting, Counts, eventually, exact, EXACT_KEYS, heap_sites, Lines,
-                 load_report, memtraced, need_kernel, need_program, need_root, read_counts, refused,
-                 run_memtraced, same, same_calls, scaled, scratch, send_line, SERIAL_KEYS, Skip,
-                 started, target, test, total, trace)
+                 load_report, memtraced, need_kernel, need_program, need_root, note, read_counts,
+                 refused, run_memtraced, same, same_calls, scaled, scratch, send_line, SERIAL_KEYS,
+                 Skip, started, target, test, total, trace)
 
 BESIDE_OTHERS = True
 LIBRARY = "--exact=library"
@@ -202,11 +202,12 @@ def run_until_killed(moment):
         return own, load_report(path)
 
 
-@test(need_root)
+@test(need_root, timeout=900)
 def so_it_is_of_threads_that_are_killed_at_any_moment():
     """The program counts an allocation when it has returned, and a free before it begins."""
-    before = 0
-    for _ in range(scaled(3, 250)):
+    before = calls = 0
+    moments = scaled(3, 500)
+    for _ in range(moments):
         own, report = run_until_killed(random.uniform(0, 0.3))
         # Else it was killed before it had loaded its allocator.
         assert report["coverage"]["exact"] or not own, report["coverage"]
@@ -214,15 +215,17 @@ def so_it_is_of_threads_that_are_killed_at_any_moment():
         allocs = total(sites, "allocs")
         frees = allocs - total(sites, "live_blocks")
         before += own.get("allocs", 0) == 0
+        calls += allocs + frees
         assert 0 <= allocs - own.get("allocs", 0) <= THREADS, (allocs, own)
         # Of a call that was killed in the middle some counts of its site are there, and others not.
         assert abs(own.get("frees", 0) - frees) <= THREADS, (frees, own)
-    print(f"# {before} were killed before they had allocated")
+    note(f"{moments} programs killed: {calls} operations; {before} before they had allocated")
 
 
-@test(need_root)
+@test(need_root, timeout=900)
 def a_program_ends_as_ever_when_memtraced_is_killed_at_any_moment():
-    for _ in range(scaled(3, 250)):
+    moments = scaled(3, 500)
+    for _ in range(moments):
         with started([memtraced(), LIBRARY, "-q", "--", target("threads"), str(THREADS),
                       str(2000000)]) as process:
             eventually(lambda: pid_of_child(process, "threads"), "no program")
@@ -230,6 +233,7 @@ def a_program_ends_as_ever_when_memtraced_is_killed_at_any_moment():
             process.kill()
             process.wait(30)
             assert process.lines.until("done") == "2000000"
+    note(f"{moments} times memtraced was killed, and its program ended as ever")
 
 
 @test(need_root)

@@ -13,7 +13,7 @@
 #include "abi.h"
 
 #define ABI_BOOK_MAGIC 0x6b6f6f62U
-#define ABI_BOOK_VERSION 5
+#define ABI_BOOK_VERSION 6
 /* As memfd_create(2) is told it; in /proc/PID/maps behind "/memfd:". */
 #define ABI_BOOK_NAME "memtraced-book"
 
@@ -81,6 +81,7 @@ struct abi_book_header {
 	__u32 errors;
 	__u64 further_errors; /* for which there was no room */
 	__u32 gone, pad3;     /* entries of struct abi_book_gone, or more than there is room for */
+	__u64 parent_file;    /* with parent_era: the inode of the parent's book */
 };
 
 /*

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Generations of forks without exec that are looked up in, as in bpf/block.bpf.h. */
@@ -26,6 +27,7 @@ struct ancestor {
 static struct ancestor ancestors[MOST_ANCESTORS]; /* the parent first */
 static int n_ancestors;
 static const char *own_view; /* of this process's book, for its children */
+static uint64_t own_file;    /* its inode */
 static bool is_orphan;
 
 /* Of the fork that is under way; a child finds it as it was. */
@@ -82,10 +84,12 @@ static void drop_ancestors(void)
 void book_forks_begin(int fd)
 {
 	static bool had_book;
+	struct stat st;
 
 	if (forking.era && own_view) {
 		add_ancestor(own_view, forking.era);
 		book.header->parent_era = forking.era;
+		book.header->parent_file = own_file;
 		book.header->live_bytes = forking.live_bytes;
 		book.header->peak_bytes = forking.live_bytes;
 	} else {
@@ -95,6 +99,7 @@ void book_forks_begin(int fd)
 	had_book = true;
 	memset(&forking, 0, sizeof(forking));
 	own_view = map_view(fd);
+	own_file = fstat(fd, &st) == 0 ? st.st_ino : 0;
 }
 
 bool book_is_orphan(void)

@@ -4,10 +4,11 @@ first call on, without a probe."""
 
 import os
 import signal
+import struct
 import time
 
-from lib import (Place, attached, called_by, exact, heap_sites, need_root, refused, run_memtraced,
-                 scaled, send_line, started, target, test, total, with_function)
+from lib import (Place, attached, called_by, eventually, exact, heap_sites, need_root, refused,
+                 run_memtraced, scaled, send_line, started, target, test, total, with_function)
 
 BESIDE_OTHERS = True
 WHILE_READ, KEEP = "1", "keep"
@@ -189,3 +190,94 @@ def what_it_forks_is_counted_from_then_on():
     before, since = (held[pid]["live_bytes"] for pid in children)
     assert 20 * 7000 <= before < 50 * 5000, held
     assert since >= 50 * 5000 + 20 * 7000, held
+
+
+# What each signal has a process do; its children do the same.
+FAMILY = """
+import os, signal
+signals = signal.SIGUSR1, signal.SIGUSR2
+signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+kept = [bytearray(5000 + i) for i in range(50)]
+print(os.getpid(), flush=True)
+while True:
+    if signal.sigwait(signals) == signal.SIGUSR2:
+        del kept[:10]
+        print("dropped", flush=True)
+    elif os.fork() == 0:
+        kept += [bytearray(7000) for _ in range(20)]
+        print(os.getpid(), flush=True)
+"""
+TEN = sum(5001 + i for i in range(10))  # what the first drop frees of it, with a byte of Python's
+
+
+def books(report):
+    exact(report)
+    held = {}
+    for process in report["processes"]:
+        alloc = process["alloc"]
+        assert alloc["by_library"] and alloc["unknown_frees"] == 0, alloc
+        for key in ("live_bytes", "live_blocks"):
+            assert total(heap_sites(process), key) == alloc[key], (key, process)
+        held[process["pid"]] = alloc["live_bytes"], alloc["live_blocks"]
+    return held
+
+
+def read_books(pid):
+    with attached([pid]) as session:
+        return books(session.finish())
+
+
+def forks_of(pid):
+    """Forks that the book has told of, and how many of these are over (struct abi_book_header)."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+        place = next(line.split()[0] for line in maps
+                     if "rw-s 00000000" in line and "/memfd:memtraced-book" in line)
+    start, end = (f"{int(address, 16):x}" for address in place.split("-"))
+    with open(f"/proc/{pid}/map_files/{start}-{end}", "rb") as book:
+        return struct.unpack_from("II", book.read(32), 24)
+
+
+def tell(process, pid, sig):
+    os.kill(pid, sig)
+    line = process.lines.next()
+    return int(line) if line.isdigit() else line
+
+
+@test(need_root)
+def what_was_forked_before_is_read_with_what_it_inherits():
+    """The next reader finds parents and children, and takes up where the one before has ended."""
+    children = []
+    with counting_itself(KEEP, "/usr/bin/python3", "-u", "-c", FAMILY) as process:
+        try:
+            parent = int(process.lines.next())
+            with attached([parent]) as session:
+                for pid in (parent, parent):
+                    children.append(tell(process, pid, signal.SIGUSR1))
+                children.append(tell(process, children[0], signal.SIGUSR1))
+                first = books(session.finish())
+            assert sorted(first) == sorted([parent, *children]), first
+            assert read_books(parent) == first
+            # While nobody reads: shared by all, and each has its own of it.
+            for n, pid in enumerate([parent, *children]):
+                assert tell(process, pid, signal.SIGUSR2) == "dropped"
+                now = read_books(parent)
+                for done in [parent, *children][:n + 1]:
+                    assert now[done] == (first[done][0] - TEN, first[done][1] - 10), (now, first)
+                for other in [parent, *children][n + 1:]:
+                    assert now[other] == first[other], (now, first)
+            era, ended = forks_of(parent)
+            assert era - ended == 2, (era, ended)
+        finally:
+            for pid in children:
+                os.kill(pid, signal.SIGKILL)
+        eventually(lambda: not any(is_mapped(pid) for pid in children), "they do not end")
+        read_books(parent)
+        assert forks_of(parent) == (era, era), "its next reader does not say that they are over"
+
+
+def is_mapped(pid):
+    try:
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+            return maps.read() != ""
+    except OSError:
+        return False

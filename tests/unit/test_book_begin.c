@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -47,6 +49,24 @@ static void a_book_is_found_where_it_is_mapped(void **state)
 	assert_int_equal(mprotect(hand->bytes, ABI_BOOK_BYTES, PROT_READ), 0);
 	assert_int_equal(book_try(getpid()), -ENOENT);
 	assert_int_equal(mprotect(hand->bytes, ABI_BOOK_BYTES, PROT_READ | PROT_WRITE), 0);
+}
+
+static void a_child_has_its_parents_book_mapped(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	assert_true(book_is_mapped(book, pid));
+	assert_true(book_is_mapped_elsewhere(book, getpid()));
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_false(book_is_mapped(book, pid));
 }
 
 static void what_an_earlier_reader_has_told_is_over(void **state)
@@ -174,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		BOOK_TEST(a_book_has_one_reader),
 		BOOK_TEST(a_book_is_found_where_it_is_mapped),
+		BOOK_TEST(a_child_has_its_parents_book_mapped),
 		BOOK_TEST(what_an_earlier_reader_has_told_is_over),
 		BOOK_TEST(a_process_is_told_which_blocks_are_wanted),
 		BOOK_TEST(what_older_stacks_have_of_code_that_went_is_cut_off),

@@ -194,6 +194,7 @@ static void set_totals(const struct abi_book_header *header, struct book_totals 
 				     .era = header->era,
 				     .ended_forks = header->ended_forks,
 				     .parent_era = header->parent_era,
+				     .parent_file = header->parent_file,
 				     .peak_bytes = book_clamp(header->peak_bytes),
 				     .peak_epoch = header->peak_epoch,
 				     .race_bytes = header->race_bytes,

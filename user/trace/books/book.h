@@ -40,6 +40,7 @@ struct book_totals {
 	uint32_t era;	      /* forks so far, */
 	uint32_t ended_forks; /* of which the children of so many look up nothing, */
 	uint32_t parent_era;  /* and of its parent; 0: it knows nothing that it inherits; */
+	uint64_t parent_file; /* the inode of that one's book, as it says; */
 	/* the peak is the latest before the cut: */
 	int64_t peak_bytes;
 	uint32_t peak_epoch;

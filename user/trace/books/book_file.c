@@ -3,6 +3,8 @@
 
 #include "target/file_open.h"
 #include "target/proc_maps.h"
+#include "target/process.h"
+#include "target/process_list.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 int book_get(const struct book *book, uint64_t at, void *to, size_t len)
 {
@@ -88,7 +91,7 @@ static int open_again(int path_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-static int check_size(int fd)
+static int check_size(int fd, uint64_t *ret_inode)
 {
 	struct stat st;
 
@@ -96,6 +99,7 @@ static int check_size(int fd)
 		return errno == EPERM ? -EACCES : -errno;
 	if (fstat(fd, &st) < 0)
 		return -errno;
+	*ret_inode = st.st_ino;
 	return (uint64_t)st.st_size == ABI_BOOK_BYTES ? 0 : -EINVAL;
 }
 
@@ -124,7 +128,7 @@ int book_open_file(int fd, struct book **ret_book)
 	if (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
 		r = errno == EWOULDBLOCK ? -EBUSY : -errno;
 	if (r == 0)
-		r = check_size(fd);
+		r = check_size(fd, &book->inode);
 	if (r == 0)
 		r = check_header(book);
 	if (r)
@@ -161,11 +165,15 @@ int book_open(pid_t pid, int fd, struct book **ret_book)
 	return place_fd < 0 ? -errno : open_found(place_fd, ret_book);
 }
 
-/* Its first page. An ancestor's, which it looks up blocks in, cannot be written. */
+static bool is_first_page(const struct proc_map *map)
+{
+	return map->shared && map->offset == 0 && strcmp(map->path, "/memfd:" ABI_BOOK_NAME) == 0;
+}
+
+/* An ancestor's, which it looks up blocks in, cannot be written. */
 static bool is_book(const struct proc_map *map)
 {
-	return map->write && map->shared && map->offset == 0 &&
-	       strcmp(map->path, "/memfd:" ABI_BOOK_NAME) == 0;
+	return map->write && is_first_page(map);
 }
 
 /* A helper opens it, as the process can make that wait for ever. */
@@ -182,6 +190,55 @@ int book_open_mapped(pid_t pid, struct book **ret_book)
 			place_fd = proc_map_open(pid, &maps.maps[i]);
 	proc_maps_done(&maps);
 	return place_fd < 0 ? place_fd : open_found(place_fd, ret_book);
+}
+
+/* 1, 0, or negative errno. */
+static int is_mapped(const struct book *book, pid_t pid)
+{
+	struct proc_maps maps;
+	bool found = false;
+	int r = proc_maps_read(pid, &maps);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < maps.n_maps && !found; i++)
+		found = is_first_page(&maps.maps[i]) && maps.maps[i].ino == book->inode;
+	proc_maps_done(&maps);
+	return found;
+}
+
+bool book_is_mapped(const struct book *book, pid_t pid)
+{
+	return is_mapped(book, pid) > 0;
+}
+
+/* As is_mapped(): only what began later can be a child's. */
+static int is_mapped_later(const struct book *book, pid_t pid, const struct process_info *own)
+{
+	struct process_info info;
+	int r;
+
+	if (pid == own->pid || pid == getpid())
+		return 0;
+	r = process_stat_read(pid, &info);
+	return r || info.start_ticks < own->start_ticks ? r : is_mapped(book, pid);
+}
+
+bool book_is_mapped_elsewhere(const struct book *book, pid_t pid)
+{
+	struct process_info own;
+	pid_vec pids = {};
+	int r = process_stat_read(pid, &own);
+
+	if (r == 0)
+		r = process_list_host(&pids);
+	for (size_t i = 0; i < pids.len && r == 0; i++) {
+		r = is_mapped_later(book, pids.data[i], &own);
+		if (r == -ESRCH)
+			r = 0;
+	}
+	vec_done(&pids);
+	return r != 0;
 }
 
 void book_close(struct book *book)

@@ -18,6 +18,7 @@ struct book_node_page; /* book_read.c */
 
 struct book {
 	int fd;
+	uint64_t inode;
 	void *words; /* the header, for a futex alone */
 	struct book_node_page *pages;
 	/* What earlier readers have told of moments is below these: book_begin(). */
@@ -38,6 +39,11 @@ int book_open_mapped(pid_t pid, struct book **ret_book);
 /* The same of what we have open, which it takes over in any case. */
 int book_open_file(int fd, struct book **ret_book);
 void book_close(struct book *book); /* NULL is legal */
+
+/* Has the process this file mapped? As a child of its own has. */
+bool book_is_mapped(const struct book *book, pid_t pid);
+/* Has any process but its own and us? Also where that cannot be known. */
+bool book_is_mapped_elsewhere(const struct book *book, pid_t pid);
 DEFINE_CLEANUP(struct book, book_close)
 
 /* --- for the files of trace/books/ alone ------------------------------------------------------ */

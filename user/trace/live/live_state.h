@@ -107,9 +107,10 @@ struct process_book {
 	bool has_era;	       /* its abi_proc.parent_era is as books have it */
 	uint32_t first_era;    /* forks before the book began, which has no numbers for them */
 	uint32_t told_tick;
-	uint32_t forks;	     /* children that were told of, */
-	uint32_t era;	     /* and those that its book knows; */
-	uint32_t agreed;     /* so many have the same numbers there and in the programs */
+	uint32_t earlier; /* forks of which another reader was told, and who may look up blocks; */
+	uint32_t forks;	  /* children that were told of since, */
+	uint32_t era;	  /* and those that its book knows; */
+	uint32_t agreed;  /* so many have the same numbers there and in the programs */
 	uint32_t told_ended; /* of which so many are over, as it was told */
 	uint32_t calls;	     /* book_totals.calls */
 	bool outlived;	     /* children go on in its memory: what they do is lost, but for */

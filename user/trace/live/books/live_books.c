@@ -110,6 +110,7 @@ static int begin_book(struct live *live, struct live_process *process, struct bo
 	process->book.told_tick = live->programs->control->tick;
 	process->book.first_era = shared_proc(live->programs, process->slot)->era - now->era;
 	process->book.forks = process->book.told_ended = now->ended_forks;
+	process->book.earlier = now->era - now->ended_forks;
 	process->book.calls = now->calls;
 	/* By a child in its memory, after its end. */
 	process->book.outlived = process->settled;
@@ -223,6 +224,20 @@ static void mark_ancestors(const struct live *live, const struct live_process *p
 }
 
 /*
+ * Of forks that another reader was told of: is a child or a child's child left that looks up blocks
+ * in the book? It has it mapped. One that was not looked at yet may fork meanwhile, and end.
+ */
+static bool has_earlier(struct live_process *process)
+{
+	if (process->book.earlier && (book_is_mapped_elsewhere(process->book.book, process->pid) ||
+				      book_is_mapped_elsewhere(process->book.book, process->pid)))
+		return true;
+	process->book.forks += process->book.earlier;
+	process->book.earlier = 0;
+	return false;
+}
+
+/*
  * When no child is left whose values are not read, and it is certain that none is on its way: all
  * forks that the book knows have been told of.
  */
@@ -231,7 +246,8 @@ static void end_forks(struct live_process *process)
 	uint32_t era = live_book_era(process);
 
 	process->book.era = era;
-	if (era == process->book.told_ended || era != process->book.forks)
+	if (era == process->book.told_ended || era != process->book.forks + process->book.earlier ||
+	    has_earlier(process))
 		return;
 	if (book_end_forks(process->book.book, era) == 0)
 		process->book.told_ended = era;
@@ -291,8 +307,29 @@ static int take_totals(struct live *live, struct live_process *process, uint32_t
 	return 0;
 }
 
+/*
+ * The parent of one that was forked while another reader read both, among those that are read: it
+ * has that book mapped, which it says to be its parent's.
+ */
+static struct live_process *find_adopted_parent(const struct live *live,
+						const struct live_process *process,
+						const struct book_totals *now)
+{
+	vec_foreach(&live->slots.all, p) {
+		struct live_process *parent = *p;
+
+		if (is_kept(parent) && parent != process && parent->book.found &&
+		    parent->book.book->inode == now->parent_file &&
+		    now->parent_era <= live_book_era(parent) &&
+		    book_is_mapped(parent->book.book, process->pid))
+			return parent;
+	}
+	return NULL;
+}
+
 int live_book_adopt(struct live *live, struct live_process *process)
 {
+	struct live_process *parent = NULL;
 	_cleanup_(book_close_p) struct book *book = NULL;
 	struct book_totals now;
 	int r;
@@ -303,10 +340,15 @@ int live_book_adopt(struct live *live, struct live_process *process)
 	r = book_open_mapped(process->pid, &book);
 	if (r == 0)
 		r = tell_first(live, book, &now);
+	if (r == 0 && now.parent_era)
+		parent = find_adopted_parent(live, process, &now);
 	/* As book_try() says. */
-	if (r || now.parent_era)
+	if (r || (now.parent_era && !parent))
 		return r == -ENOMEM ? r : 0;
 	process->book.found = true;
+	/* note_inherited() does the rest. */
+	if (parent)
+		shared_set_parent(live->programs, process->slot, parent->slot);
 	r = begin_book(live, process, TAKE_PTR(book), &now);
 	if (r == 0)
 		r = take_totals(live, process, NOW, &now);
@@ -315,6 +357,8 @@ int live_book_adopt(struct live *live, struct live_process *process)
 	/* From its first call on all is known. */
 	if (r == 0)
 		live_process_set_complete(process);
+	if (r == 0 && process->book.earlier)
+		end_forks(process);
 	return r;
 }
 

@@ -96,6 +96,12 @@ void shared_forget_parent(struct programs *programs, slot_t slot)
 	__atomic_store_n(&programs->procs[slot.n].parent, ABI_NO_SLOT, __ATOMIC_RELEASE);
 }
 
+void shared_set_parent(struct programs *programs, slot_t slot, slot_t parent)
+{
+	__atomic_add_fetch(&programs->procs[parent.n].sharers, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&programs->procs[slot.n].parent, parent.n, __ATOMIC_RELEASE);
+}
+
 void shared_set_parent_era(struct programs *programs, slot_t slot, uint32_t era)
 {
 	programs->procs[slot.n].parent_era = era;

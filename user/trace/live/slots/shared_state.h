@@ -47,6 +47,8 @@ void shared_count_end(struct programs *programs);
 void shared_count_losses(struct programs *programs, slot_t slot, uint64_t n);
 /* From now on it has inherited nothing. The parent keeps its count of those who share with it. */
 void shared_forget_parent(struct programs *programs, slot_t slot);
+/* It was forked by the process there before both were traced. */
+void shared_set_parent(struct programs *programs, slot_t slot, slot_t parent);
 /* It was forked in that era of its parent's, as books have it. */
 void shared_set_parent_era(struct programs *programs, slot_t slot, uint32_t era);
 /* One less shares blocks with the slot's image. */

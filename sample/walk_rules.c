@@ -46,18 +46,23 @@ struct known_object {
 	void *map;
 };
 
-static struct rule_table *table; /* those before it stay mapped: others may be reading them */
+static struct rule_table *table; /* those before it stay mapped, but empty: others may use them */
 static uint32_t epoch = 1;
 static struct known_object objects[MOST_OBJECTS];
 static uint32_t n_objects;
 static uint64_t linker_start, linker_end;
 
+static size_t table_size(uint64_t n)
+{
+	return sizeof(struct rule_table) + n * sizeof(struct known_rule);
+}
+
 static struct rule_table *table_new(uint64_t n)
 {
 	struct rule_table *made;
 
-	made = mmap(NULL, sizeof(*made) + n * sizeof(made->rules[0]), PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	made = mmap(NULL, table_size(n), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
 	if (made == MAP_FAILED)
 		return NULL;
 	made->n = n;
@@ -116,10 +121,19 @@ static bool put_in(struct rule_table *t, uint64_t key, struct abi_unwind_rule ru
 	return false;
 }
 
+/* Whoever still looks there finds nothing. The page with its size stays. */
+static void empty(struct rule_table *t)
+{
+	const size_t page = (size_t)getauxval(AT_PAGESZ), size = table_size(t->n);
+
+	if (size > page)
+		(void)madvise((char *)t + page, size - page, MADV_DONTNEED); /* or it is larger */
+}
+
 /* What another thread puts into the old one meanwhile is read once more. */
 static struct rule_table *grow(struct rule_table *old)
 {
-	struct rule_table *made = table_new(old->n * 4);
+	struct rule_table *made = table_new(old->n * 4), *was = old;
 
 	if (!made)
 		return old;
@@ -129,11 +143,13 @@ static struct rule_table *grow(struct rule_table *old)
 		if (key > 1 && key == key_of(key & ((1ULL << EPOCH_SHIFT) - 1)))
 			(void)put_in(made, key, old->rules[i].rule); /* else it is read again */
 	}
-	if (__atomic_compare_exchange_n(&table, &old, made, false, __ATOMIC_RELEASE,
-					__ATOMIC_ACQUIRE))
+	if (__atomic_compare_exchange_n(&table, &was, made, false, __ATOMIC_RELEASE,
+					__ATOMIC_ACQUIRE)) {
+		empty(old);
 		return made;
-	(void)munmap(made, sizeof(*made) + made->n * sizeof(made->rules[0])); /* never used */
-	return old;
+	}
+	(void)munmap(made, table_size(made->n)); /* never used */
+	return was;
 }
 
 static void put_known(uint64_t key, struct abi_unwind_rule rule)

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -105,12 +106,46 @@ static enum book_state cease(void)
 	return BOOK_REFUSED;
 }
 
+/* Which glibc 2 it is; 0: it is another C library. */
+static uint32_t glibc_minor(void)
+{
+	const char *(*get_version)(void) =
+		(const char *(*)(void))next_look_up(RTLD_DEFAULT, "gnu_get_libc_version");
+	const char *version = get_version ? get_version() : "";
+	uint32_t minor = 0;
+
+	if (strncmp(version, "2.", 2) != 0)
+		return 0;
+	for (version += 2; *version >= '0' && *version <= '9'; version++)
+		minor = minor * 10 + (uint32_t)(*version - '0');
+	return minor;
+}
+
+#define GLIBC_WITH_FIND_OBJECT 35
+
+/*
+ * A glibc does not start a program with references to what it has not. Nor is that looked up:
+ * before libpthread.so.0 has begun, which was a library until 2.33, the text of the error is made
+ * with a lock that stays held (nptl/pthread_rwlock_common.c takes a thread without an id for its
+ * writer).
+ */
+static bool find_in_libc(void)
+{
+	if (glibc_minor() < GLIBC_WITH_FIND_OBJECT)
+		return false;
+	book_single_threaded = next_look_up(RTLD_DEFAULT, "__libc_single_threaded");
+	return book_single_threaded &&
+	       walk_rules_begin((walk_find_object *)next_look_up(RTLD_DEFAULT, "_dl_find_object"));
+}
+
 static enum book_state begin(void)
 {
+	static bool found;
 	int fd = -1;
 
 	generations++;
-	if (walk_rules_begin() && map_process())
+	found = found || find_in_libc(); /* a child has it from its parent */
+	if (found && map_process())
 		fd = book_map();
 	if (fd < 0) {
 		announce(-1);

@@ -32,13 +32,13 @@ int book_map(void);
 /* Counts what could not be entered. */
 void book_lose(enum abi_book_loss loss);
 
-/* In glibc 2.32 and later. */
-extern char __libc_single_threaded __attribute__((weak));
+/* The C library's __libc_single_threaded. */
+extern const char *book_single_threaded __attribute__((visibility("hidden")));
 
 /* No other thread runs: what they could do at the same time need not be thought of. */
 static inline bool book_is_alone(void)
 {
-	return &__libc_single_threaded && __libc_single_threaded;
+	return *book_single_threaded;
 }
 
 /* Zeroed pages of this process; NULL: there are none. */

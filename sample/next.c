@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sample/next.h"
 
+#include "sample/libdl.h"
 #include "sample/process.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -10,10 +10,10 @@
  * operator new may throw: nothing is held across the call.
  */
 #include "sample/exact.h"
+#include "sample/libdl.h"
 #include "sample/next.h"
 #include "sample/process.h"
 
-#include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>

@@ -23,6 +23,9 @@ $(SAMPLE_FRAMED): SAMPLE_CFLAGS += -fno-omit-frame-pointer
 SAMPLE_LDFLAGS = $(CROSS_FLAGS) $(LDFLAGS) -shared -Wl,--no-undefined -Wl,-z,now -Wl,-z,nodelete \
 	-Wl,-soname,$(notdir $(SAMPLE_LIB))
 
+# What glibc before 2.34 has there (sample/libdl.h), and newer ones have an empty file for.
+SAMPLE_LIBDL := -Wl,--push-state,--no-as-needed -l:libdl.so.2 -Wl,--pop-state
+
 $(SAMPLE_SRCS:%.c=$(O)/%.o): $(O)/sample/%.o: sample/%.c $(O)/.flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
@@ -35,6 +38,6 @@ $(SAMPLE_CFI:user/%.c=$(O)/sample/%.o): $(O)/sample/%.o: user/%.c $(O)/.flags
 
 $(SAMPLE_LIB): $(SAMPLE_OBJS)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(SAMPLE_LDFLAGS) -o $@ $^
+	$(Q)$(CC) $(SAMPLE_LDFLAGS) -o $@ $^ $(SAMPLE_LIBDL)
 
 -include $(SAMPLE_OBJS:.o=.d)

@@ -16,8 +16,8 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-/* glibc 2.35 and later; it takes no lock. */
-extern int _dl_find_object(void *address, struct dl_find_object *ret) __attribute__((weak));
+/* It takes no lock. */
+static walk_find_object *find_object;
 
 /* --- what has been found --------------------------------------------------------------------- */
 
@@ -336,7 +336,7 @@ struct abi_unwind_rule walk_rule(uint64_t address)
 	if (find_known(__atomic_load_n(&table, __ATOMIC_ACQUIRE), key, &rule))
 		return rule;
 	/* That is not remembered: an object may be loaded there. */
-	if (address >> EPOCH_SHIFT || _dl_find_object((void *)(uintptr_t)address, &object))
+	if (address >> EPOCH_SHIFT || find_object((void *)(uintptr_t)address, &object))
 		return (struct abi_unwind_rule){ .kind = WALK_NO_OBJECT };
 	note_object(&object);
 	rule = read_rule(&object, address);
@@ -350,7 +350,7 @@ static bool is_there(const struct known_object *known)
 {
 	struct dl_find_object object;
 
-	return _dl_find_object(known->start, &object) == 0 && object.dlfo_link_map == known->map;
+	return find_object(known->start, &object) == 0 && object.dlfo_link_map == known->map;
 }
 
 void walk_rules_check(void (*gone)(uint64_t start, uint64_t end))
@@ -386,18 +386,19 @@ bool walk_is_beside(uint64_t address, const void *function)
 {
 	struct dl_find_object its, functions;
 
-	return _dl_find_object((void *)(uintptr_t)address, &its) == 0 &&
-	       _dl_find_object((void *)(uintptr_t)function, &functions) == 0 &&
+	return find_object((void *)(uintptr_t)address, &its) == 0 &&
+	       find_object((void *)(uintptr_t)function, &functions) == 0 &&
 	       its.dlfo_link_map == functions.dlfo_link_map;
 }
 
-bool walk_rules_begin(void)
+bool walk_rules_begin(walk_find_object *dl_find_object)
 {
 	struct dl_find_object linker;
 
-	if (!_dl_find_object)
+	find_object = dl_find_object;
+	if (!find_object)
 		return false;
-	if (_dl_find_object((void *)getauxval(AT_BASE), &linker) == 0) {
+	if (find_object((void *)getauxval(AT_BASE), &linker) == 0) {
 		linker_start = (uintptr_t)linker.dlfo_map_start;
 		linker_end = (uintptr_t)linker.dlfo_map_end;
 	}

@@ -10,11 +10,16 @@
 
 #include "bpf/abi_unwind.h"
 
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Can it be done here? Not with a C library that does not tell which object has an address. */
-bool walk_rules_begin(void);
+/*
+ * _dl_find_object() of glibc, since 2.35. A reference to it would have an older one refuse to start
+ * the program. NULL: rules cannot be found here.
+ */
+typedef int walk_find_object(void *address, struct dl_find_object *ret);
+bool walk_rules_begin(walk_find_object *dl_find_object);
 
 /* The kind of a rule, beside those of enum abi_unwind_kind: no object is at the address. */
 #define WALK_NO_OBJECT 0xff

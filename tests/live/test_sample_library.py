@@ -4,6 +4,7 @@ each byte is a sample: the weights are the sizes and must be what the program co
 
 import math
 import os
+import re
 import shutil
 
 import usdt
@@ -13,6 +14,7 @@ from lib import (Place, Skip, need_program, need_root, read_counts, run, scaled,
 
 BESIDE_OTHERS = True
 LIBRARY = "libmemtraced-sample.so"
+SCRIPTS = os.path.join(os.path.dirname(__file__), "..", "..", "scripts")
 
 
 def copy_of_library(folder):
@@ -206,3 +208,38 @@ def operators_that_nobody_has_are_not_looked_up_at_each_call():
     few, many = operators_looked_up(5), operators_looked_up(500)
     assert few == many, (few, many)
     assert few[0] > 0 and few[1], few
+
+
+@test(need_program("readelf"))
+def every_glibc_since_2_17_has_what_the_library_needs():
+    """One that lacks a version does not start the program."""
+    said = run(["readelf", "-VW", os.path.join(Place.build, LIBRARY)]).stdout
+    needs = {tuple(map(int, version)) for version in
+             re.findall(r"Name: GLIBC_(\d+)\.(\d+)", said)}
+    assert needs and max(needs) <= (2, 17), sorted(needs)
+
+
+def of_an_older_glibc(*command):
+    """argv of a program of Debian 11, whose glibc is 2.31, under its own dynamic linker."""
+    cache = run([os.path.join(SCRIPTS, "run-kernel"), "--cache"]).stdout.strip()
+    root = os.path.join(cache, "distros", "bullseye")
+    if not os.path.exists(os.path.join(root, "etc", "debian_version")):
+        raise Skip("no Debian 11: scripts/deps-distro bullseye fetches it")
+    folders = ":".join(os.path.join(root, name, "x86_64-linux-gnu") for name in ("lib", "usr/lib"))
+    name, *words = command
+    return [os.path.join(root, "lib/x86_64-linux-gnu/ld-2.31.so"), "--library-path", folders,
+            os.path.join(root, "usr/bin", name), *words]
+
+
+@test(each=["MEMTRACED_EXACT=1", "MEMTRACED_EXACT=keep", "MEMTRACED_SAMPLE_INTERVAL=1000"])
+def a_program_of_an_older_glibc_runs_as_without_it(variable):
+    """apt-cache has libpthread.so.0, which that glibc makes locks with, and C++."""
+    name, value = variable.split("=")
+    for command in (["perl", "-e", "print scalar map { $_ x 9 } 1 .. 5000"],
+                    ["apt-cache", "--version"]):
+        argv = of_an_older_glibc(*command)
+        bare = run(argv, timeout=20)
+        with scratch() as folder:
+            done = run(argv, timeout=20, env={**os.environ, name: value,
+                                              "LD_PRELOAD": copy_of_library(folder)})
+        assert done.returncode == 0 and done.stdout == bare.stdout, (bare.stdout, done)

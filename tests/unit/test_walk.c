@@ -147,7 +147,7 @@ static int begin(void **state)
 	numbers = random_from(1);
 	walks = joins = 0;
 	walker = calloc(1, sizeof(*walker));
-	return walker && walk_rules_begin() ? 0 : -1;
+	return walker && walk_rules_begin(_dl_find_object) ? 0 : -1;
 }
 
 static int done(void **state)

@@ -21,7 +21,8 @@ static void report(const struct fuzz_run *run, int format)
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (format == ALL_FORMATS || i == (size_t)format % n)
-			(void)formats[i].write(view, fuzz_null()); /* may refuse */
+			(void)report_format_write(&formats[i], view, NULL,
+						  fuzz_null()); /* may refuse */
 }
 
 static void play(const void *data, size_t size, int format)

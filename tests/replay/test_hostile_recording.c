@@ -104,7 +104,7 @@ static void check_texts(const struct view *view)
 
 		if (!file)
 			continue;
-		(void)formats[i].write(view, file); /* may refuse */
+		(void)report_format_write(&formats[i], view, NULL, file); /* may refuse */
 		fclose(file);
 		check_text(formats[i].name, text, len);
 	}
@@ -116,7 +116,7 @@ static void write_view(const struct view *view, FILE *null)
 	const struct report_format *formats = report_formats(&n);
 
 	for (size_t i = 0; i < n; i++) {
-		(void)formats[i].write(view, null); /* may refuse */
+		(void)report_format_write(&formats[i], view, NULL, null); /* may refuse */
 		for (size_t j = 0; formats[i].write_process && j < view_n_processes(view); j++)
 			(void)formats[i].write_process(view, view_process(view, j), null);
 	}

@@ -256,8 +256,3 @@ int dhat_write_process(const struct view *view, const struct view_process *proce
 	vec_done(&dhat.points);
 	return r == 0 && ferror(file) ? -EIO : r;
 }
-
-int dhat_write(const struct view *view, FILE *file)
-{
-	return one_process_write(view, dhat_write_process, file);
-}

@@ -245,8 +245,3 @@ int massif_write_process(const struct view *view, const struct view_process *pro
 	sample_frames_done(&massif.frames);
 	return r == 0 && ferror(file) ? -EIO : r;
 }
-
-int massif_write(const struct view *view, FILE *file)
-{
-	return one_process_write(view, massif_write_process, file);
-}

@@ -75,13 +75,3 @@ uint64_t one_process_own_ms(const struct view *view, const struct view_process *
 {
 	return one_process_own_ns(view, process, time_ns) / 1000000;
 }
-
-int one_process_write(const struct view *view, one_process_fn write, FILE *file)
-{
-	size_t i = one_process_from(view, 0), n = view_n_processes(view);
-
-	if (!view_has_allocations(view) || n == 0)
-		return 0;
-	/* Of a run that allocated nothing, the first process says so. */
-	return write(view, view_process(view, i < n ? i : 0), file);
-}

@@ -8,8 +8,6 @@
 
 #include "report/view/view.h"
 
-#include <stdio.h>
-
 /* The place of the first such process from `index` on; view_n_processes(view): there is none. */
 size_t one_process_from(const struct view *view, size_t index);
 
@@ -30,10 +28,5 @@ uint64_t one_process_own_ns(const struct view *view, const struct view_process *
 			    uint64_t time_ns);
 uint64_t one_process_own_ms(const struct view *view, const struct view_process *process,
 			    uint64_t time_ns);
-
-/* Writes the first of them, if there are allocations at all; what `write` returns. */
-typedef int (*one_process_fn)(const struct view *view, const struct view_process *process,
-			      FILE *file);
-int one_process_write(const struct view *view, one_process_fn write, FILE *file);
 
 #endif

@@ -2,6 +2,7 @@
 #include "report/report.h"
 
 #include "config/near_name.h"
+#include "report/one_process.h"
 #include "report/text/text.h"
 #include "report/writers.h"
 
@@ -101,21 +102,18 @@ static const struct report_format formats[] = {
 		.name = "massif",
 		.description = "the heap over time for ms_print and massif-visualizer",
 		.at_end_only = true,
-		.write = massif_write,
 		.write_process = massif_write_process,
 	},
 	{
 		.name = "heaptrack",
 		.description = "a heap's course for heaptrack_print and heaptrack_gui",
 		.at_end_only = true,
-		.write = heaptrack_write,
 		.write_process = heaptrack_write_process,
 	},
 	{
 		.name = "dhat",
 		.description = "lifetimes and sizes by stack, for DHAT's viewer",
 		.at_end_only = true,
-		.write = dhat_write,
 		.write_process = dhat_write_process,
 	},
 	{
@@ -198,9 +196,25 @@ bool report_format_diff_one_job(const struct report_format *format)
 	return format->one_job && !format->diff_of_allocations;
 }
 
+int report_format_write(const struct report_format *format, const struct view *view,
+			const struct view_process *process, FILE *file)
+{
+	size_t i, n = view_n_processes(view);
+
+	if (format->write)
+		return format->write(view, file);
+	if (process)
+		return format->write_process(view, process, file);
+	if (!view_has_allocations(view) || n == 0)
+		return 0;
+	i = one_process_from(view, 0);
+	/* Of a run that allocated nothing, the first process says so. */
+	return format->write_process(view, view_process(view, i < n ? i : 0), file);
+}
+
 int report_write(const char *format, const struct view *view, FILE *file)
 {
 	const struct report_format *found = report_format_find(format);
 
-	return found ? found->write(view, file) : -ENOENT;
+	return found ? report_format_write(found, view, NULL, file) : -ENOENT;
 }

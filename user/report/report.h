@@ -22,12 +22,9 @@ struct report_format {
 	bool binary;		 /* nothing for a terminal */
 	bool packed;		 /* compressed in itself, whatever the file's name says */
 	bool has_hints;		 /* says what helps where little or nothing was seen */
-	/* 0, -ENOMEM, or -EIO when the stream took not all. */
+	/* 0, -ENOMEM, or -EIO when the stream took not all. NULL: it has write_process. */
 	int (*write)(const struct view *view, FILE *file);
-	/*
-	 * Of formats that hold the allocations of one process: the same of that one. `write` takes
-	 * the first that allocated something (report/one_process.h). Else NULL.
-	 */
+	/* Of formats that hold the allocations of one process. Else NULL. */
 	int (*write_process)(const struct view *view, const struct view_process *process,
 			     FILE *file);
 	/* What differs between two runs ('diff'). Else NULL. */
@@ -50,7 +47,13 @@ void report_format_unknown_diff(const char *name, struct strbuf *error);
 /* Does a difference in that format hold the stacks of one job: diff_choose_job? */
 bool report_format_diff_one_job(const struct report_format *format);
 
-/* As the format's write; -ENOENT for an unknown one. */
+/*
+ * As the format's write, or write_process; `process` NULL: of the first that allocated something
+ * (report/one_process.h).
+ */
+int report_format_write(const struct report_format *format, const struct view *view,
+			const struct view_process *process, FILE *file);
+/* The same of a format's name; -ENOENT for an unknown one. */
 int report_write(const char *format, const struct view *view, FILE *file);
 
 #endif

@@ -20,12 +20,9 @@ int flamegraph_write(const struct view *view, FILE *file);
 int pprof_write(const struct view *view, FILE *file);
 int speedscope_write(const struct view *view, FILE *file);
 int callgrind_write(const struct view *view, FILE *file);
-int massif_write(const struct view *view, FILE *file);
 int massif_write_process(const struct view *view, const struct view_process *process, FILE *file);
-int heaptrack_write(const struct view *view, FILE *file);
 int heaptrack_write_process(const struct view *view, const struct view_process *process,
 			    FILE *file);
-int dhat_write(const struct view *view, FILE *file);
 int dhat_write_process(const struct view *view, const struct view_process *process, FILE *file);
 int prometheus_write(const struct view *view, FILE *file);
 int openmetrics_write(const struct view *view, FILE *file);

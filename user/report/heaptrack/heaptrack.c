@@ -538,8 +538,3 @@ int heaptrack_write_process(const struct view *view, const struct view_process *
 	vec_done(&track.site_traces);
 	return r == 0 && ferror(file) ? -EIO : r;
 }
-
-int heaptrack_write(const struct view *view, FILE *file)
-{
-	return one_process_write(view, heaptrack_write_process, file);
-}

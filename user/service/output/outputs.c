@@ -339,10 +339,8 @@ static int write_file(const struct outputs *outputs, const struct view *view,
 	const struct report_format *format = report_format_find(output->format);
 	int r = path ? output_file_new(path, outputs->uid, outputs->gid, format, &file) : -ENOMEM;
 
-	if (r == 0 && process)
-		r = format->write_process(view, process, output_file_stream(file));
-	else if (r == 0)
-		r = format->write(view, output_file_stream(file));
+	if (r == 0)
+		r = report_format_write(format, view, process, output_file_stream(file));
 	if (file)
 		r = output_file_end(file, r);
 	if (r)

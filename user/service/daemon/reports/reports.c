@@ -201,7 +201,8 @@ int reports_write(const struct service_config *config, struct login_users *users
 		return -errno;
 	r = outfile_new(path, (uid_t)-1, (gid_t)-1, &file);
 	if (r == 0)
-		r = outfile_error(file, format->write(view, outfile_stream(file)));
+		r = outfile_error(file,
+				  report_format_write(format, view, NULL, outfile_stream(file)));
 	if (r == 0)
 		r = outfile_commit(file);
 	/* It says whose it is; the folder is ours alone. */

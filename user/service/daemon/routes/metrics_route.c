@@ -322,7 +322,7 @@ static void put_traces(const struct service *service, struct metrics_out *out)
 	metrics_out_labelled(out, "report", "written", service->post_mortems);
 	metrics_out_labelled(out, "report", "failed", service->post_mortems_failed);
 	metrics_out_labelled(out, "report", "left_out",
-			     traces_untold(service->traces) +
+			     traces_unreported(service->traces) +
 				     host_growth_info(service->growth).left_out);
 	metrics_out_labelled(out, "report", "limited", service->post_mortems_limited);
 	metrics_out_labelled(out, "report", "own", service->post_mortems_own);

@@ -75,22 +75,6 @@ static int add_processes(const struct process_rows *rows, bool is_html, struct s
 	return strbuf_error(body);
 }
 
-int page_index(struct service_call *call, struct http_answer *answer)
-{
-	bool is_html = call->wants_html;
-	int r = process_reader_want(call, NULL, PAGE_MOST_PROCESSES);
-
-	if (r != 0)
-		return r;
-	answer->status = 200;
-	answer->type = is_html ? HTTP_HTML : HTTP_TEXT;
-	strbuf_adds(&answer->body, is_html ? head : "");
-	add_profiles(&answer->body, is_html);
-	r = add_processes(&call->rows, is_html, &answer->body);
-	strbuf_adds(&answer->body, is_html ? "</body>\n</html>\n" : "");
-	return r;
-}
-
 int page_candidates(struct service_call *call, const char *why, const char *pattern,
 		    struct http_answer *answer)
 {
@@ -99,13 +83,19 @@ int page_candidates(struct service_call *call, const char *why, const char *patt
 
 	if (r != 0)
 		return r;
-	answer->status = 400;
+	answer->status = why ? 400 : 200;
 	answer->type = is_html ? HTTP_HTML : HTTP_TEXT;
-	if (is_html)
-		strbuf_addf(&answer->body, "%s<p>%s</p>\n", head, why);
+	strbuf_adds(&answer->body, is_html ? head : "");
+	if (why)
+		strbuf_addf(&answer->body, is_html ? "<p>%s</p>\n" : "%s\n\n", why);
 	else
-		strbuf_addf(&answer->body, "%s\n\n", why);
+		add_profiles(&answer->body, is_html);
 	r = add_processes(&call->rows, is_html, &answer->body);
 	strbuf_adds(&answer->body, is_html ? "</body>\n</html>\n" : "");
 	return r;
+}
+
+int page_index(struct service_call *call, struct http_answer *answer)
+{
+	return page_candidates(call, NULL, NULL, answer);
 }

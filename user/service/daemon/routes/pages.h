@@ -13,8 +13,8 @@
 int page_index(struct service_call *call, struct http_answer *answer);
 
 /*
- * `why` no process was chosen, and which there are (with such a name; NULL: all). As a route's
- * function.
+ * `why` no process was chosen (NULL: the profiles), and which there are (with such a name; NULL:
+ * all). As a route's function.
  */
 int page_candidates(struct service_call *call, const char *why, const char *pattern,
 		    struct http_answer *answer);

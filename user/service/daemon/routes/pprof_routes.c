@@ -95,7 +95,7 @@ static void write_answer(const struct view *view, struct making *making)
 	struct http_answer *answer = &making->answer;
 	struct answer_stream stream = { .body = &answer->body, .most = making->most };
 	FILE *file = answer_stream_open(&stream);
-	int r = file ? making->format->write(view, file) : -ENOMEM;
+	int r = file ? report_format_write(making->format, view, NULL, file) : -ENOMEM;
 
 	if (file && fclose(file) != 0 && r == 0)
 		r = -EIO;

@@ -63,7 +63,7 @@ struct traces {
 	bool is_finishing; /* whatever waits is due */
 	uint64_t last_id;
 	uint64_t begun, refused, pre_empted;
-	_Atomic uint64_t untold;
+	_Atomic uint64_t unreported;
 	struct budget budget;
 	uint64_t call_ns;   /* that a call costs, */
 	uint64_t sample_ns; /* and a sample, or its free */

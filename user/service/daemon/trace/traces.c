@@ -80,7 +80,7 @@ static void on_told(int result, void *userdata)
 
 	trace->n_kills--;
 	if (result <= 0)
-		trace->traces->untold++;
+		trace->traces->unreported++;
 }
 
 static void on_kill(struct session_job *job, int result)
@@ -101,7 +101,7 @@ static void on_kill(struct session_job *job, int result)
 	if (!trace->is_ending && trace->n_kills < MOST_KILLS)
 		told = traces->opts.killed(&killed, traces->opts.userdata);
 	if (!told) {
-		traces->untold++;
+		traces->unreported++;
 		return;
 	}
 	trace->n_kills++;
@@ -119,7 +119,7 @@ static void on_record(struct session_runner *runner, const struct record *record
 		return;
 	note = calloc(1, sizeof(*note));
 	if (!note) {
-		trace->traces->untold++;
+		trace->traces->unreported++;
 		return;
 	}
 	note->job.done = on_kill;
@@ -523,9 +523,9 @@ bool traces_are_telling(const struct traces *traces)
 	return false;
 }
 
-uint64_t traces_untold(const struct traces *traces)
+uint64_t traces_unreported(const struct traces *traces)
 {
-	return traces->untold;
+	return traces->unreported;
 }
 
 uint64_t traces_begun(const struct traces *traces)

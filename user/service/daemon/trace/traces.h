@@ -91,7 +91,7 @@ bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret
 /* Is some kill being told of? */
 bool traces_are_telling(const struct traces *traces);
 /* Kills of which nothing was told, as there were too many at a time, or tracing failed. */
-uint64_t traces_untold(const struct traces *traces);
+uint64_t traces_unreported(const struct traces *traces);
 /* A job for its session (session_runner_post()). 0; -ENOENT: no such trace runs, or it failed. */
 int traces_post(struct traces *traces, uint64_t id, struct session_job *job);
 /* How many were begun, and how many refused as one too many. */

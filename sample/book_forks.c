@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Generations of forks without exec that are looked up in, as in bpf/block.bpf.h. */
@@ -99,7 +100,8 @@ void book_forks_begin(int fd)
 	had_book = true;
 	memset(&forking, 0, sizeof(forking));
 	own_view = map_view(fd);
-	own_file = fstat(fd, &st) == 0 ? st.st_ino : 0;
+	/* by its number: the C library's function is one of glibc since 2.33 only (book.c) */
+	own_file = syscall(SYS_fstat, fd, &st) == 0 ? st.st_ino : 0;
 }
 
 bool book_is_orphan(void)

@@ -205,27 +205,12 @@ static void *pass_malloc(size_t size)
 	return block ? block : next.malloc(size);
 }
 
-static void *pass_calloc(size_t n, size_t size)
-{
-	size_t total;
-	void *block = __builtin_mul_overflow(n, size, &total) ? NULL : next_own_block(total);
-
-	return block ? block : next.calloc(n, size);
-}
-
 /* glibc's realloc(p, 0) frees p and returns NULL. */
 static void *pass_realloc(void *block, size_t size)
 {
 	return next_first_block_size(block) ?
 		       next_copy_first_block(block, pass_malloc(size), size) :
 		       next.realloc(block, size);
-}
-
-/* The next allocator need not see what dlsym() frees for us. */
-static void pass_free(void *block)
-{
-	if (!SAMPLE_RARELY(next_first_block_size(block)) && (block || !sample_thread.busy))
-		next.free(block);
 }
 
 void *exact_reallocate(void *block, size_t size, enum abi_book_function function,
@@ -246,6 +231,21 @@ void *exact_reallocate(void *block, size_t size, enum abi_book_function function
 }
 
 #ifdef __x86_64__
+
+static void *pass_calloc(size_t n, size_t size)
+{
+	size_t total;
+	void *block = __builtin_mul_overflow(n, size, &total) ? NULL : next_own_block(total);
+
+	return block ? block : next.calloc(n, size);
+}
+
+/* The next allocator need not see what dlsym() frees for us. */
+static void pass_free(void *block)
+{
+	if (!SAMPLE_RARELY(next_first_block_size(block)) && (block || !sample_thread.busy))
+		next.free(block);
+}
 
 /* With the registers of the caller as further arguments, behind the function's own. */
 #define ENTRY(name, registers)                                                                     \

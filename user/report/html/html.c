@@ -491,7 +491,6 @@ static int put_lists(struct json_out *out, struct html_stacks *stacks, const str
 static int html_data_put(struct json_out *out, const struct view *view)
 {
 	_cleanup_(html_stacks_done) struct html_stacks stacks = { 0 };
-	const struct record_run *run = model_run(view_model(view));
 	int r;
 
 	fputc('{', out->file);
@@ -501,7 +500,7 @@ static int html_data_put(struct json_out *out, const struct view *view)
 		view_lost_nothing(view) ? "true" : "false",
 		view_n_processes(view) > 0 && view_process(view, 0)->image->root ? "true" :
 										   "false");
-	fprintf(out->file, ",\"age_resolution_ns\":%" PRIu64, run ? run->age_resolution_ns : 0);
+	fprintf(out->file, ",\"age_resolution_ns\":%" PRIu64, view_age_resolution_ns(view));
 	r = put_lists(out, &stacks, view);
 	if (r < 0)
 		return r;

@@ -54,9 +54,9 @@ static void stacks(struct table *t, const struct record_coverage *coverage)
 			    coverage->stacks_guided);
 	strbuf_addf(&line, ", %" PRIu64 " truncated", coverage->stacks_truncated);
 	coverage_causes(&line, coverage->cuts, coverage->n_cuts);
-	if (run && run->age_resolution_ns > 0 && view_has_allocations(t->view))
+	if (view_age_resolution_ns(t->view) > 0 && view_has_allocations(t->view))
 		strbuf_addf(&line, "; age resolution %s",
-			    format_duration(run->age_resolution_ns, duration));
+			    format_duration(view_age_resolution_ns(t->view), duration));
 	if (coverage->stacks_truncated)
 		table_warn(t, true);
 	table_wrap(t, 8, &line);

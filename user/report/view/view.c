@@ -513,6 +513,20 @@ bool view_lost_nothing(const struct view *view)
 	return view->lost_nothing && model_depths(view->model)->changes.len == 0;
 }
 
+uint64_t view_age_resolution_ns(const struct view *view)
+{
+	const struct record_run *run = model_run(view->model);
+	uint64_t resolution_ns = run ? run->age_resolution_ns : 0;
+
+	for (size_t i = 0; i < view_n_processes(view) && resolution_ns; i++) {
+		uint64_t own_ns = view_process(view, i)->image->totals.lifetime_resolution_ns;
+
+		if (own_ns > resolution_ns)
+			resolution_ns = own_ns;
+	}
+	return resolution_ns;
+}
+
 bool view_is_exact(const struct view *view)
 {
 	return view_lost_nothing(view) && !view_has_only_samples(view);

@@ -116,6 +116,8 @@ const char *view_filters(const struct view *view);
  * asked for; false before the first cut. Events may have been sampled.
  */
 bool view_lost_nothing(const struct view *view);
+/* How true ages are: as the run has it, or as late as the clock came; 0: not known. */
+uint64_t view_age_resolution_ns(const struct view *view);
 /* That, and not all that it has are estimates of samples. */
 bool view_is_exact(const struct view *view);
 /* Is nothing in it but events that were sampled? What they stand for is an estimate. */

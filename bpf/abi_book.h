@@ -5,15 +5,17 @@
  * growth: the file is as long as its largest contents from the start, and what nobody wrote takes
  * no memory. The process may write anything here: the daemon believes none of it.
  *
- *   header | threads | nodes of stacks | sites | tombs | errors | blocks
+ *   header | threads | nodes of stacks | sites | tombs | errors | pairs | freed | blocks
  */
 #ifndef MEMTRACED_BPF_ABI_BOOK_H
 #define MEMTRACED_BPF_ABI_BOOK_H
 
 #include "abi.h"
+#include "abi_free_pair.h"
+#include "abi_heap_error.h"
 
 #define ABI_BOOK_MAGIC 0x6b6f6f62U
-#define ABI_BOOK_VERSION 6
+#define ABI_BOOK_VERSION 7
 /* As memfd_create(2) is told it; in /proc/PID/maps behind "/memfd:". */
 #define ABI_BOOK_NAME "memtraced-book"
 
@@ -35,14 +37,34 @@ enum abi_book_loss {
 	ABI_BOOK_LOST_FORK,    /* frees of blocks from before a fork that are not known any more */
 	ABI_BOOK_LOST_UNKNOWN, /* allocations of blocks that are freed: by an entry of an allocator
 				* that is not known */
+	ABI_BOOK_LOST_PAIRS,   /* frees, for whose pair there was no room, */
+	ABI_BOOK_LOST_BIRTHS,  /* and births of blocks */
 	ABI_BOOK_LOSSES
+};
+
+/* Is it of what is kept beside the counts, and beside the blocks? */
+static inline int abi_book_loss_is_beside(int loss)
+{
+	return loss == ABI_BOOK_LOST_NODES || loss == ABI_BOOK_LOST_PAIRS ||
+	       loss == ABI_BOOK_LOST_BIRTHS;
+}
+
+/* What the daemon asks for beside the counts: bits of abi_book_header.wants. */
+enum abi_book_want {
+	ABI_BOOK_SIZES = 1,  /* blocks of some sizes alone are entered */
+	ABI_BOOK_ERRORS = 2, /* --heap-errors: forms of blocks, and where they were freed */
+	ABI_BOOK_FREES = 4,  /* --free-stacks: abi_book_pair */
+	ABI_BOOK_CLOCK = 8,  /* lifetimes are true to a microsecond, not to the coarse clock */
 };
 
 struct abi_book_header {
 	__u32 magic, version;
 	__u32 pid;
 	__u32 answer; /* enum abi_book_answer; the daemon's, who wakes a futex on it */
-	/* The daemon's: as of struct abi_control, the same numbers. */
+	/*
+	 * The daemon's: the first as of struct abi_control; blocks that are made from then on have
+	 * this tick at least.
+	 */
 	__u32 cut_epoch, tick;
 	/*
 	 * Forks so far: a block that is made in era e is in children that are forked in later ones.
@@ -53,13 +75,9 @@ struct abi_book_header {
 	/* Of a forked child whose parent has a book: the parent's era from then on; else 0. */
 	__u32 parent_era;
 	__u32 reader; /* the daemon's pid, where it has one in the process's namespace */
-	/* The process's: it goes on when nobody reads; it has ceased, and calls are passed on. */
-	__u32 stays, passed_on;
-	/*
-	 * The daemon's, before it answers: smaller and larger blocks are not entered. Not the
-	 * latter itself, but ~ of it, so that 0 and 0 are all.
-	 */
-	__u64 min_size, not_max_size;
+	/* The daemon's, before it answers: enum abi_book_want, and sizes. */
+	__u32 wants, pad0;
+	__u64 min_size, max_size;
 	/*
 	 * What each call may change: a line of its own. As of struct abi_proc, but for live_bytes,
 	 * which is too large by what threads have as credit.
@@ -80,8 +98,11 @@ struct abi_book_header {
 	__u32 doublings;		    /* of the table of blocks so far */
 	__u32 errors;
 	__u64 further_errors; /* for which there was no room */
-	__u32 gone, pad3;     /* entries of struct abi_book_gone, or more than there is room for */
-	__u64 parent_file;    /* with parent_era: the inode of the parent's book */
+	__u32 gone;	      /* entries of struct abi_book_gone, or more than there is room for */
+	__u32 pairs;	      /* as `sites` */
+	/* The process's: it goes on when nobody reads; it has ceased, and calls are passed on. */
+	__u32 stays, passed_on;
+	__u64 parent_file; /* with parent_era: the inode of the parent's book */
 };
 
 /*
@@ -142,8 +163,12 @@ enum abi_book_function {
 	ABI_BOOK_XALLOCX,
 	ABI_BOOK_NEW, /* any operator new of an allocator's own */
 	ABI_BOOK_NEW_ARRAY,
-	ABI_BOOK_FREE, /* of errors alone */
+	ABI_BOOK_FREE, /* makes no block, */
 	ABI_BOOK_REALLOCARRAY,
+	ABI_BOOK_DELETE, /* as do all from here on; as ABI_BOOK_NEW */
+	ABI_BOOK_DELETE_ARRAY,
+	ABI_BOOK_DALLOCX,
+	ABI_BOOK_SDALLOCX,
 	ABI_BOOK_FUNCTIONS
 };
 
@@ -160,8 +185,8 @@ struct abi_book_site {
 #define ABI_BOOK_SITES (1U << 21)
 
 /*
- * A live block: its size, the era in which it was made (header.era), its form and its function's
- * number:
+ * A live block: its size, the era in which it was made (header.era), its form (enum abi_form; not
+ * known where no errors were asked for) and its function's number:
  *   63    24 23      6 5    4 3        0
  *   | size  | era     | form | function |
  */
@@ -176,7 +201,7 @@ struct abi_book_site {
 struct abi_book_block {
 	__u64 size_fn;
 	__u32 node;
-	__u32 tick;
+	__u32 tick; /* CLOCK_MONOTONIC in ABI_TICK_NS, of which these are the lower bits */
 };
 /*
  * An address is 0 where there is no block, ABI_BLOCK_BUSY where one changes hands. With the lowest
@@ -228,8 +253,36 @@ struct abi_book_error {
 	__u64 size;		     /* that was asked for */
 	__u64 block;		     /* the one that addr is in, or was; 0: not known */
 	struct abi_book_block about; /* it */
+	__u32 freed_node;	     /* where it was freed before, */
+	__u16 freed_function;	     /* and by what; 0: not known */
+	__u16 pad;
 };
 #define ABI_BOOK_ERRORS 4096
+
+/* Blocks of one site that one thread has freed at one place. */
+struct abi_book_pair {
+	__u32 node, free_node;
+	__u16 function, free_function;
+	__u32 thread; /* 0: it is being written */
+	struct abi_free_pair counts;
+	__u64 pad;
+};
+#define ABI_BOOK_PAIRS (1U << 20)
+
+/*
+ * One of the ABI_FREED_BLOCKS addresses that were freed last; the oldest gives its place away. The
+ * numbers are the library's own, from 1 on.
+ */
+struct abi_book_freed {
+	__u64 address;		     /* 0: there is none */
+	struct abi_book_block block; /* which was this, */
+	__u32 node;		     /* and was freed here, */
+	__u16 function;		     /* by this */
+	__u16 pad;
+	__u32 next; /* of the same hash */
+	__u32 older, newer;
+	__u32 pad2;
+};
 
 /* Where what begins in the file. */
 #define ABI_BOOK_AT_GONE 0x1000ULL
@@ -241,8 +294,10 @@ struct abi_book_error {
 #define ABI_BOOK_AT_ERRORS (ABI_BOOK_AT_TOMBS + ABI_BOOK_TOMBS * sizeof(struct abi_book_tomb))
 /* Where a huge page begins. */
 #define ABI_BOOK_HUGE_PAGE (1ULL << 21)
+#define ABI_BOOK_AT_PAIRS (ABI_BOOK_AT_ERRORS + ABI_BOOK_ERRORS * sizeof(struct abi_book_error))
+#define ABI_BOOK_AT_FREED (ABI_BOOK_AT_PAIRS + ABI_BOOK_PAIRS * sizeof(struct abi_book_pair))
 #define ABI_BOOK_AT_BLOCKS                                                                         \
-	((ABI_BOOK_AT_ERRORS + ABI_BOOK_ERRORS * sizeof(struct abi_book_error) +                   \
+	((ABI_BOOK_AT_FREED + ABI_FREED_BLOCKS * sizeof(struct abi_book_freed) +                   \
 	  ABI_BOOK_HUGE_PAGE - 1) &                                                                \
 	 ~(ABI_BOOK_HUGE_PAGE - 1))
 #define ABI_BOOK_BYTES                                                                             \
@@ -260,8 +315,10 @@ static_assert(sizeof(struct abi_book_node) == 16, "abi_book_node");
 static_assert(sizeof(struct abi_book_site) == 192, "abi_book_site");
 static_assert(sizeof(struct abi_book_block) == 16, "abi_book_block");
 static_assert(sizeof(struct abi_book_tomb) == 32, "abi_book_tomb");
-static_assert(sizeof(struct abi_book_error) == 64, "abi_book_error");
-static_assert(ABI_BOOK_FUNCTIONS <= 16, "ABI_BOOK_FN");
+static_assert(sizeof(struct abi_book_error) == 72, "abi_book_error");
+static_assert(sizeof(struct abi_book_pair) == 320, "abi_book_pair");
+static_assert(sizeof(struct abi_book_freed) == 48, "abi_book_freed");
+static_assert(ABI_BOOK_REALLOCARRAY < 16, "ABI_BOOK_FN");
 static_assert(sizeof(struct abi_book_bucket) == 128, "abi_book_bucket");
 #endif
 

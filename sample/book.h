@@ -5,14 +5,19 @@
  * is that of the BPF programs (bpf/account.bpf.h): the block, its site, the process's total, its
  * peak.
  *
- *   book.c          the process, and what one call changes
- *   book_blocks.c   live blocks
+ *   book.c          the process
+ *   book_calls.c    what one call changes
+ *   book_table.c    the table of live blocks, and how it grows
+ *   book_blocks.c   such tables
  *   book_sites.c    what each thread has counted
  *   book_stacks.c   stacks as nodes of a tree
  *   book_totals.c   live bytes of all, and their peak
  *   book_errors.c   wrong uses of the heap
+ *   book_forms.c    new and delete, malloc and free
+ *   book_frees.c    where blocks are freed
  *   book_forks.c    what a child has from its parent
  *   book_threads.c  who is at it
+ *   book_clock.c    what time it is
  *   book_memory.c   where it lies
  *
  * Each thread writes its own sites without atomics. No lock is held that a thread's end or a
@@ -22,6 +27,7 @@
 #define MEMTRACED_SAMPLE_BOOK_H
 
 #include "sample/book_blocks.h"
+#include "sample/book_forms.h"
 #include "sample/book_threads.h"
 
 enum book_state {
@@ -42,12 +48,15 @@ extern struct book_process *book_process __attribute__((visibility("hidden")));
 
 /* It is kept although nobody reads it, as somebody may begin to at any time. */
 extern bool book_stays __attribute__((visibility("hidden")));
+/* Forms are looked at since the first call. */
+extern bool book_knows_forms __attribute__((visibility("hidden")));
 
 /* A block that has been taken out, to be entered again or to be counted as freed. */
 struct book_taken {
 	struct book_block block;
 	bool temporary; /* nothing was allocated since */
 	bool inherited; /* it is of before a fork */
+	struct book_birth birth;
 };
 
 /* A call of the next allocator's that is in progress, by its caller's frame. */
@@ -66,49 +75,40 @@ struct book_local {
 	bool decides; /* whether its process keeps a book */
 	/* What begins within it is not the program's, unless it was left: exact_is_inner(). */
 	struct book_call inside;
+	struct book_mark marks[2]; /* by enum book_form_of */
 };
 extern __thread struct book_local book_local __attribute__((visibility("hidden")));
 
-/*
- * All of them keep errno. `function`: enum abi_book_function. from: the registers of the caller.
- */
-void book_enter(void *block, size_t size, uint32_t function, const struct walk_registers *from);
-/* The same where it replaces one that was taken out, whose end is counted. */
-void book_replace(const struct book_taken *old, void *block, size_t size, uint32_t function,
-		  const struct walk_registers *from);
-/*
- * Before the block is freed: it leaves the book. A free of what is in none is counted, and an error
- * where that is sure.
- */
-void book_free(void *block, uint32_t function, const struct walk_registers *from);
-/*
- * The same where it is not sure that it will be freed: one of the next two follows. False: it is in
- * no book.
- */
-bool book_take(void *block, struct book_taken *ret_taken);
-void book_freed(const struct book_taken *taken);
-/* It was not freed after all. */
-void book_put_back(const struct book_taken *taken);
-/* A free of what is in no book. */
-void book_unknown_free(void *block, uint32_t function, const struct walk_registers *from);
-/*
- * Around a call that an exception may leave, which then has failed: it has begun, has returned, was
- * found to be left, or has returned after that.
- */
-void book_may_fail(void);
-void book_may_fail_no_more(void);
-void book_was_left(void);
-void book_was_not_left(void);
-/* An allocation has given nothing. from: NULL: that is counted alone. */
-void book_failed(size_t size, uint32_t function, const struct walk_registers *from);
-/* What is wrong about a request: enum abi_heap_error_kind. replaced: NULL is legal. */
-void book_wrong_request(uint32_t kind, void *replaced, size_t size, uint32_t function,
-			const struct walk_registers *from);
-
-/* Does the call go on from which this caller seems to have come? Counted, where it is not known. */
-enum walk_meeting book_find_call(const struct book_call *call, const struct walk_registers *from);
-
 /* Is there a book, or can there be one? */
 bool book_is_kept(void);
+
+/* Is the next allocator one all of whose entries are known? Then what none has given is wrong. */
+bool book_is_complete(void);
+
+/* Is anybody there who reads? Else calls are passed on, or it goes on without. */
+void book_look_for_reader(void);
+
+/* Of book_this_thread(). */
+struct book_thread *book_begin_thread(void);
+
+/* The calling thread; NULL (counted): there is no book, or no room. */
+static inline struct book_thread *book_this_thread(void)
+{
+	struct book_local *local = &book_local;
+
+	if (BOOK_RARELY(book_process->state != BOOK_KEPT) && !book_is_kept())
+		return NULL;
+	if (BOOK_RARELY(local->generation != book_process->generation))
+		return book_begin_thread();
+	return local->thread;
+}
+
+/* Begins a change of the book; NULL (counted): it cannot be made. */
+static inline struct book_thread *book_come(void)
+{
+	struct book_thread *thread = book_this_thread();
+
+	return thread && book_thread_enter(thread) ? thread : NULL;
+}
 
 #endif

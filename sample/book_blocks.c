@@ -162,7 +162,7 @@ static bool find_with(const struct book_blocks *blocks, uint64_t address, bool a
 bool book_blocks_find(const struct book_blocks *blocks, uint64_t address,
 		      struct book_block *ret_block)
 {
-	const struct book_blocks doubled = { blocks->buckets, 2 * blocks->n, false };
+	const struct book_blocks doubled = { .buckets = blocks->buckets, .n = 2 * blocks->n };
 
 	if (!blocks->doubles)
 		return find_with(blocks, address, false, ret_block);
@@ -245,9 +245,40 @@ uint64_t book_blocks_elsewhere(const struct book_blocks *blocks)
 	return n;
 }
 
-/* To the same way of a bucket in the upper half. */
-static void move_up(struct abi_book_bucket *from, struct abi_book_bucket *to, int way)
+static struct book_birth *birth_at(const struct book_blocks *blocks,
+				   const struct abi_book_bucket *bucket, int way)
 {
+	return &blocks->births[(bucket - blocks->buckets) * ABI_BOOK_WAYS + way];
+}
+
+static struct book_birth *birth_in(const struct book_blocks *blocks,
+				   const struct abi_book_bucket *bucket, uint64_t address)
+{
+	for (int way = 0; way < ABI_BOOK_WAYS; way++)
+		if (address_in(bucket, way) == address)
+			return birth_at(blocks, bucket, way);
+	return NULL;
+}
+
+struct book_birth *book_blocks_birth(const struct book_blocks *blocks, uint64_t address)
+{
+	const struct abi_book_bucket *first = first_bucket(blocks, address);
+	struct book_birth *birth = blocks->births ? birth_in(blocks, first, address) : NULL;
+
+	if (!blocks->births || birth || !may_be_elsewhere(first, address))
+		return birth;
+	for (uint64_t i = 0; i < OTHERS && !birth; i++)
+		birth = birth_in(blocks, other_bucket(blocks, address, i), address);
+	return birth;
+}
+
+/* To the same way of a bucket in the upper half. */
+static void move_up(const struct book_blocks *doubled, struct abi_book_bucket *from, int way)
+{
+	struct abi_book_bucket *to = from + doubled->n / 2;
+
+	if (doubled->births)
+		*birth_at(doubled, to, way) = *birth_at(doubled, from, way);
 	to->block[way] = from->block[way];
 	__atomic_store_n(&to->address[way], from->address[way], __ATOMIC_RELEASE);
 	__atomic_store_n(&from->address[way], 0, __ATOMIC_RELEASE);
@@ -273,7 +304,7 @@ static uint64_t split(const struct book_blocks *doubled, uint64_t i, uint32_t *p
 		else if (!address || place == i)
 			continue;
 		else if (place == i + half)
-			move_up(bucket, bucket + half, way);
+			move_up(doubled, bucket, way);
 		else if (is_free(address))
 			bucket->address[way] = 0;
 		else
@@ -294,10 +325,14 @@ uint64_t book_blocks_double(struct book_blocks *blocks, uint32_t *places)
 		int way = (int)(places[i] % ABI_BOOK_WAYS);
 		const struct book_block block = { from->address[way], from->block[way] };
 		struct abi_book_bucket *first = first_bucket(blocks, block.address);
+		struct book_birth *birth;
 
 		n_lost += !put_into(first, &block, true) &&
 			  !put_elsewhere(blocks, first, &block, true);
 		__atomic_store_n(&from->address[way], 0, __ATOMIC_RELEASE);
+		birth = book_blocks_birth(blocks, block.address);
+		if (birth)
+			*birth = *birth_at(blocks, from, way);
 	}
 	return n_lost;
 }
@@ -308,4 +343,5 @@ void book_blocks_use(struct book_blocks *blocks, struct abi_book_bucket *buckets
 	blocks->buckets = buckets;
 	blocks->n = ABI_BOOK_BUCKETS(doublings & ~ABI_BOOK_DOUBLES);
 	blocks->doubles = doublings & ABI_BOOK_DOUBLES;
+	blocks->births = NULL;
 }

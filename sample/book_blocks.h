@@ -18,13 +18,25 @@ struct book_block {
 	struct abi_book_block is;
 };
 
+/* When a block was made, and by which thread. */
+struct book_birth {
+	uint64_t time_ns; /* 0: not known */
+	uint32_t tid;
+};
+
 struct book_blocks {
 	struct abi_book_bucket *buckets;
 	uint64_t n; /* a power of two */
 	bool doubles;
+	struct book_birth *births; /* of each way, in pages of book_births_bytes(); or NULL */
 };
 
-/* A table that is `doublings` (abi_book_header) times doubled. */
+static inline size_t book_births_bytes(uint64_t n_buckets)
+{
+	return n_buckets * ABI_BOOK_WAYS * sizeof(struct book_birth);
+}
+
+/* A table that is `doublings` (abi_book_header) times doubled, without births. */
 void book_blocks_use(struct book_blocks *blocks, struct abi_book_bucket *buckets,
 		     uint32_t doublings);
 
@@ -54,11 +66,15 @@ bool book_blocks_take(struct book_blocks *blocks, uint64_t address, bool alone,
 bool book_blocks_find(const struct book_blocks *blocks, uint64_t address,
 		      struct book_block *ret_block);
 
+/* Where a block's birth is kept; NULL: it is not there, or none are kept. */
+struct book_birth *book_blocks_birth(const struct book_blocks *blocks, uint64_t address);
+
 /* How many blocks are in another bucket than their first one, while nobody else is at them. */
 uint64_t book_blocks_elsewhere(const struct book_blocks *blocks);
 
 /*
- * Doubles the table while nobody else changes it; behind it is memory of its size that is zero.
+ * Doubles the table while nobody else changes it; behind it, and behind births, is memory of its
+ * size that is zero.
  * places: room for book_blocks_elsewhere() numbers. Each block is found at any moment by who looks
  * for its old place first (book_blocks_find() on a table that doubles). Returns how many blocks
  * found no place.

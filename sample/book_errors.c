@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sample/book_errors.h"
 
+#include "sample/book_clock.h"
 #include "sample/book_forks.h"
 
 /* Bytes before an address that are searched for the block that it is in. */
@@ -47,7 +48,9 @@ static void add_locked(const struct book_error *error)
 					  .addr = error->addr,
 					  .size = error->size,
 					  .block = error->about.address,
-					  .about = error->about.is };
+					  .about = error->about.is,
+					  .freed_node = error->freed.node,
+					  .freed_function = (uint16_t)error->freed.function };
 	__atomic_store_n(&book.header->errors, n + 1, __ATOMIC_RELEASE);
 }
 
@@ -64,7 +67,7 @@ BOOK_SELDOM void book_error_add(const struct book_error *error)
 static bool is_anything_lost(void)
 {
 	for (int i = 0; i < ABI_BOOK_LOSSES; i++)
-		if (i != ABI_BOOK_LOST_NODES && book.header->lost[i])
+		if (!abi_book_loss_is_beside(i) && book.header->lost[i])
 			return true;
 	return book_is_orphan();
 }
@@ -72,10 +75,12 @@ static bool is_anything_lost(void)
 BOOK_SELDOM uint32_t book_error_of_unknown(const struct book_blocks *blocks, uint64_t address)
 {
 	struct book_block block;
+	struct book_free by;
 
 	if (is_anything_lost())
 		return 0;
-	if (!(address & 7) && (book_blocks_find(blocks, address | ABI_BOOK_FREED, &block) ||
+	if (!(address & 7) && (book_freed_find(address, &block, &by) ||
+			       book_blocks_find(blocks, address | ABI_BOOK_FREED, &block) ||
 			       book_blocks_find(blocks, address | ABI_BOOK_SHED, &block)))
 		return ABI_DOUBLE_FREE;
 	return ABI_INVALID_FREE;

@@ -7,8 +7,7 @@
 #define MEMTRACED_SAMPLE_BOOK_ERRORS_H
 
 #include "bpf/abi_heap_error.h"
-#include "sample/book_blocks.h"
-#include "sample/book_memory.h"
+#include "sample/book_frees.h"
 
 struct book_error {
 	enum abi_heap_error_kind kind;
@@ -16,6 +15,7 @@ struct book_error {
 	uint32_t node;
 	uint64_t addr, size;
 	struct book_block about; /* address 0: not known */
+	struct book_free freed;	 /* before; by function 0: not known */
 };
 
 /* Of a process that begins a book. */

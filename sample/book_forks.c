@@ -82,6 +82,14 @@ static void drop_ancestors(void)
 		unmap_view(ancestors[--n_ancestors].at);
 }
 
+/* Whoever reads the parent asks the child for the same, when it has heard of it. */
+static void inherit_wants(const struct abi_book_header *parent)
+{
+	book.header->min_size = parent->min_size;
+	book.header->max_size = parent->max_size;
+	book.header->wants = parent->wants;
+}
+
 void book_forks_begin(int fd)
 {
 	static bool had_book;
@@ -89,6 +97,7 @@ void book_forks_begin(int fd)
 
 	if (forking.era && own_view) {
 		add_ancestor(own_view, forking.era);
+		inherit_wants((const struct abi_book_header *)(const void *)own_view);
 		book.header->parent_era = forking.era;
 		book.header->parent_file = own_file;
 		book.header->live_bytes = forking.live_bytes;

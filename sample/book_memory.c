@@ -22,6 +22,16 @@ void *book_pages(size_t bytes)
 	return pages == MAP_FAILED ? NULL : pages;
 }
 
+void *book_pages_double(void *pages, size_t bytes)
+{
+	void *more = mremap(pages, bytes, 2 * bytes, MREMAP_MAYMOVE);
+
+	if (more != MAP_FAILED)
+		return more;
+	book_pages_free(pages, bytes);
+	return NULL;
+}
+
 void book_pages_free(void *pages, size_t bytes)
 {
 	if (pages)
@@ -95,15 +105,6 @@ BOOK_SELDOM bool book_is_filtered(void)
 	return filtered;
 }
 
-uint64_t book_now_ns(void)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &now))
-		return 0;
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 pid_t book_thread_id(void)
 {
 	return (pid_t)syscall(SYS_gettid);
@@ -164,6 +165,8 @@ int book_map(void)
 	book.threads = (struct abi_book_thread *)(at + ABI_BOOK_AT_THREADS);
 	book.nodes = (struct abi_book_node *)(at + ABI_BOOK_AT_NODES);
 	book.sites = (struct abi_book_site *)(at + ABI_BOOK_AT_SITES);
+	book.pairs = (struct abi_book_pair *)(at + ABI_BOOK_AT_PAIRS);
+	book.freed = (struct abi_book_freed *)(at + ABI_BOOK_AT_FREED);
 	book.buckets = (struct abi_book_bucket *)(at + ABI_BOOK_AT_BLOCKS);
 	return fd;
 }

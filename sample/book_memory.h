@@ -22,12 +22,20 @@ struct book {
 	struct abi_book_thread *threads;
 	struct abi_book_node *nodes;
 	struct abi_book_site *sites;
+	struct abi_book_pair *pairs;
+	struct abi_book_freed *freed;
 	struct abi_book_bucket *buckets;
 };
 extern struct book book __attribute__((visibility("hidden")));
 
 /* Maps a new, empty book in place of the last one: its descriptor; -1: there can be none. */
 int book_map(void);
+
+/* What is asked for beside the counts, which seldom is anything: enum abi_book_want. */
+static inline uint32_t book_wants(void)
+{
+	return __atomic_load_n(&book.header->wants, __ATOMIC_RELAXED);
+}
 
 /* Counts what could not be entered. */
 void book_lose(enum abi_book_loss loss);
@@ -43,6 +51,8 @@ static inline bool book_is_alone(void)
 
 /* Zeroed pages of this process; NULL: there are none. */
 void *book_pages(size_t bytes);
+/* As many more behind them, where they are or elsewhere; NULL: there are none, nor these. */
+void *book_pages_double(void *pages, size_t bytes);
 /* Gives them back; NULL is legal. */
 void book_pages_free(void *pages, size_t bytes);
 
@@ -59,9 +69,6 @@ void book_unlock(uint32_t *lock);
 bool book_wait(uint32_t i);
 
 pid_t book_thread_id(void);
-
-/* CLOCK_MONOTONIC. */
-uint64_t book_now_ns(void);
 
 /*
  * Are the process's system calls filtered (seccomp(2))? Then those that an allocator has no use for

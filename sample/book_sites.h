@@ -50,14 +50,12 @@ static inline void book_site_enter_epochs(struct abi_site *site, uint32_t peak_e
 	}
 }
 
-/* The clock of lifetimes: abi_site_counts.lifetimes. */
-static inline uint32_t book_site_clock(void)
-{
-	return __atomic_load_n(&book.header->tick, __ATOMIC_RELAXED);
-}
-
-/* A block of so many bytes comes. peak_epoch: as it is before the process's total changes. */
-static inline void book_site_add(struct abi_book_site *site, int64_t bytes, uint32_t peak_epoch)
+/*
+ * A block of so many bytes comes at this time of the book's clock. peak_epoch: as it is before the
+ * process's total changes.
+ */
+static inline void book_site_add(struct abi_book_site *site, int64_t bytes, uint32_t peak_epoch,
+				 uint64_t now_ns)
 {
 	struct abi_site_counts *now = &site->site.now;
 
@@ -66,18 +64,18 @@ static inline void book_site_add(struct abi_book_site *site, int64_t bytes, uint
 	now->live_blocks++;
 	now->allocs++;
 	now->bytes += (uint64_t)bytes;
-	now->lifetimes -= book_site_clock();
+	now->lifetimes -= now_ns >> ABI_CLOCK_SHIFT;
 }
 
 static inline void book_site_remove(struct abi_book_site *site, int64_t bytes, enum book_end how,
-				    uint32_t peak_epoch)
+				    uint32_t peak_epoch, uint64_t now_ns)
 {
 	struct abi_site_counts *now = &site->site.now;
 
 	book_site_enter_epochs(&site->site, peak_epoch);
 	now->live_bytes -= bytes;
 	now->live_blocks--;
-	now->lifetimes += book_site_clock();
+	now->lifetimes += now_ns >> ABI_CLOCK_SHIFT;
 	if (how == BOOK_TEMPORARY)
 		now->temporary++;
 	if (how == BOOK_FREE_MISSED)

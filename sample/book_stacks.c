@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sample/book_stacks.h"
 
+#include "sample/book_clock.h"
 #include "sample/walk_rules.h"
 
 /* Numbers of all nodes by what they are, to be looked into under the lock. */

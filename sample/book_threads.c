@@ -28,6 +28,7 @@ void book_threads_begin(void)
 {
 	for (uint32_t i = 1; i <= n_threads; i++) {
 		book_index_free(&threads[i]->sites);
+		book_index_free(&threads[i]->pairs);
 		book_pages_free(threads[i], sizeof(*threads[i]));
 		threads[i] = NULL;
 	}

@@ -16,7 +16,7 @@ struct book_thread {
 	struct abi_book_thread *shared;
 	uint32_t number;     /* in abi_book_site */
 	uint64_t last_block; /* ~address: a leak check reads this; 0: freed, or another thread's */
-	struct book_index sites;
+	struct book_index sites, pairs;
 	struct abi_book_site *last_site;
 	uint32_t credit_misses, without_credit; /* book_totals.c */
 	uint32_t nodes_near[BOOK_NODES_NEAR];	/* the newest that were asked for */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sample/exact.h"
 
+#include "sample/book_clock.h"
 #include "sample/book_stacks.h"
 #include "sample/next.h"
 #include "sample/probes.h"
@@ -44,6 +45,13 @@ bool exact_decide(void)
 	return exact_mode == EXACT_ON;
 }
 
+/* At the first call the dynamic linker may be at work, and cannot be asked. */
+__attribute__((constructor)) static void find_clock(void)
+{
+	if (exact_is_on())
+		book_clock_find();
+}
+
 SAMPLE_SELDOM bool exact_has_no_book(void)
 {
 	if (book_is_kept())
@@ -84,22 +92,37 @@ SAMPLE_SELDOM bool exact_is_inner(const struct walk_registers *from)
 }
 
 /* A part of another call frees what the program has: an exception that an operator new catches. */
-static SAMPLE_SELDOM void free_inner(void *block)
+static SAMPLE_SELDOM void free_inner(void *block, enum abi_book_function function,
+				     const struct walk_registers *from)
 {
 	struct book_taken taken;
 
 	if (book_take(block, &taken))
-		book_freed(&taken);
+		book_freed(&taken, function, from);
+	if (book_looks_at_forms())
+		book_freed_nothing(from);
 }
 
-void exact_free(void *block, const struct walk_registers *from)
+void exact_free(void *block, enum abi_book_function function, const struct walk_registers *from)
 {
-	if (!block || exact_is_not_counted())
+	if (exact_is_not_counted())
 		return;
+	if (!block) {
+		if (book_looks_at_forms())
+			book_freed_nothing(from);
+		return;
+	}
 	if (SAMPLE_RARELY(book_local.inside.sp) && exact_is_inner(from))
-		free_inner(block);
+		free_inner(block, function, from);
 	else
-		book_free(block, ABI_BOOK_FREE, from);
+		book_free(block, function, from);
+}
+
+SAMPLE_SELDOM void exact_mark(uint32_t form, enum book_form_of which, const uint64_t *frame)
+{
+	const struct walk_registers from = exact_caller(frame);
+
+	book_mark(form, which, &from);
 }
 
 SAMPLE_SELDOM void exact_failed(void *replaced, size_t size, enum abi_book_function function,
@@ -141,13 +164,23 @@ SAMPLE_SELDOM void exact_end_throwing(void *block, size_t size, enum abi_book_fu
 	exact_end(block, size, function, call);
 }
 
-void exact_replace(void *block, struct exact_replaced *ret_old)
+void exact_replace(void *block, size_t size, enum abi_book_function function,
+		   const struct exact_call *call, struct exact_replaced *ret_old)
 {
 	struct book_call *inside = &book_local.inside;
+	uint64_t made;
 
 	inside->has_taken = block && book_take(block, &inside->taken);
 	ret_old->block = block;
 	ret_old->is_unknown = block && !inside->has_taken && !next_first_block_size(block);
+	ret_old->is_mismatched = false;
+	if (!inside->has_taken)
+		return;
+	made = inside->taken.block.is.size_fn;
+	ret_old->is_mismatched =
+		book_is_mismatched(ABI_BOOK_FORM(made), ABI_BOOK_FN(made), ABI_FORM_OWN, function);
+	if (SAMPLE_RARELY(ret_old->is_mismatched))
+		book_wrong_request(ABI_MISMATCHED_FREE, block, size, function, &call->from);
 }
 
 /* After the call: what it has replaced; NULL: that is not known. */
@@ -192,7 +225,7 @@ static void replaced_by_none(const struct exact_replaced *old, enum abi_book_fun
 	const struct book_taken *taken = end_replacing(old, call, &room);
 
 	if (taken)
-		book_freed(taken);
+		book_freed(taken, function, &call->from);
 	else if (old->is_unknown)
 		book_unknown_free(old->block, function, &call->from);
 }
@@ -219,9 +252,9 @@ void *exact_reallocate(void *block, size_t size, enum abi_book_function function
 	struct exact_replaced old;
 	void *other;
 
-	exact_replace(block, &old);
+	exact_replace(block, size, function, call, &old);
 	other = pass_realloc(block, size);
-	if (block && !size)
+	if (block && !size && !old.is_mismatched)
 		book_wrong_request(ABI_REALLOC_ZERO, block, 0, function, &call->from);
 	if (!other && block && !size)
 		replaced_by_none(&old, function, call);
@@ -321,7 +354,7 @@ ENTERED void exact_free_of_from(void *block, const uint64_t *from, uint64_t bp, 
 {
 	const struct walk_registers caller = CALLER(from, bp, bx);
 
-	exact_free(block, &caller);
+	exact_free(block, ABI_BOOK_FREE, &caller);
 	/* What the dynamic linker frees may be what it knew of an object. */
 	if (SAMPLE_RARELY(walk_is_linker(*from)))
 		walk_rules_check(book_note_gone);

@@ -10,7 +10,7 @@
 
 #include "bpf/abi_book.h"
 #include "bpf/abi_heap_error.h"
-#include "sample/book.h"
+#include "sample/book_calls.h"
 #include "sample/process.h"
 
 #include <stdbool.h>
@@ -40,13 +40,14 @@ struct exact_call {
  * Of the function that this is in, which then has a frame pointer; rbx, which a walk needs through
  * the dynamic linker's resolver alone, is not known.
  */
-#define EXACT_CALL()                                                                               \
-	({                                                                                         \
-		const uint64_t *frame_ = __builtin_frame_address(0);                               \
-		(struct exact_call){ .from = { .bp = frame_[0],                                    \
-					       .pc = frame_[1],                                    \
-					       .sp = (uintptr_t)(frame_ + 2) } };                  \
-	})
+#define EXACT_CALL() ((struct exact_call){ .from = exact_caller(__builtin_frame_address(0)) })
+
+static inline struct walk_registers exact_caller(const uint64_t *frame)
+{
+	return (struct walk_registers){ .bp = frame[0],
+					.pc = frame[1],
+					.sp = (uintptr_t)(frame + 2) };
+}
 
 /* There is no book yet, or there is none for good: then calls are passed on from now on. */
 bool exact_has_no_book(void);
@@ -121,8 +122,10 @@ static inline void exact_end(void *block, size_t size, enum abi_book_function fu
 struct exact_replaced {
 	void *block;
 	bool is_unknown;
+	bool is_mismatched; /* it was made by another form */
 };
-void exact_replace(void *block, struct exact_replaced *ret_old);
+void exact_replace(void *block, size_t size, enum abi_book_function function,
+		   const struct exact_call *call, struct exact_replaced *ret_old);
 void exact_replaced(const struct exact_replaced *old, void *block, size_t size,
 		    enum abi_book_function function, const struct exact_call *call);
 
@@ -138,8 +141,19 @@ bool exact_begin_throwing(struct exact_call *call, const void *next_function);
 void exact_end_throwing(void *block, size_t size, enum abi_book_function function,
 			const struct exact_call *call);
 
-/* Before a block goes. */
-void exact_free(void *block, const struct walk_registers *from);
+/* Before a block goes, by this function. */
+void exact_free(void *block, enum abi_book_function function, const struct walk_registers *from);
+
+/*
+ * Where exact_looks_at_forms(): a function of C++'s that only calls or jumps to one of C's begins,
+ * by its form (enum abi_form) and __builtin_frame_address(0). It may jump then, as nothing on its
+ * stack is ours.
+ */
+static inline bool exact_looks_at_forms(void)
+{
+	return exact_is_on() && !exact_is_not_counted() && book_looks_at_forms();
+}
+void exact_mark(uint32_t form, enum book_form_of which, const uint64_t *frame);
 
 /*
  * What malloc() and the others jump to at exact depth, as their last step: so these have the

@@ -93,7 +93,7 @@ SAMPLE_EXPORT void *rallocx(void *block, size_t size, int flags)
 	if (!function)
 		return make_again(block, size, flags);
 	if (exact_is_on() && exact_begin(&call)) {
-		exact_replace(block, &old);
+		exact_replace(block, size, ABI_BOOK_RALLOCX, &call, &old);
 		other = function(block, size, flags);
 		exact_replaced(&old, other, size, ABI_BOOK_RALLOCX, &call);
 		return other;
@@ -119,7 +119,7 @@ SAMPLE_EXPORT size_t xallocx(void *block, size_t size, size_t extra, int flags)
 	if (!function)
 		return usable_size(block); /* nothing is moved, and nothing grows */
 	if (exact_is_on() && exact_begin(&call)) {
-		exact_replace(block, &old);
+		exact_replace(block, size, ABI_BOOK_XALLOCX, &call, &old);
 		real = function(block, size, extra, flags);
 		got = real - size < extra ? real : size + extra;
 		exact_replaced(&old, real < size ? NULL : block, got, ABI_BOOK_XALLOCX, &call);
@@ -147,7 +147,7 @@ SAMPLE_EXPORT void dallocx(void *block, int flags)
 		return;
 	}
 	if (exact_is_on())
-		exact_free(block, &call.from);
+		exact_free(block, ABI_BOOK_DALLOCX, &call.from);
 	else if (sample_may_have(block))
 		(void)sample_forget(block); /* told there, if it was sampled */
 	function(block, flags);
@@ -164,7 +164,7 @@ SAMPLE_EXPORT void sdallocx(void *block, size_t size, int flags)
 		return;
 	}
 	if (exact_is_on())
-		exact_free(block, &call.from);
+		exact_free(block, ABI_BOOK_SDALLOCX, &call.from);
 	else if (sample_may_have(block))
 		(void)sample_forget(block); /* as above */
 	function(block, size, flags);

@@ -206,6 +206,9 @@ struct nothrow;
 #define AND_CALLER(...) (__VA_ARGS__, const void *caller)
 #define WITH_CALLER(...) (__VA_ARGS__, __builtin_return_address(0))
 
+#define IS_ARRAY(name) (#name[3] == 'a')
+#define FORM_OF(name) (IS_ARRAY(name) ? ABI_FORM_ARRAY : ABI_FORM_NEW)
+
 /*
  * Passing on is a jump, by which exact depth has the library's operator in stacks and nothing of
  * ours. At the first call of all the mark tells whether malloc has counted.
@@ -224,11 +227,19 @@ struct nothrow;
                                                                                                    \
 		if (exact)                                                                         \
 			exact_end_throwing(block, size,                                            \
-					   #name[3] == 'a' ? ABI_BOOK_NEW_ARRAY : ABI_BOOK_NEW,    \
+					   IS_ARRAY(name) ? ABI_BOOK_NEW_ARRAY : ABI_BOOK_NEW,     \
 					   &call);                                                 \
 		else                                                                               \
 			sample_returned(block, size, mark);                                        \
 		return block;                                                                      \
+	}                                                                                          \
+                                                                                                   \
+	static SAMPLE_SELDOM void *name##_marked params                                            \
+	{                                                                                          \
+		void *(*function)params = LOAD(name##_next.passes);                                \
+                                                                                                   \
+		exact_mark(FORM_OF(name), BOOK_FORM_OF_ALLOCS, __builtin_frame_address(0));        \
+		return function args;                                                              \
 	}                                                                                          \
                                                                                                    \
 	static SAMPLE_SELDOM void *name##_first params                                             \
@@ -238,7 +249,7 @@ struct nothrow;
 		void *block;                                                                       \
                                                                                                    \
 		if (function && exact_is_on())                                                     \
-			return function args;                                                      \
+			return exact_looks_at_forms() ? name##_marked args : function args;        \
 		if (!function)                                                                     \
 			function = LOAD(name##_next.plain);                                        \
 		block = function args;                                                             \
@@ -251,7 +262,7 @@ struct nothrow;
 		void *(*function)params = LOAD(name##_next.passes);                                \
                                                                                                    \
 		if (function)                                                                      \
-			return function args;                                                      \
+			return exact_looks_at_forms() ? name##_marked args : function args;        \
 		if (LOAD(name##_next.counts))                                                      \
 			return name##_counts args;                                                 \
 		function =                                                                         \
@@ -302,12 +313,24 @@ struct nothrow;
 	static struct next_operator name##_next SAMPLE_BESIDE_NEXT;                                \
 	static struct absent name##_absent;                                                        \
                                                                                                    \
+	static SAMPLE_SELDOM void name##_marked params                                             \
+	{                                                                                          \
+		void(*function) params = LOAD(name##_next.passes);                                 \
+                                                                                                   \
+		exact_mark(FORM_OF(name), BOOK_FORM_OF_FREES, __builtin_frame_address(0));         \
+		function args;                                                                     \
+	}                                                                                          \
+                                                                                                   \
 	static SAMPLE_SELDOM void name##_seldom AND_CALLER params                                  \
 	{                                                                                          \
 		void(*function) params = LOAD(name##_next.passes);                                 \
                                                                                                    \
-		if (function) {                                                                    \
+		if (function && !exact_looks_at_forms()) {                                         \
 			function args;                                                             \
+			return;                                                                    \
+		}                                                                                  \
+		if (function) {                                                                    \
+			name##_marked args;                                                        \
 			return;                                                                    \
 		}                                                                                  \
 		function = LOAD(name##_next.counts);                                               \
@@ -319,14 +342,19 @@ struct nothrow;
 			return;                                                                    \
 		}                                                                                  \
 		if (!LOAD(name##_next.counts)) {                                                   \
-			function args;                                                             \
+			if (LOAD(name##_next.passes) && exact_looks_at_forms())                    \
+				name##_marked args;                                                \
+			else                                                                       \
+				function args;                                                     \
 			return;                                                                    \
 		}                                                                                  \
 		if (exact_is_on()) {                                                               \
 			struct exact_call call = EXACT_CALL();                                     \
 			bool begun;                                                                \
                                                                                                    \
-			exact_free(block, &call.from);                                             \
+			exact_free(block,                                                          \
+				   IS_ARRAY(name) ? ABI_BOOK_DELETE_ARRAY : ABI_BOOK_DELETE,       \
+				   &call.from);                                                    \
 			/* An allocator's delete may be a call of its free, by name. */            \
 			begun = exact_begin(&call);                                                \
 			function args;                                                             \

@@ -10,7 +10,7 @@ SAMPLE_CFI := $(addprefix user/elf/cfi/,cfi_entry.c cfi_program.c cfi_rule.c)
 SAMPLE_OBJS := $(SAMPLE_SRCS:%.c=$(O)/%.o) $(SAMPLE_CFI:user/%.c=$(O)/sample/%.o)
 # What is pure, for unit tests.
 SAMPLE_PURE_OBJS := $(addprefix $(O)/sample/,sampled_set.o sampler.o walk.o walk_rules.o book_blocks.o \
-	book_totals.o book_memory.o)
+	book_forms.o book_frees.o book_index.o book_totals.o book_memory.o)
 
 # -fno-builtin: a compiler that knows what malloc is makes calls of malloc in malloc. -fexceptions:
 # operators new throw through ours. initial-exec: threads' variables are reached without a call, and
@@ -20,6 +20,9 @@ SAMPLE_CFLAGS = -std=gnu11 $(CROSS_FLAGS) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) -D_G
 # What stands between a program and the probes of samples, which --unwind=fp passes.
 SAMPLE_FRAMED := $(addprefix $(O)/sample/,malloc.o operators.o jemalloc.o process.o probes.o)
 $(SAMPLE_FRAMED): SAMPLE_CFLAGS += -fno-omit-frame-pointer
+# What each call of exact depth runs: 3 ns less a pair of malloc and free of 40.
+SAMPLE_EXACT := $(patsubst %.c,$(O)/%.o,$(wildcard sample/book*.c sample/exact.c sample/walk*.c))
+$(SAMPLE_EXACT): SAMPLE_CFLAGS += $(patsubst -O2,-O3,$(filter -O2,$(CFLAGS)))
 SAMPLE_LDFLAGS = $(CROSS_FLAGS) $(LDFLAGS) -shared -Wl,--no-undefined -Wl,-z,now -Wl,-z,nodelete \
 	-Wl,-soname,$(notdir $(SAMPLE_LIB))
 

@@ -330,8 +330,7 @@ void walk_keep(struct walker *w)
 	w->n_path = n;
 }
 
-/* Frame i from the innermost out of the stack that was found; NULL: there are fewer. */
-static const struct walk_frame *frame_at(const struct walker *w, uint32_t i)
+const struct walk_frame *walk_frame_at(const struct walker *w, uint32_t i)
 {
 	if (i < w->n_fresh)
 		return &w->fresh[i];
@@ -346,7 +345,7 @@ enum walk_meeting walk_meets(struct walker *w, const struct walk_registers *from
 	bool interrupted = false, passed = false;
 
 	walk(w, from);
-	for (uint32_t i = 0; (frame = frame_at(w, i)); i++) {
+	for (uint32_t i = 0; (frame = walk_frame_at(w, i)); i++) {
 		interrupted |= (frame->flags & ABI_BOOK_EXACT) != 0;
 		if (i > 0 && frame->sp == sp && frame->pc == pc)
 			return interrupted ? WALK_MEETS_INTERRUPTED : WALK_MEETS;

@@ -60,6 +60,9 @@ struct walker {
  */
 void walk(struct walker *w, const struct walk_registers *from);
 
+/* Frame i from the innermost out of the stack that was found; NULL: there are fewer. */
+const struct walk_frame *walk_frame_at(const struct walker *w, uint32_t i);
+
 /*
  * Walks and keeps nothing: is the frame with this sp and pc a caller of the innermost one? Behind
  * a signal's frame: its handler runs. Cut: that is not known.

@@ -18,7 +18,10 @@
 
 #define CUT 2
 
-static const struct abi_block_filter all_sizes = { .max_size = UINT64_MAX };
+static const struct book_request all = {
+	.filter = { .max_size = UINT64_MAX },
+	.wants = ABI_BOOK_ERRORS | ABI_BOOK_FREES | ABI_BOOK_CLOCK,
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,6 +40,8 @@ static const struct table tables[] = {
 	{ ABI_BOOK_AT_ERRORS, ABI_BOOK_ERRORS, sizeof(struct abi_book_error) },
 	{ ABI_BOOK_AT_TOMBS, ABI_BOOK_TOMBS, sizeof(struct abi_book_tomb) },
 	{ ABI_BOOK_AT_GONE, ABI_BOOK_GONE, sizeof(struct abi_book_gone) },
+	{ ABI_BOOK_AT_PAIRS, ABI_BOOK_PAIRS, sizeof(struct abi_book_pair) },
+	{ ABI_BOOK_AT_FREED, ABI_FREED_BLOCKS, sizeof(struct abi_book_freed) },
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
@@ -54,6 +59,7 @@ static void write_book(int fd, const uint8_t *data, size_t size)
 						.nodes = 1000,
 						.sites = 1000,
 						.gone = 3,
+						.pairs = 1000,
 						.doublings = 1 };
 
 	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)ABI_BOOK_BYTES))
@@ -120,9 +126,43 @@ static int on_error(const struct book_error *error, void *userdata)
 {
 	if (error->node >= ABI_BOOK_NODES || !error->function ||
 	    error->function >= ABI_BOOK_FUNCTIONS || !error->kind ||
-	    error->block.node >= ABI_BOOK_NODES || error->block.function >= ABI_BOOK_FUNCTIONS)
+	    error->block.node >= ABI_BOOK_NODES || error->block.function >= ABI_BOOK_FUNCTIONS ||
+	    error->freed_node >= ABI_BOOK_NODES || error->freed_function >= ABI_BOOK_FUNCTIONS)
 		abort();
 	check_stack(userdata, error->node);
+	check_stack(userdata, error->freed_node);
+	return 0;
+}
+
+static int on_freed(const struct book_freed *freed, void *userdata)
+{
+	const struct book_block *block = &freed->block;
+
+	if (!block->address || block->address >= ABI_ADDR_LIMIT || block->node >= ABI_BOOK_NODES ||
+	    !block->function || block->function >= ABI_BOOK_FUNCTIONS ||
+	    freed->node >= ABI_BOOK_NODES || !freed->function ||
+	    freed->function >= ABI_BOOK_FUNCTIONS)
+		abort();
+	check_stack(userdata, block->node);
+	check_stack(userdata, freed->node);
+	return 0;
+}
+
+static int on_pair(const struct book_pair *pair, void *userdata)
+{
+	const struct abi_free_pair *counts = &pair->counts;
+
+	sum_of_all += (int64_t)counts->bytes + (int64_t)counts->count;
+	if (pair->node >= ABI_BOOK_NODES || pair->free_node >= ABI_BOOK_NODES || !pair->function ||
+	    pair->function >= ABI_BOOK_FUNCTIONS || !pair->free_function ||
+	    pair->free_function >= ABI_BOOK_FUNCTIONS || !counts->count ||
+	    counts->unknown > counts->count || counts->others > counts->count)
+		abort();
+	for (size_t i = 0; i < ABI_LIFETIMES; i++)
+		if (counts->lifetimes[i] > counts->count)
+			abort();
+	check_stack(userdata, pair->node);
+	check_stack(userdata, pair->free_node);
 	return 0;
 }
 
@@ -160,7 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sum_of_all = 0;
 	write_book(fd, data, size);
 	book_forget_nodes(book);
-	if (book_begin(book, &all_sizes, CUT, 1))
+	if (book_begin(book, &all, CUT, 1))
 		return 0; /* it is said to be kept no longer */
 	if (book_answer(book, ABI_BOOK_READ))
 		abort();
@@ -170,5 +210,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_error(book_read_blocks(book, 0, on_block, book));
 	check_error(book_read_tombs(book, 0, on_block, book));
 	check_error(book_read_errors(book, on_error, book));
+	check_error(book_read_pairs(book, on_pair, book));
+	check_error(book_read_freed(book, on_freed, book));
 	return 0;
 }

@@ -113,6 +113,24 @@ def blocks_of_some_sizes_are_those_of_probes(options):
         both_ways_are_the_same(words, *options.split())
 
 
+# A shell, what it starts, and what that starts as another user.
+CHOSEN = ("sort /etc/passwd; (: ; sort /etc/passwd); ls /; "
+          "setpriv --reuid=nobody --clear-groups sort /etc/passwd")
+
+
+@test(need_root, need_program("setpriv"), each=["--comm=sort", "--comm=ls", "--uid=nobody"])
+def processes_that_are_chosen_are_those_of_probes(option):
+    told = []
+    for way in ("probes", "library"):
+        run = trace(["/bin/sh", "-c", CHOSEN], f"--exact={way}", option, library=None)
+        exact(run.report)
+        told.append([(process["comm"], sites_by_stack(process))
+                     for process in run.report["processes"]])
+        assert all(process["alloc"].get("by_library", False) == (way == "library")
+                   for process in run.report["processes"]), run.report["processes"]
+    assert told[0] == told[1] and any(sites for _, sites in told[0]), told
+
+
 @test(need_root, need_program("jq"))
 def truncated_stacks_are_those_of_probes():
     both_ways_are_the_same("/usr/bin/jq -n reduce(range(40))as$i(0;[.])|tojson", "--max-stack=16")
@@ -413,7 +431,7 @@ def a_leak_check_finds_the_same(name):
     assert by_probes == by_library, f"{by_probes}\n{by_library}"
 
 
-@test(each=["--sample", "--heap-errors", "--no-follow", "--unwind=fp", "--max-stack=15"])
+@test(each=["--sample", "--check-stacks", "--no-follow", "--unwind=fp", "--max-stack=15"])
 def what_needs_probes_is_refused(option):
     refused(run_memtraced(LIBRARY, option, "--", "true"), 1, option.split("=")[0], LIBRARY)
 

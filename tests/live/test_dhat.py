@@ -85,14 +85,19 @@ def its_viewer_shows_what_we_report():
     assert "leak_one (leak.c:" in text, text[:2000]
 
 
-@test(need_root, each=("fine", "library", "report"))
+@test(need_root, each=("probes", "library", "probes report", "library report",
+                       "library report stopped", "probes report stopped"))
 def lifetimes_are_those_of_the_program(how):
-    """By its own clock; where they are true to a tick, as a mean of several blocks."""
-    options = ("--exact=library",) if how == "library" else ()
+    """By its own clock; where they are true to a tick, as a mean of several blocks. The library's
+    ticks are the kernel's: they come as ever while memtraced itself is stopped."""
+    by, *rest = how.split()
+    options = (f"--exact={by}",)
+    words = ["stopped"] if "stopped" in rest else []
     with scratch() as folder:
-        if how == "report":
+        if rest:
             recording, path = os.path.join(folder, "run"), os.path.join(folder, "dhat")
-            done = run_memtraced("-o", f"record:{recording}", "--", target("lifetimes"))
+            done = run_memtraced(*options, "-o", f"record:{recording}", "--", target("lifetimes"),
+                                 *words)
             assert done.returncode == 0, done.stderr
             told = done.stdout
             done = run_memtraced("report", recording, "-o", f"dhat:{path}")
@@ -102,13 +107,17 @@ def lifetimes_are_those_of_the_program(how):
             files, _, told = traced(folder, target("lifetimes"), options=options)
             (dhat,) = files.values()
     resolution = dhat["memtraced"]["lifetime_resolution_ns"]
-    assert (resolution < 2 * US) == (how == "fine"), resolution
+    assert (resolution < 2 * US) == (not rest), resolution
+    if how == "probes report stopped":
+        assert resolution >= 40 * 10 ** 6, resolution
+    elif by == "library":
+        assert resolution <= 10 ** 7, resolution
     for name, least, most in re.findall(r"(\w+_lived) (\d+) (\d+)", told):
         points = named(dhat, name)
         lifetime, blocks = (sum(point[key] for point in points) for key in ("tl", "tbk"))
         # each birth and each end is rounded; a tick may be late
-        off = blocks * resolution * (1 if how == "fine" else 3)
-        if name == "short_lived" and how != "fine":
+        off = blocks * resolution * (3 if rest and by == "probes" else 1)
+        if name == "short_lived" and rest:
             off = 10 ** 9
         assert (int(least) - off) / US - 1 <= lifetime <= (int(most) + off) / US + 1, \
             (name, least, lifetime, most)

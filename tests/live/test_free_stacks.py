@@ -138,7 +138,7 @@ def a_full_map_of_pairs_is_counted_and_leaves_the_totals():
         assert total(all_frees(process), "blocks") + lost == counts["frees"], (lost, counts)
 
 
-@test(need_root)
+@test(need_root, lib.need_probes("room of so many blocks"))
 def what_is_not_in_the_books_is_in_no_pair():
     with scratch() as folder:
         report, _, counts = traced(folder, [target("wander"), "300"], "--max-blocks=100")

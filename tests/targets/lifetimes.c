@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lifetimes [fork]: blocks that live for different times, most of them at once at the peak, without
- * realloc. Tells between what the sums of their lifetimes are, in ns by CLOCK_MONOTONIC, for each
- * function that allocates. With "fork" a child frees what it has inherited 30 ms after its fork.
+ * lifetimes [fork|stopped]: blocks that live for different times, most of them at once at the peak,
+ * without realloc. Tells between what the sums of their lifetimes are, in ns by CLOCK_MONOTONIC,
+ * for each function that allocates. With "fork" a child frees what it has inherited 30 ms after
+ * its fork. With "stopped" the parent is stopped while the long-lived ones live.
  */
 #include "tests/targets/target.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -102,6 +104,7 @@ static void child(int64_t before)
 
 int main(int argc, char **argv)
 {
+	struct sum sum;
 	int status;
 
 	tell_sum("short_lived", short_lived());
@@ -115,6 +118,11 @@ int main(int argc, char **argv)
 			child(before);
 		CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	}
-	tell_sum("long_lived", long_lived());
+	if (argc > 1 && !strcmp(argv[1], "stopped"))
+		CHECK(!kill(getppid(), SIGSTOP));
+	sum = long_lived();
+	if (argc > 1 && !strcmp(argv[1], "stopped"))
+		CHECK(!kill(getppid(), SIGCONT));
+	tell_sum("long_lived", sum);
 	return 0;
 }

@@ -125,7 +125,7 @@ static __attribute__((noinline)) void library()
 /* One after the other from the same place, as functions at exit are: what jumps leaves no frame. */
 static __attribute__((noinline)) void from_one_place()
 {
-	take_fn *const functions[] = { takers[1][0], takers[0][0], takers[2][0], takers[0][0] };
+	take_fn *const functions[] = { ::operator delete, free, ::operator delete[], free };
 	void *volatile blocks[] = { nullptr, malloc(50), nullptr, malloc(60) };
 
 	for (size_t i = 0; i < 4; i++)

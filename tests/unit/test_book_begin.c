@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Books that were kept before they are read: found, and read by one after the other. */
 #include "book_fixture.h"
+
+#include "base/clock.h"
 #include "bpf/abi_unwind.h"
 #include "trace/books/book.h"
 #include "trace/books/book_read.h"
@@ -18,7 +20,7 @@
 
 #define CUT 8
 
-static const struct abi_block_filter all_sizes = { .max_size = UINT64_MAX };
+static const struct book_request all_sizes = { .filter = { .max_size = UINT64_MAX } };
 
 static void a_book_has_one_reader(void **state)
 {
@@ -82,7 +84,7 @@ static void what_an_earlier_reader_has_told_is_over(void **state)
 	header->cut_peak_bytes = 40;
 	assert_int_equal(book_begin(book, &all_sizes, CUT, 3), 0);
 	assert_int_equal(header->cut_epoch, CUT + 10 + ABI_CUT_STEP);
-	assert_int_equal(header->tick, 504);
+	assert_int_equal(header->tick, 3);
 	assert_int_equal(book_read_totals(book, CUT, &totals), 0);
 	assert_int_equal(totals.peak_bytes, 50);
 	assert_int_equal(book_tell(book, CUT + ABI_CUT_STEP, 4), 0);
@@ -97,18 +99,24 @@ static void what_an_earlier_reader_has_told_is_over(void **state)
 static void a_process_is_told_which_blocks_are_wanted(void **state)
 {
 	const struct hand_book *hand = *state;
-	const struct abi_block_filter some = { .min_size = 16, .max_size = 4096 };
+	const struct book_request some = { .filter = { .min_size = 16, .max_size = 4096 },
+					   .wants = ABI_BOOK_ERRORS };
+	const struct book_request frees = { .filter = all_sizes.filter, .wants = ABI_BOOK_FREES };
 	struct book *book = open_hand(hand);
 
 	assert_int_equal(book_begin(book, &some, CUT, 3), 0);
 	assert_int_equal(hand_header(hand)->min_size, 16);
-	assert_int_equal(~hand_header(hand)->not_max_size, 4096);
+	assert_int_equal(hand_header(hand)->max_size, 4096);
+	assert_int_equal(hand_header(hand)->wants, ABI_BOOK_SIZES | ABI_BOOK_ERRORS);
 	book_close(book);
 	assert_int_equal(book_try(getpid()), -ENODATA);
 	book = open_hand(hand);
 	assert_int_equal(book_begin(book, &all_sizes, CUT, 3), 0);
-	assert_int_equal(hand_header(hand)->min_size, 0);
-	assert_int_equal(hand_header(hand)->not_max_size, 0);
+	assert_int_equal(hand_header(hand)->wants, 0);
+	assert_int_equal(book_begin(book, &frees, CUT, 3), 0);
+	assert_int_equal(book_leave(book), 0);
+	assert_int_equal(hand_header(hand)->wants, 0);
+	assert_int_equal(hand_header(hand)->answer, ABI_BOOK_UNANSWERED);
 	book_close(book);
 }
 
@@ -157,7 +165,7 @@ static void what_older_stacks_have_of_code_that_went_is_cut_off(void **state)
 
 static int add_block(const struct book_block *block, void *userdata)
 {
-	uint32_t *ticks = userdata;
+	uint64_t *ticks = userdata;
 
 	ticks[block->address == 0x2000] = block->tick;
 	return 0;
@@ -172,19 +180,41 @@ static void put_block(const struct hand_book *hand, size_t way, uint64_t address
 	};
 }
 
-static void blocks_of_before_have_no_time(void **state)
+/* Their ticks are by CLOCK_MONOTONIC, of which blocks have the lower half. */
+static void blocks_have_the_time_of_the_processs_clock(void **state)
 {
 	const struct hand_book *hand = *state;
 	_cleanup_(book_close_p) struct book *book = open_hand(hand);
-	uint32_t ticks[2] = { 77, 77 };
+	uint64_t now = clock_monotonic_ns() / ABI_TICK_NS, ticks[2] = { 77, 77 };
 
-	hand_header(hand)->tick = 5;
-	assert_int_equal(book_begin(book, &all_sizes, CUT, 3), 0);
-	put_block(hand, 0, 0x1000, 5);
+	assert_int_equal(book_begin(book, &all_sizes, CUT, now + 1), 0);
+	assert_int_equal(hand_header(hand)->tick, (uint32_t)now + 1);
+	put_block(hand, 0, 0x1000, (uint32_t)now - 3);
 	put_block(hand, 1, 0x2000, hand_header(hand)->tick);
 	assert_int_equal(book_read_blocks(book, 0, add_block, ticks), 0);
+	assert_int_equal(ticks[0], now - 3);
+	assert_int_equal(ticks[1], now + 1);
+	/* One that was made before the machine was started is not believed. */
+	put_block(hand, 0, 0x1000, (uint32_t)now + UINT32_MAX / 2);
+	assert_int_equal(book_read_blocks(book, 0, add_block, ticks), 0);
 	assert_int_equal(ticks[0], 0);
-	assert_int_equal(ticks[1], 3);
+}
+
+/* In a time namespace its clock is another one. */
+static void times_are_those_of_our_clock(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	uint64_t now = clock_monotonic_ns() / ABI_TICK_NS, ticks[2] = { 0 };
+	static const int64_t offsets[] = { 5000000003, -7000000 };
+
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		book->clock_ns = offsets[i];
+		assert_int_equal(book_begin(book, &all_sizes, CUT, now), 0);
+		put_block(hand, 0, 0x1000, hand_header(hand)->tick);
+		assert_int_equal(book_read_blocks(book, 0, add_block, ticks), 0);
+		assert_int_equal(ticks[0], now);
+	}
 }
 
 #define BOOK_TEST(name) cmocka_unit_test_setup_teardown(name, hand_book_setup, hand_book_teardown)
@@ -198,7 +228,8 @@ int main(void)
 		BOOK_TEST(what_an_earlier_reader_has_told_is_over),
 		BOOK_TEST(a_process_is_told_which_blocks_are_wanted),
 		BOOK_TEST(what_older_stacks_have_of_code_that_went_is_cut_off),
-		BOOK_TEST(blocks_of_before_have_no_time),
+		BOOK_TEST(blocks_have_the_time_of_the_processs_clock),
+		BOOK_TEST(times_are_those_of_our_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sample/book_blocks.h"
+#include "sample/book_memory.h"
 #include "tests/unit/random_numbers.h"
 
 #include <pthread.h>
@@ -56,6 +57,8 @@ static void make_larger(struct book_blocks *blocks)
 
 	assert_non_null(places);
 	assert_in_range(n, 1, ABI_BOOK_BUCKETS(DOUBLINGS - 1));
+	if (blocks->births)
+		blocks->births = book_pages_double(blocks->births, book_births_bytes(n));
 	assert_int_equal(book_blocks_double(blocks, places), 0);
 	assert_int_equal(blocks->n, 2 * n);
 	free(places);
@@ -110,6 +113,35 @@ static void what_is_added_is_found_however_large_the_table_grows(void **state)
 						 0);
 		}
 	}
+}
+
+/* Of blocks that are put in and taken out at random. */
+static void each_block_keeps_its_birth_where_it_is_moved(void **state)
+{
+	const uint64_t n = 20000;
+	struct book_blocks blocks;
+
+	(void)state;
+	assert_int_equal(madvise(all, BYTES, MADV_DONTNEED), 0);
+	book_blocks_use(&blocks, all, 0);
+	assert_null(book_blocks_birth(&blocks, address_of(0, 16)));
+	blocks.births = book_pages(book_births_bytes(blocks.n));
+	assert_non_null(blocks.births);
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t earlier = address_of(i / 2, 16);
+		struct book_block block;
+
+		add(&blocks, address_of(i, 16));
+		book_blocks_birth(&blocks, address_of(i, 16))->time_ns = address_of(i, 16);
+		if (i % 2)
+			assert_true(book_blocks_take(&blocks, earlier, true, &block));
+	}
+	for (uint64_t i = n / 2; i < n; i++)
+		assert_int_equal(book_blocks_birth(&blocks, address_of(i, 16))->time_ns,
+				 address_of(i, 16));
+	assert_true(blocks.n > ABI_BOOK_BUCKETS(2));
+	assert_null(book_blocks_birth(&blocks, address_of(0, 16)));
+	book_pages_free(blocks.births, book_births_bytes(blocks.n));
 }
 
 #define WHILE_DOUBLED 1500
@@ -289,6 +321,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			what_is_added_is_found_however_large_the_table_grows, begin, done),
+		cmocka_unit_test_setup_teardown(each_block_keeps_its_birth_where_it_is_moved, begin,
+						done),
 		cmocka_unit_test_setup_teardown(blocks_are_found_at_each_moment_of_a_doubling,
 						begin, done),
 		cmocka_unit_test_setup_teardown(the_newest_frees_are_known, begin, done),

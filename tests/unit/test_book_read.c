@@ -419,6 +419,142 @@ static void wrong_uses_of_the_heap_are_read(void **state)
 	assert_int_equal(errors.error[1].block.address, 0);
 }
 
+static void where_a_block_was_freed_before_is_read(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct errors errors = {};
+
+	for (uint32_t i = 0; i < 3; i++) {
+		*hand_error(hand, i) = error_of(ABI_DOUBLE_FREE, ABI_BOOK_FREE, 5);
+		hand_error(hand, i)->freed_node = 8;
+		hand_error(hand, i)->freed_function = ABI_BOOK_SDALLOCX;
+	}
+	hand_error(hand, 1)->freed_node = ABI_BOOK_NODES;
+	hand_error(hand, 2)->freed_function = ABI_BOOK_FUNCTIONS;
+	hand_header(hand)->errors = 3;
+	assert_int_equal(book_read_errors(book, add_error, &errors), 0);
+	assert_int_equal(errors.n, 3);
+	assert_int_equal(errors.error[0].freed_node, 8);
+	assert_int_equal(errors.error[0].freed_function, ABI_BOOK_SDALLOCX);
+	assert_int_equal(errors.error[1].freed_function, 0);
+	assert_int_equal(errors.error[2].freed_function, 0);
+}
+
+struct freed {
+	struct book_freed block[MOST];
+	size_t n;
+};
+
+static int add_freed(const struct book_freed *block, void *userdata)
+{
+	struct freed *freed = userdata;
+
+	assert_true(freed->n < MOST);
+	freed->block[freed->n++] = *block;
+	return 0;
+}
+
+static struct abi_book_freed *hand_freed(const struct hand_book *hand, uint32_t number)
+{
+	struct abi_book_freed *freed =
+		(struct abi_book_freed *)(hand->bytes + ABI_BOOK_AT_FREED) + number;
+
+	*freed = (struct abi_book_freed){
+		.address = 0x1000,
+		.block = { .size_fn = ABI_BOOK_SIZE_FN(50ULL, 0, ABI_FORM_OWN, ABI_BOOK_MALLOC),
+			   .node = 6 },
+		.node = 7,
+		.function = ABI_BOOK_FREE,
+	};
+	return freed;
+}
+
+static void the_newest_frees_are_read(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct freed freed = {};
+
+	hand_freed(hand, 0);
+	hand_freed(hand, 1)->address = 0;
+	hand_freed(hand, 2)->address = ABI_ADDR_LIMIT;
+	hand_freed(hand, 3)->node = ABI_BOOK_NODES;
+	hand_freed(hand, 4)->block.node = ABI_BOOK_NODES;
+	hand_freed(hand, 5)->function = 0;
+	hand_freed(hand, 6)->block.size_fn = 0;
+	hand_freed(hand, ABI_FREED_BLOCKS - 1);
+	assert_int_equal(book_read_freed(book, add_freed, &freed), 0);
+	assert_int_equal(freed.n, 2);
+	assert_int_equal(freed.block[1].block.address, 0x1000);
+	assert_int_equal(freed.block[1].block.size, 50);
+	assert_int_equal(freed.block[1].block.node, 6);
+	assert_int_equal(freed.block[1].node, 7);
+	assert_int_equal(freed.block[1].function, ABI_BOOK_FREE);
+}
+
+/* --- where blocks are freed ------------------------------------------------------------------- */
+
+struct pairs {
+	struct book_pair pair[MOST];
+	size_t n;
+};
+
+static int add_pair(const struct book_pair *pair, void *userdata)
+{
+	struct pairs *pairs = userdata;
+
+	assert_true(pairs->n < MOST);
+	pairs->pair[pairs->n++] = *pair;
+	return 0;
+}
+
+static struct abi_book_pair *hand_pair(const struct hand_book *hand, uint32_t number)
+{
+	struct abi_book_pair *pair =
+		(struct abi_book_pair *)(hand->bytes + ABI_BOOK_AT_PAIRS) + number;
+
+	*pair = (struct abi_book_pair){ .node = 5,
+					.free_node = 6,
+					.function = ABI_BOOK_MALLOC,
+					.free_function = ABI_BOOK_FREE,
+					.thread = 1,
+					.counts = { .count = 3, .bytes = 300, .others = 2 } };
+	return pair;
+}
+
+static void pairs_that_are_whole_are_read(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct pairs pairs = {};
+
+	hand_pair(hand, 1);
+	hand_pair(hand, 2)->thread = 0;
+	hand_pair(hand, 3)->node = ABI_BOOK_NODES;
+	hand_pair(hand, 4)->free_node = ABI_BOOK_NODES;
+	hand_pair(hand, 5)->function = ABI_BOOK_FUNCTIONS;
+	hand_pair(hand, 6)->free_function = 0;
+	hand_pair(hand, 7)->counts.count = 0;
+	hand_pair(hand, 8)->counts.lifetimes[31] = UINT64_MAX;
+	hand_pair(hand, ABI_BOOK_PAIRS - 1)->counts.unknown = 9;
+	hand_header(hand)->pairs = UINT32_MAX;
+	assert_int_equal(book_read_pairs(book, add_pair, &pairs), 0);
+	assert_int_equal(pairs.n, 3);
+	assert_int_equal(pairs.pair[0].node, 5);
+	assert_int_equal(pairs.pair[0].free_node, 6);
+	assert_int_equal(pairs.pair[0].function, ABI_BOOK_MALLOC);
+	assert_int_equal(pairs.pair[0].free_function, ABI_BOOK_FREE);
+	assert_int_equal(pairs.pair[0].counts.bytes, 300);
+	assert_int_equal(pairs.pair[0].counts.others, 2);
+	/* No count is of more blocks than there were. */
+	assert_int_equal(pairs.pair[1].counts.lifetimes[31], 3);
+	assert_int_equal(pairs.pair[2].counts.unknown, 3);
+	hand_pair(hand, 2)->counts.bytes = UINT64_MAX / 2;
+	pairs.n = 0;
+	assert_int_equal(book_read_pairs(book, add_pair, &pairs), -EBADMSG);
+}
+
 /* --- stacks ---------------------------------------------------------------------------------- */
 
 static void put_node(const struct hand_book *hand, uint32_t number, uint32_t parent,
@@ -527,6 +663,9 @@ int main(void)
 		BOOK_TEST(a_table_that_was_doubled_meanwhile_is_told),
 		BOOK_TEST(what_children_may_hold_is_told),
 		BOOK_TEST(wrong_uses_of_the_heap_are_read),
+		BOOK_TEST(where_a_block_was_freed_before_is_read),
+		BOOK_TEST(the_newest_frees_are_read),
+		BOOK_TEST(pairs_that_are_whole_are_read),
 		BOOK_TEST(a_stack_is_its_nodes_to_the_beginning),
 		BOOK_TEST(nodes_that_came_later_are_read),
 		BOOK_TEST(what_is_no_stack_is_refused),

@@ -346,8 +346,6 @@ const char *options_need_probes(const struct options *o)
 	} of_probes[] = {
 		{ o->sample_bytes, "--sample" },
 		{ o->max_overhead, "--max-overhead" },
-		{ o->heap_errors, "--heap-errors" },
-		{ o->free_stacks, "--free-stacks" },
 		{ o->n_allocators, "--allocator" },
 		{ o->floor, "--floor" },
 		{ o->check_stacks, "--check-stacks" },
@@ -358,8 +356,6 @@ const char *options_need_probes(const struct options *o)
 		{ !o->command && o->block_filter.min_size, "--min-size" },
 		{ !o->command && o->block_filter.max_size != UINT64_MAX, "--max-size" },
 		{ o->no_follow, "--no-follow" },
-		{ o->uid, "--uid" },
-		{ o->names, "--comm" },
 	};
 
 	for (size_t i = 0; i < sizeof(of_probes) / sizeof(of_probes[0]); i++)

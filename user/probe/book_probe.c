@@ -28,9 +28,13 @@ const char *book_function_name(uint16_t function)
 		[ABI_BOOK_NEW_ARRAY] = "_Znam",
 		[ABI_BOOK_FREE] = "free",
 		[ABI_BOOK_REALLOCARRAY] = "reallocarray",
+		[ABI_BOOK_DELETE] = "_ZdlPv",
+		[ABI_BOOK_DELETE_ARRAY] = "_ZdaPv",
+		[ABI_BOOK_DALLOCX] = "dallocx",
+		[ABI_BOOK_SDALLOCX] = "sdallocx",
 	};
 
-	static_assert(ABI_BOOK_REALLOCARRAY + 1 == ABI_BOOK_FUNCTIONS, "all have names");
+	static_assert(ABI_BOOK_SDALLOCX + 1 == ABI_BOOK_FUNCTIONS, "all have names");
 	return names[function];
 }
 

@@ -35,14 +35,30 @@ int book_answer(const struct book *book, enum abi_book_answer answer)
 	return 0;
 }
 
-static int set_filter(const struct book *book, const struct abi_block_filter *filter)
+static int put_wants(const struct book *book, uint32_t wants)
 {
-	const uint64_t words[2] = { filter->min_size, ~filter->max_size };
+	return book_put(book, offsetof(struct abi_book_header, wants), &wants, sizeof(wants));
+}
 
-	static_assert(offsetof(struct abi_book_header, not_max_size) ==
-			      offsetof(struct abi_book_header, min_size) + 8,
+static int set_request(const struct book *book, const struct book_request *request)
+{
+	bool all = abi_block_filter_is_open(&request->filter);
+	int r;
+
+	static_assert(offsetof(struct abi_book_header, max_size) ==
+			      offsetof(struct abi_book_header, min_size) +
+				      offsetof(struct abi_block_filter, max_size),
 		      "both at once");
-	return book_put(book, offsetof(struct abi_book_header, min_size), words, sizeof(words));
+	r = book_put(book, offsetof(struct abi_book_header, min_size), &request->filter,
+		     sizeof(request->filter));
+	return r ? r : put_wants(book, request->wants | (all ? 0 : ABI_BOOK_SIZES));
+}
+
+int book_leave(const struct book *book)
+{
+	int r = put_wants(book, 0);
+
+	return r ? r : book_answer(book, ABI_BOOK_UNANSWERED);
 }
 
 static int read_gone(struct book *book, uint32_t n)
@@ -61,8 +77,8 @@ static int read_gone(struct book *book, uint32_t n)
 	return r;
 }
 
-int book_begin(struct book *book, const struct abi_block_filter *filter, uint32_t cut_epoch,
-	       uint32_t tick)
+int book_begin(struct book *book, const struct book_request *request, uint32_t cut_epoch,
+	       uint64_t tick)
 {
 	struct abi_book_header header;
 	int r = book_get_header(book, &header);
@@ -71,14 +87,12 @@ int book_begin(struct book *book, const struct abi_block_filter *filter, uint32_
 		return r;
 	if (header.passed_on)
 		return -ESTALE;
-	/* Of a new book, both are as they are told. */
-	if (header.cut_epoch || header.tick) {
+	/* Of a new book, it is as it is told. */
+	if (header.cut_epoch || header.tick)
 		book->first_epoch = (header.cut_epoch & ~ABI_CUT_BUSY) + ABI_CUT_STEP - cut_epoch;
-		book->first_tick = header.tick + 1;
-	}
 	r = read_gone(book, header.gone);
 	if (r == 0)
-		r = set_filter(book, filter);
+		r = set_request(book, request);
 	return r ? r : book_tell(book, cut_epoch, tick);
 }
 
@@ -92,16 +106,18 @@ int book_try(pid_t pid)
 		r = book_get_header(book, &header);
 	if (r)
 		return r;
-	if (header.min_size || header.not_max_size)
+	if (header.wants & ABI_BOOK_SIZES)
 		return -ENODATA;
 	return header.passed_on ? -ESTALE : header.parent_era ? -EXDEV : 0;
 }
 
-int book_tell(const struct book *book, uint32_t cut_epoch, uint32_t tick)
+int book_tell(const struct book *book, uint32_t cut_epoch, uint64_t tick)
 {
 	const struct {
 		uint32_t cut_epoch, tick;
-	} words = { book->first_epoch + cut_epoch, book->first_tick + tick };
+	} words = { book->first_epoch + cut_epoch,
+		    (uint32_t)((tick * ABI_TICK_NS + (uint64_t)book->clock_ns + ABI_TICK_NS - 1) /
+			       ABI_TICK_NS) };
 
 	/* As one word of 64 bits: what is copied byte by byte may be seen half. */
 	static_assert(offsetof(struct abi_book_header, cut_epoch) % 8 == 0 &&

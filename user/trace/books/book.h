@@ -11,13 +11,20 @@
 /* Says whether it is read, and wakes who waits for that. 0 or negative errno. */
 int book_answer(const struct book *book, enum abi_book_answer answer);
 
+/* Of later calls: which blocks are entered, and what is kept beside (enum abi_book_want). */
+struct book_request {
+	struct abi_block_filter filter;
+	uint32_t wants;
+};
 /*
- * Before all that follows, at this epoch and time; of which blocks later calls are entered. The
- * process may have been told of other moments by who has read its book before, which are over. 0;
- * -ESTALE: it does not keep the book any more; or another negative errno.
+ * Before all that follows, at this epoch and time. The process may have been told of other moments
+ * by who has read its book before, which are over. 0; -ESTALE: it does not keep the book any more;
+ * or another negative errno.
  */
-int book_begin(struct book *book, const struct abi_block_filter *filter, uint32_t cut_epoch,
-	       uint32_t tick);
+int book_begin(struct book *book, const struct book_request *request, uint32_t cut_epoch,
+	       uint64_t tick);
+/* One that goes on without a reader. 0 or negative errno. */
+int book_leave(const struct book *book);
 /*
  * Can the book be read that a running process has mapped? 0; -EXDEV: a part of what it holds is in
  * its parent's; -ENODATA: another part is in none; as book_begin(); or as book_open_mapped().
@@ -25,10 +32,11 @@ int book_begin(struct book *book, const struct abi_block_filter *filter, uint32_
 int book_try(pid_t pid);
 
 /*
- * A cut begins, or the time goes on. All changes are of after the cut when CPUs have seen this
+ * A cut begins, or the time goes on: blocks that are made from now on have at least this tick
+ * (CLOCK_MONOTONIC in ABI_TICK_NS). All changes are of after the cut when CPUs have seen this
  * (membarrier(2)) and book_await() has returned 0. 0 or negative errno.
  */
-int book_tell(const struct book *book, uint32_t cut_epoch, uint32_t tick);
+int book_tell(const struct book *book, uint32_t cut_epoch, uint64_t tick);
 /*
  * Waits for threads that were in the middle of a change. -ETIME: one still is at the deadline
  * (CLOCK_MONOTONIC); or another negative errno.

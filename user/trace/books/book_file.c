@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/books/book_file.h"
 
+#include "target/clock_offset.h"
 #include "target/file_open.h"
 #include "target/proc_maps.h"
 #include "target/process.h"
@@ -143,14 +144,18 @@ int book_open_file(int fd, struct book **ret_book)
 	return 0;
 }
 
-static int open_found(int place_fd, struct book **ret_book)
+static int open_found(pid_t pid, int place_fd, struct book **ret_book)
 {
 	int r = check_kind(place_fd);
 
 	if (r)
 		return r;
 	r = open_again(place_fd);
-	return r < 0 ? r : book_open_file(r, ret_book);
+	if (r >= 0)
+		r = book_open_file(r, ret_book);
+	if (r == 0)
+		(*ret_book)->clock_ns = clock_offset_of(pid);
+	return r;
 }
 
 int book_open(pid_t pid, int fd, struct book **ret_book)
@@ -162,7 +167,7 @@ int book_open(pid_t pid, int fd, struct book **ret_book)
 		return -EINVAL;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
 	place_fd = open(path, O_PATH | O_CLOEXEC);
-	return place_fd < 0 ? -errno : open_found(place_fd, ret_book);
+	return place_fd < 0 ? -errno : open_found(pid, place_fd, ret_book);
 }
 
 static bool is_first_page(const struct proc_map *map)
@@ -189,7 +194,7 @@ int book_open_mapped(pid_t pid, struct book **ret_book)
 		if (is_book(&maps.maps[i]))
 			place_fd = proc_map_open(pid, &maps.maps[i]);
 	proc_maps_done(&maps);
-	return place_fd < 0 ? place_fd : open_found(place_fd, ret_book);
+	return place_fd < 0 ? place_fd : open_found(pid, place_fd, ret_book);
 }
 
 /* 1, 0, or negative errno. */

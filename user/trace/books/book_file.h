@@ -21,8 +21,10 @@ struct book {
 	uint64_t inode;
 	void *words; /* the header, for a futex alone */
 	struct book_node_page *pages;
-	/* What earlier readers have told of moments is below these: book_begin(). */
-	uint32_t first_epoch, first_tick;
+	/* What earlier readers have told of moments is below this: book_begin(). */
+	uint32_t first_epoch;
+	/* The process's CLOCK_MONOTONIC less ours: it may be in another time namespace. */
+	int64_t clock_ns;
 	/* Code that went before that. */
 	struct abi_book_gone *gone;
 	size_t n_gone;

@@ -22,6 +22,8 @@ struct book_node_page {
 #define SITES_AT_ONCE 256U
 #define BUCKETS_AT_ONCE 256U
 #define TOMBS_AT_ONCE 1024U
+#define PAIRS_AT_ONCE 256U
+#define FREED_AT_ONCE 1024U
 /* A block that changes hands so often while it is read is left out. */
 #define BLOCK_TRIES 4
 
@@ -90,9 +92,9 @@ static int tell_site(struct site_reading *reading, const struct abi_book_site *c
 		if (!had_peak)
 			told.counts.peak_blocks = site->now.live_blocks;
 	}
-	/* By the clock of this reader. */
-	told.counts.lifetimes +=
-		(uint64_t)told.counts.live_blocks * (uint64_t)reading->book->first_tick;
+	/* By our clock. */
+	told.counts.lifetimes += (uint64_t)told.counts.live_blocks *
+				 (uint64_t)(reading->book->clock_ns >> ABI_CLOCK_SHIFT);
 	if (!add_up(&reading->sum, told.counts.live_bytes) ||
 	    !add_up(&reading->sum, told.counts.live_blocks) ||
 	    !add_up(&reading->sum, told.peak_bytes) ||
@@ -189,10 +191,18 @@ struct block_reading {
 	void *userdata;
 };
 
-/* What was made before this reader has begun: when is not known. */
-static uint32_t tick_of(const struct book *book, const struct abi_book_block *block)
+/* A block may be so many ticks ahead of the time: book_tell(). */
+#define TICKS_AHEAD 1000U
+
+/* The block has the lower bits, of some time before now. */
+static uint64_t tick_of(const struct book *book, const struct abi_book_block *block)
 {
-	return block->tick > book->first_tick ? block->tick - book->first_tick : 0;
+	uint64_t now_ns = clock_monotonic_ns() + (uint64_t)book->clock_ns;
+	uint64_t latest = now_ns / ABI_TICK_NS + TICKS_AHEAD;
+	uint32_t before = (uint32_t)latest - block->tick;
+	int64_t ns = before < latest ? (int64_t)((latest - before) * ABI_TICK_NS) : 0;
+
+	return ns > book->clock_ns ? (uint64_t)(ns - book->clock_ns) / ABI_TICK_NS : 0;
 }
 
 static int tell_block(struct block_reading *reading, uint64_t address,
@@ -352,6 +362,22 @@ int book_read_tombs(const struct book *book, uint64_t deadline_ns, book_block_fn
 
 /* --- wrong uses of the heap ------------------------------------------------------------------- */
 
+static bool is_of_library(const struct abi_book_block *block)
+{
+	return block->node < ABI_BOOK_NODES && ABI_BOOK_FN(block->size_fn) &&
+	       ABI_BOOK_FN(block->size_fn) < ABI_BOOK_FUNCTIONS;
+}
+
+static struct book_block block_of(const struct book *book, uint64_t address,
+				  const struct abi_book_block *block)
+{
+	return (struct book_block){ .address = address,
+				    .size = ABI_BOOK_SIZE(block->size_fn),
+				    .node = block->node,
+				    .tick = tick_of(book, block),
+				    .function = (uint16_t)ABI_BOOK_FN(block->size_fn) };
+}
+
 static int tell_error(const struct book *book, const struct abi_book_error *error, book_error_fn fn,
 		      void *userdata)
 {
@@ -360,22 +386,19 @@ static int tell_error(const struct book *book, const struct abi_book_error *erro
 				   .function = error->function,
 				   .kind = error->kind,
 				   .count = error->count,
-				   .time_ns = error->time_ns,
+				   .time_ns = error->time_ns - (uint64_t)book->clock_ns,
 				   .addr = error->addr,
 				   .size = error->size };
 
 	if (!error->kind || error->kind > ABI_REALLOC_ZERO || !error->function ||
 	    error->function >= ABI_BOOK_FUNCTIONS || error->node >= ABI_BOOK_NODES)
 		return 0;
-	if (error->block && about->node < ABI_BOOK_NODES && ABI_BOOK_FN(about->size_fn) &&
-	    ABI_BOOK_FN(about->size_fn) < ABI_BOOK_FUNCTIONS)
-		told.block = (struct book_block){
-			.address = error->block,
-			.size = ABI_BOOK_SIZE(about->size_fn),
-			.node = about->node,
-			.tick = tick_of(book, about),
-			.function = (uint16_t)ABI_BOOK_FN(about->size_fn),
-		};
+	if (error->block && is_of_library(about))
+		told.block = block_of(book, error->block, about);
+	if (error->freed_node < ABI_BOOK_NODES && error->freed_function < ABI_BOOK_FUNCTIONS) {
+		told.freed_node = error->freed_node;
+		told.freed_function = error->freed_function;
+	}
 	return fn(&told, userdata);
 }
 
@@ -392,6 +415,118 @@ int book_read_errors(const struct book *book, book_error_fn fn, void *userdata)
 		r = book_get(book, ABI_BOOK_AT_ERRORS + i * sizeof(error), &error, sizeof(error));
 		if (r == 0)
 			r = tell_error(book, &error, fn, userdata);
+	}
+	return r;
+}
+
+static int tell_freed(const struct book *book, const struct abi_book_freed *freed, book_freed_fn fn,
+		      void *userdata)
+{
+	const struct book_freed told = { .block = block_of(book, freed->address, &freed->block),
+					 .node = freed->node,
+					 .function = freed->function };
+
+	if (!freed->address || freed->address >= ABI_ADDR_LIMIT || !is_of_library(&freed->block) ||
+	    freed->node >= ABI_BOOK_NODES || !freed->function ||
+	    freed->function >= ABI_BOOK_FUNCTIONS)
+		return 0;
+	return fn(&told, userdata);
+}
+
+/* What two readings find the same is whole. */
+int book_read_freed(const struct book *book, book_freed_fn fn, void *userdata)
+{
+	_cleanup_free_ struct abi_book_freed *copies =
+		calloc(2 * (size_t)FREED_AT_ONCE, sizeof(*copies));
+	struct abi_book_freed *again = copies + FREED_AT_ONCE;
+	struct book_range range;
+	uint64_t at = 0;
+	int r = copies ? 0 : -ENOMEM;
+
+	while (r == 0 && book_next_range(book, ABI_BOOK_AT_FREED, sizeof(*copies), ABI_FREED_BLOCKS,
+					 FREED_AT_ONCE, &at, &range)) {
+		uint64_t place = ABI_BOOK_AT_FREED + range.first * sizeof(*copies);
+		size_t n = range.end - range.first;
+
+		r = book_get(book, place, copies, n * sizeof(*copies));
+		if (r == 0)
+			r = book_get(book, place, again, n * sizeof(*copies));
+		for (size_t i = 0; i < n && r == 0; i++)
+			if (memcmp(&copies[i], &again[i], sizeof(copies[i])) == 0)
+				r = tell_freed(book, &copies[i], fn, userdata);
+	}
+	return r;
+}
+
+/* --- where blocks are freed ------------------------------------------------------------------ */
+
+struct pair_reading {
+	struct abi_book_pair *pairs;
+	int64_t bytes, blocks; /* of what was told */
+	book_pair_fn fn;
+	void *userdata;
+};
+
+/* One that is being written, or that no library has made, is left out. */
+static bool is_pair(const struct abi_book_pair *pair)
+{
+	return pair->thread && pair->thread < ABI_BOOK_THREADS && pair->node < ABI_BOOK_NODES &&
+	       pair->free_node < ABI_BOOK_NODES && pair->function &&
+	       pair->function < ABI_BOOK_FUNCTIONS && pair->free_function &&
+	       pair->free_function < ABI_BOOK_FUNCTIONS && pair->counts.count;
+}
+
+/* Of so many blocks. They are read while the thread adds to them, one after the other. */
+static void limit_counts(struct abi_free_pair *counts)
+{
+	uint64_t most = counts->count;
+
+	if (counts->others > most)
+		counts->others = most;
+	if (counts->unknown > most)
+		counts->unknown = most;
+	for (size_t i = 0; i < ABI_LIFETIMES; i++)
+		if (counts->lifetimes[i] > most)
+			counts->lifetimes[i] = most;
+}
+
+static int tell_pair(struct pair_reading *reading, const struct abi_book_pair *pair)
+{
+	struct book_pair told = { .node = pair->node,
+				  .free_node = pair->free_node,
+				  .function = pair->function,
+				  .free_function = pair->free_function,
+				  .counts = pair->counts };
+
+	if (!is_pair(pair))
+		return 0;
+	if (!add_up(&reading->bytes, (int64_t)told.counts.bytes) ||
+	    !add_up(&reading->blocks, (int64_t)told.counts.count))
+		return -EBADMSG;
+	limit_counts(&told.counts);
+	return reading->fn(&told, reading->userdata);
+}
+
+int book_read_pairs(const struct book *book, book_pair_fn fn, void *userdata)
+{
+	_cleanup_free_ struct abi_book_pair *pairs = calloc(PAIRS_AT_ONCE, sizeof(*pairs));
+	struct pair_reading reading = { .pairs = pairs, .fn = fn, .userdata = userdata };
+	struct abi_book_header header;
+	struct book_range range;
+	uint64_t end, at = 1;
+	int r = pairs ? book_get_header(book, &header) : -ENOMEM;
+
+	if (r)
+		return r;
+	end = book_at_most(header.pairs, ABI_BOOK_PAIRS - 1) + 1;
+	while (r == 0 && book_next_range(book, ABI_BOOK_AT_PAIRS, sizeof(*pairs), end,
+					 PAIRS_AT_ONCE, &at, &range)) {
+		size_t n = range.end - range.first;
+
+		r = book_get(book, ABI_BOOK_AT_PAIRS + range.first * sizeof(*pairs), pairs,
+			     n * sizeof(*pairs));
+		for (size_t i = 0; i < n && r == 0; i++)
+			r = tell_pair(&reading, &pairs[i]);
 	}
 	return r;
 }
@@ -430,11 +565,12 @@ static int read_node(struct book *book, uint32_t number, struct abi_book_node *r
 }
 
 /* The node where the stack ends says how. */
-static int end_stack(const struct abi_book_node *node, struct book_stack *ret)
+static int end_stack(const struct book *book, const struct abi_book_node *node,
+		     struct book_stack *ret)
 {
 	if (ABI_BOOK_CUT(node->flags) >= ABI_CUTS)
 		return -EINVAL;
-	ret->began_ns = node->address;
+	ret->began_ns = node->address - (uint64_t)book->clock_ns;
 	ret->cut = ABI_BOOK_CUT(node->flags);
 	ret->epoch = ABI_BOOK_EPOCH(node->flags);
 	return 0;
@@ -452,7 +588,7 @@ static bool was_gone(const struct book *book, uint64_t address, uint64_t since_n
 {
 	for (size_t i = 0; i < book->n_gone; i++)
 		if (address >= book->gone[i].start && address < book->gone[i].end &&
-		    book->gone[i].time_ns > since_ns)
+		    book->gone[i].time_ns - (uint64_t)book->clock_ns > since_ns)
 			return true;
 	return false;
 }
@@ -494,7 +630,7 @@ int book_read_stack(struct book *book, uint32_t node, size_t most, struct book_s
 		if (n < most)
 			add_frame(ret_stack, &is);
 	}
-	r = end_stack(&is, ret_stack);
+	r = end_stack(book, &is, ret_stack);
 	if (r)
 		return r;
 	if (n > most)

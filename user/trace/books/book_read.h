@@ -27,7 +27,8 @@ int book_read_sites(const struct book *book, uint32_t cut_epoch, book_site_fn fn
 
 struct book_block {
 	uint64_t address, size;
-	uint32_t node, tick;
+	uint64_t tick; /* when it was made: our CLOCK_MONOTONIC in ABI_TICK_NS */
+	uint32_t node;
 	uint32_t era;	    /* forks of the process before it, or before it was shed */
 	uint32_t freed_era; /* before its end, if children may hold it; or BOOK_LIVE */
 	bool is_shed;	   /* the process has freed what it had from its parent: an address alone */
@@ -55,12 +56,39 @@ struct book_error {
 	uint64_t count;
 	uint64_t time_ns, addr, size; /* as of struct abi_heap_error */
 	struct book_block
-		block; /* that addr is in, or was; its address is 0 where it is not known */
+		block;	     /* that addr is in, or was; its address is 0 where it is not known */
+	uint32_t freed_node; /* where it was freed before, */
+	uint16_t freed_function; /* and by what; 0: not known */
 };
 typedef int (*book_error_fn)(const struct book_error *error, void *userdata);
 
 /* All that there are now. 0, a negative errno, or what the function gave that was not 0. */
 int book_read_errors(const struct book *book, book_error_fn fn, void *userdata);
+
+/* One of the newest that were freed (ABI_BOOK_ERRORS). */
+struct book_freed {
+	struct book_block block;
+	uint32_t node;	   /* where it was freed, */
+	uint16_t function; /* and by what */
+};
+typedef int (*book_freed_fn)(const struct book_freed *freed, void *userdata);
+
+/* As book_read_errors(); what changes hands meanwhile is left out. */
+int book_read_freed(const struct book *book, book_freed_fn fn, void *userdata);
+
+/* Blocks of a site that one thread has freed at one place; both nodes as that of a site. */
+struct book_pair {
+	uint32_t node, free_node;
+	uint16_t function, free_function; /* enum abi_book_function */
+	struct abi_free_pair counts;
+};
+typedef int (*book_pair_fn)(const struct book_pair *pair, void *userdata);
+
+/*
+ * All that there are now; what is freed meanwhile may be a part of its pair. -EBADMSG: they add up
+ * to more than can be; else as book_read_errors().
+ */
+int book_read_pairs(const struct book *book, book_pair_fn fn, void *userdata);
 
 struct book_stack {
 	uint64_t frame[ABI_MAX_FRAMES]; /* as in abi_ev_stack */
@@ -69,7 +97,7 @@ struct book_stack {
 	uint8_t cut;	   /* enum abi_stack_cut */
 	bool guided;	   /* a frame was found by its callee's frame pointer */
 	uint32_t epoch;	   /* another one when code has gone, */
-	uint64_t began_ns; /* and when the first stack of it was seen */
+	uint64_t began_ns; /* and when the first stack of it was seen: our CLOCK_MONOTONIC */
 };
 
 /*

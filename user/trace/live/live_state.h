@@ -101,7 +101,8 @@ struct process_book {
 	bool found;	   /* it was kept before the process was traced */
 	bool told_ceased;  /* LOSS_BOOK_CEASED */
 	uint64_t told_lost[ABI_BOOK_LOSSES];
-	uint64_t further_errors; /* book_totals.further_errors */
+	uint64_t further_errors;  /* book_totals.further_errors */
+	uint64_t told_frees_lost; /* live_book_frees_lost() */
 	bool told_inherited;
 	bool parent_was_empty; /* it was forked before its parent had a book */
 	bool has_era;	       /* its abi_proc.parent_era is as books have it */
@@ -343,7 +344,9 @@ struct live {
 	struct live_settling settling;
 	size_t next_share;  /* cuts/live_sample.c: the slot whose proportional share is read next */
 	uint32_t mark_tick; /* slots/live_epoch.c: blocks from then on are young; 0: all are */
-	bool any_traced;    /* lifecycle/live_follow.c: some process met the rule */
+	uint64_t tick_ns;   /* slots/live_epoch.c: when the last tick was told, */
+	uint64_t latest_tick_ns; /* and the longest time between two */
+	bool any_traced;	 /* lifecycle/live_follow.c: some process met the rule */
 	enum record_depth depth; /* lifecycle/live_depth.c */
 	struct live_check check; /* stacks/live_check.c */
 	struct live_sink sink;

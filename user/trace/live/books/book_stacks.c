@@ -205,6 +205,14 @@ struct block_reading {
 	void *userdata;
 };
 
+/* What was made before the run has its first tick. */
+static uint32_t tick_of(const struct live *live, uint64_t tick)
+{
+	uint64_t first = live_clock_tick(live, 0);
+
+	return tick > first ? (uint32_t)(tick - first) : 0;
+}
+
 static int on_block(const struct book_block *block, void *userdata)
 {
 	const struct block_reading *reading = userdata;
@@ -215,7 +223,7 @@ static int on_block(const struct book_block *block, void *userdata)
 		.is_shed = block->is_shed,
 		.block = { .stack = reading->live->opts.max_stack ? ABI_STACK_OTHER : 0,
 			   .size_fn = ABI_SIZE_FN(block->size, (uint64_t)block->form, fn),
-			   .tick = block->tick,
+			   .tick = tick_of(reading->live, block->tick),
 			   .era = block->era },
 		.freed_era = block->freed_era,
 	};
@@ -272,15 +280,20 @@ static int on_error(const struct book_error *error, void *userdata)
 			   .block = error->block.address,
 			   .about = { .size_fn = ABI_SIZE_FN(error->block.size, 0ULL,
 							     first_fn + error->block.function),
-				      .tick = error->block.tick } },
+				      .tick = tick_of(reading->live, error->block.tick) } },
 	};
-	uint64_t stack, about = 0;
+	uint64_t stack, about = 0, freed = 0;
 	int r = find_stack(reading->live, reading->process, error->node, &stack);
 
 	if (r == 0 && error->block.address)
 		r = find_stack(reading->live, reading->process, error->block.node, &about);
+	if (r == 0 && error->freed_function) {
+		r = find_stack(reading->live, reading->process, error->freed_node, &freed);
+		told.value.freed_fn = first_fn + error->freed_function;
+	}
 	told.key.stack = stack;
 	told.value.about.stack = about;
+	told.value.freed_stack = freed;
 	return r ? r : reading->fn(&told, reading->userdata);
 }
 
@@ -296,6 +309,96 @@ int live_book_errors(struct live *live, struct live_process *process, live_book_
 	book_forget_nodes(process->book.book);
 	/* Whoever reads its sites is told that it cannot be read. */
 	return r == -ENOMEM ? r : live_release_stacks(live, process);
+}
+
+struct freed_reading {
+	struct live *live;
+	struct live_process *process;
+	live_book_freed_fn fn;
+	void *userdata;
+};
+
+static int on_freed(const struct book_freed *freed, void *userdata)
+{
+	const struct freed_reading *reading = userdata;
+	const uint16_t first_fn = reading->live->books.first_fn;
+	struct live_book_freed told = {
+		.address = freed->block.address,
+		.value = { .block.size_fn = ABI_SIZE_FN(freed->block.size, 0ULL,
+							first_fn + freed->block.function),
+			   .fn = first_fn + freed->function },
+	};
+	uint64_t made, stack;
+	int r = find_stack(reading->live, reading->process, freed->block.node, &made);
+
+	if (r == 0)
+		r = find_stack(reading->live, reading->process, freed->node, &stack);
+	if (r)
+		return r;
+	told.value.block.stack = made;
+	told.value.stack = stack;
+	return reading->fn(&told, reading->userdata);
+}
+
+int live_book_freed(struct live *live, struct live_process *process, live_book_freed_fn fn,
+		    void *userdata)
+{
+	struct freed_reading reading = { live, process, fn, userdata };
+	int r;
+
+	if (!process->book.book)
+		return 0;
+	r = book_read_freed(process->book.book, on_freed, &reading);
+	book_forget_nodes(process->book.book);
+	/* Whoever reads its sites is told that it cannot be read. */
+	return r == -ENOMEM ? r : live_release_stacks(live, process);
+}
+
+struct free_reading {
+	struct live *live;
+	struct live_process *process;
+	live_book_free_fn fn;
+	void *userdata;
+};
+
+static int on_pair(const struct book_pair *pair, void *userdata)
+{
+	const struct free_reading *reading = userdata;
+	const uint16_t first_fn = reading->live->books.first_fn;
+	struct live_book_free told = {
+		.key = { .image = reading->process->image.n,
+			 .fn = first_fn + pair->function,
+			 .free_fn = first_fn + pair->free_function },
+		.value = pair->counts,
+	};
+	uint64_t stack, free_stack;
+	int r = find_stack(reading->live, reading->process, pair->node, &stack);
+
+	if (r == 0)
+		r = find_stack(reading->live, reading->process, pair->free_node, &free_stack);
+	if (r)
+		return r;
+	told.key.stack = stack;
+	told.key.free_stack = free_stack;
+	return reading->fn(&told, reading->userdata);
+}
+
+int live_book_frees(struct live *live, struct live_process *process, live_book_free_fn fn,
+		    void *userdata)
+{
+	struct free_reading reading = { live, process, fn, userdata };
+	int r;
+
+	if (!process->book.book || !live->opts.free_stacks)
+		return 0;
+	r = book_read_pairs(process->book.book, on_pair, &reading);
+	book_forget_nodes(process->book.book);
+	if (r && r != -ENOMEM) {
+		/* No end of the run. */
+		live_count_loss(live, process, LOSS_BOOK);
+		r = 0;
+	}
+	return r ? r : live_release_stacks(live, process);
 }
 
 void live_book_stacks_done(struct live_process *process)

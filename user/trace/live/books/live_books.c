@@ -123,11 +123,23 @@ static int begin_book(struct live *live, struct live_process *process, struct bo
 	return r;
 }
 
+static struct book_request request_of(const struct live *live)
+{
+	return (struct book_request){
+		.filter = live->opts.block_filter,
+		.wants = (live->opts.heap_errors ? ABI_BOOK_ERRORS : 0) |
+			 (live->opts.free_stacks ? ABI_BOOK_FREES : 0) |
+			 (live->opts.lifetimes ? ABI_BOOK_CLOCK : 0),
+	};
+}
+
 /* 0, -ESTALE: it is not kept any more; or another negative errno. */
 static int tell_first(const struct live *live, struct book *book, struct book_totals *ret_now)
 {
 	const struct abi_control *control = live->programs->control;
-	int r = book_begin(book, &live->opts.block_filter, control->cut_epoch, control->tick);
+	const struct book_request request = request_of(live);
+	int r = book_begin(book, &request, control->cut_epoch,
+			   live_clock_tick(live, control->tick));
 
 	return r ? r : book_read_totals(book, NOW, ret_now);
 }
@@ -271,7 +283,7 @@ void live_book_done(struct live_process *process)
 {
 	/* It is kept on, as before; others notice that we are gone. */
 	if (process->book.found && !process->ended)
-		(void)book_answer(process->book.book, ABI_BOOK_UNANSWERED); /* or it has ended */
+		(void)book_leave(process->book.book); /* or it has ended */
 	book_close(process->book.book);
 	process->book.book = NULL;
 }
@@ -373,7 +385,8 @@ void live_books_tick(struct live *live)
 		if (!is_kept(process) || process->book.told_tick == control->tick)
 			continue;
 		/* What cannot be told or read now is counted at the cut. */
-		(void)book_tell(process->book.book, control->cut_epoch, control->tick);
+		(void)book_tell(process->book.book, control->cut_epoch,
+				live_clock_tick(live, control->tick));
 		(void)take_totals(live, process, NOW, &totals);
 		process->book.told_tick = control->tick;
 	}
@@ -385,7 +398,8 @@ void live_books_raise_epoch(struct live *live)
 
 	live_raise_epoch(live);
 	vec_foreach(&live->slots.all, p)
-		if (is_kept(*p) && book_tell((*p)->book.book, control->cut_epoch, control->tick))
+		if (is_kept(*p) && book_tell((*p)->book.book, control->cut_epoch,
+					     live_clock_tick(live, control->tick)))
 			live_count_loss(live, *p, LOSS_BOOK);
 }
 
@@ -409,7 +423,7 @@ static void count_losses(struct live *live, struct live_process *process,
 		/* What gets less is not to be believed. */
 		if (totals->lost[i] <= told)
 			continue;
-		live_count_losses(live, i == ABI_BOOK_LOST_NODES ? NULL : process,
+		live_count_losses(live, abi_book_loss_is_beside((int)i) ? NULL : process,
 				  LOSS_BOOK_FIRST + i, totals->lost[i] - told);
 		process->book.told_lost[i] = totals->lost[i];
 	}
@@ -417,6 +431,14 @@ static void count_losses(struct live *live, struct live_process *process,
 	if (totals->passed_on && !process->book.told_ceased && !process->ended)
 		live_count_loss(live, process, LOSS_BOOK_CEASED);
 	process->book.told_ceased = totals->passed_on;
+}
+
+void live_book_frees_lost(struct live *live, struct live_process *process, uint64_t n)
+{
+	if (n > process->book.told_frees_lost)
+		live_count_losses(live, NULL, LOSS_BOOK_FIRST + ABI_BOOK_LOST_PAIRS,
+				  n - process->book.told_frees_lost);
+	process->book.told_frees_lost = n;
 }
 
 static bool is_replaced(const struct live *live, const struct live_process *process)

@@ -7,6 +7,7 @@
 #ifndef MEMTRACED_TRACE_LIVE_LIVE_BOOKS_H
 #define MEMTRACED_TRACE_LIVE_LIVE_BOOKS_H
 
+#include "bpf/abi_free_pair.h"
 #include "bpf/abi_heap_error.h"
 #include "trace/live/live_state.h"
 
@@ -49,6 +50,9 @@ void live_book_count_outlived(struct live *live, struct live_process *process);
 
 /* Closes it. */
 void live_book_done(struct live_process *process);
+
+/* Of live_book_frees(), so many blocks had no room in a reading. */
+void live_book_frees_lost(struct live *live, struct live_process *process, uint64_t n);
 
 /* --- book_stacks.c ---------------------------------------------------------------------------- */
 
@@ -97,6 +101,26 @@ typedef int (*live_book_error_fn)(const struct live_book_error *error, void *use
 /* Stacks that are new are handed over before. */
 int live_book_errors(struct live *live, struct live_process *process, live_book_error_fn fn,
 		     void *userdata);
+
+/* One of the newest that were freed, with --heap-errors. */
+struct live_book_freed {
+	uint64_t address;
+	struct abi_freed value;
+};
+typedef int (*live_book_freed_fn)(const struct live_book_freed *freed, void *userdata);
+/* Stacks that are new are handed over before. */
+int live_book_freed(struct live *live, struct live_process *process, live_book_freed_fn fn,
+		    void *userdata);
+
+/* Blocks of a site that were freed at one place; it may come several times, by parts. */
+struct live_book_free {
+	struct abi_free_key key;
+	struct abi_free_pair value;
+};
+typedef int (*live_book_free_fn)(const struct live_book_free *pair, void *userdata);
+/* Stacks that are new are handed over before. */
+int live_book_frees(struct live *live, struct live_process *process, live_book_free_fn fn,
+		    void *userdata);
 
 void live_book_stacks_done(struct live_process *process);
 

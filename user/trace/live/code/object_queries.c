@@ -16,7 +16,7 @@ bool object_has_allocator(const struct object *object)
 
 bool object_has_own_allocator(const struct object *object)
 {
-	return object->plan && object->plan->n_probes > 0;
+	return object->plan && (object->plan->n_probes > 0 || object->marked);
 }
 
 bool object_uses_own_names(const struct object *object)

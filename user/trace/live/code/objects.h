@@ -130,7 +130,10 @@ struct object *objects_at(const struct objects *objects, size_t i);
 int objects_number(struct objects *objects, size_t n, uint16_t *ret_first);
 
 bool object_has_allocator(const struct object *object);
-/* The same whether they may be probed or not. Functions that get memory from others are none. */
+/*
+ * The same whether they may be probed or not. Functions that get memory from others are none, but
+ * where forms of new and delete are looked at.
+ */
 bool object_has_own_allocator(const struct object *object);
 /* Does it use functions of an allocator by names that only that has? Of `books` alone. */
 bool object_uses_own_names(const struct object *object);

@@ -29,7 +29,7 @@
 static_assert(RECORD_STACK_OTHER == ABI_STACK_OTHER && RECORD_STACK_NO_CODE == ABI_STACK_NO_CODE,
 	      "an id goes into records as it is");
 
-static_assert(ABI_BOOK_LOST_UNKNOWN + 1 == ABI_BOOK_LOSSES, "all have names");
+static_assert(ABI_BOOK_LOST_BIRTHS + 1 == ABI_BOOK_LOSSES, "all have names");
 
 static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_BLOCK_MAP_FULL] = "block-map-full",
@@ -89,6 +89,8 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_ADDRESS] = "book-address-out-of-range",
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_FORK] = "book-inheritance-unknown",
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_UNKNOWN] = "allocation-unknown", /* added to the former */
+	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_PAIRS] = "free-pair-map-full",	  /* as are these two */
+	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_BIRTHS] = "birth-map-full",
 };
 
 static uint64_t age_ns(const struct live *live, const struct live_process *process, uint32_t tick)
@@ -208,7 +210,7 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		note_interval(&t, proc);
 	} else {
 		t.failed = proc->failed;
-		t.lifetime_resolution_ns = live_lifetime_unit_ns(live, process);
+		t.lifetime_resolution_ns = live_lifetime_resolution_ns(live, process);
 	}
 	for (size_t i = 0; i < n; i++) {
 		t.allocs += sites[i].counts.allocs;
@@ -352,9 +354,13 @@ static int read_notes(struct live *live, bool ended_only, struct notes *notes)
 
 	if (r == 0)
 		r = live_frees_read(live, &notes->frees);
-	vec_foreach(&live->slots.all, p)
+	vec_foreach(&live->slots.all, p) {
 		if (r == 0 && is_in_cut(*p, ended_only))
 			r = live_errors_read_book(live, *p, &notes->errors);
+		if (r == 0 && is_in_cut(*p, ended_only))
+			r = live_frees_read_book(live, *p, &notes->frees);
+	}
+	live_frees_sort(&notes->frees);
 	return r;
 }
 

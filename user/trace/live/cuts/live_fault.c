@@ -71,33 +71,47 @@ static int find_live(const struct live *live, struct search *search)
 	return r;
 }
 
+static void consider_freed(struct search *search, uint64_t address, const struct abi_freed *freed)
+{
+	const struct near_block block = { address, ABI_BLOCK_SIZE(&freed->block), true };
+
+	if (!consider_block(search, &block))
+		return;
+	search->record->block_fn = ABI_BLOCK_FN(&freed->block);
+	search->record->block_stack = freed->block.stack;
+	search->record->freed_fn = freed->fn;
+	search->record->freed_stack = freed->stack;
+}
+
 static int on_freed(const void *keys, const void *values, size_t n, void *userdata)
 {
 	const struct abi_freed *freed = values;
 	struct search *search = userdata;
 	const uint64_t *key = keys;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct near_block block = { ABI_BLOCK_ADDR(key[i]),
-						  ABI_BLOCK_SIZE(&freed[i].block), true };
+	for (size_t i = 0; i < n; i++)
+		if (ABI_BLOCK_SLOT(key[i]) == search->slot)
+			consider_freed(search, ABI_BLOCK_ADDR(key[i]), &freed[i]);
+	return 0;
+}
 
-		if (ABI_BLOCK_SLOT(key[i]) != search->slot || !consider_block(search, &block))
-			continue;
-		search->record->block_fn = ABI_BLOCK_FN(&freed[i].block);
-		search->record->block_stack = freed[i].block.stack;
-		search->record->freed_fn = freed[i].fn;
-		search->record->freed_stack = freed[i].stack;
-	}
+static int on_book_freed(const struct live_book_freed *freed, void *userdata)
+{
+	consider_freed(userdata, freed->address, &freed->value);
 	return 0;
 }
 
 /* Those that --heap-errors remembers. */
-static int find_freed(const struct live *live, struct search *search)
+static int find_freed(struct live *live, struct live_process *process, struct search *search)
 {
+	int r;
+
 	if (!live->opts.heap_errors)
 		return 0;
-	return bpf_batch_read(bpf_map__fd(live->programs->skel->maps.freed_blocks),
-			      sizeof(uint64_t), sizeof(struct abi_freed), on_freed, search);
+	r = live_book_freed(live, process, on_book_freed, search);
+	return r ? r :
+		   bpf_batch_read(bpf_map__fd(live->programs->skel->maps.freed_blocks),
+				  sizeof(uint64_t), sizeof(struct abi_freed), on_freed, search);
 }
 
 int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
@@ -125,7 +139,7 @@ int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 	if (ev->has_addr && r == 0)
 		r = find_live(live, &search);
 	if (ev->has_addr && r == 0)
-		r = find_freed(live, &search);
+		r = find_freed(live, process, &search);
 	/* What is known is said without a block, too. */
 	return r == -ENOMEM ? r : live_emit(live, &record);
 }

@@ -159,21 +159,73 @@ static int compare_images(const void *item_a, const void *item_b)
 
 int live_frees_read(const struct live *live, struct live_frees *ret_frees)
 {
-	int r;
-
 	*ret_frees = (struct live_frees){ 0 };
 	if (!live->opts.free_stacks)
 		return 0;
-	r = bpf_batch_read(frees_fd(live), sizeof(struct abi_free_key),
-			   sizeof(struct abi_free_pair), collect_frees, ret_frees);
-	if (r == 0)
-		vec_sort(&ret_frees->all, compare_images);
-	return r;
+	return bpf_batch_read(frees_fd(live), sizeof(struct abi_free_key),
+			      sizeof(struct abi_free_pair), collect_frees, ret_frees);
+}
+
+void live_frees_sort(struct live_frees *frees)
+{
+	vec_sort(&frees->all, compare_images);
 }
 
 void live_frees_done(struct live_frees *frees)
 {
 	vec_done(&frees->all);
+	interns_done(&frees->keys);
+}
+
+struct book_frees {
+	struct live_frees *frees;
+	size_t first;  /* of those of books */
+	size_t room;   /* for so many */
+	uint64_t lost; /* blocks of others */
+};
+
+static void add_pair(struct abi_free_pair *sum, const struct abi_free_pair *pair)
+{
+	sum->count += pair->count;
+	sum->bytes += pair->bytes;
+	sum->others += pair->others;
+	sum->unknown += pair->unknown;
+	sum->total_ns += pair->total_ns;
+	for (size_t i = 0; i < ABI_LIFETIMES; i++)
+		sum->lifetimes[i] += pair->lifetimes[i];
+}
+
+/* Each thread has counted for itself. */
+static int collect_book_free(const struct live_book_free *pair, void *userdata)
+{
+	struct book_frees *book = userdata;
+	struct live_frees *frees = book->frees;
+	size_t index;
+	int r;
+
+	if (!interns_has(&frees->keys, &pair->key, sizeof(pair->key)) &&
+	    interns_count(&frees->keys) >= book->room) {
+		book->lost += pair->value.count;
+		return 0;
+	}
+	r = interns_add(&frees->keys, &pair->key, sizeof(pair->key), &index);
+	if (r == 1)
+		return vec_push(&frees->all, (struct live_free){ pair->key, pair->value });
+	if (r == 0)
+		add_pair(&frees->all.data[book->first + index].value, &pair->value);
+	return r;
+}
+
+int live_frees_read_book(struct live *live, struct live_process *process, struct live_frees *frees)
+{
+	struct book_frees book = { .frees = frees,
+				   .first = frees->all.len - interns_count(&frees->keys),
+				   .room = live->opts.room.pairs };
+	int r = live_book_frees(live, process, collect_book_free, &book);
+
+	if (r == 0)
+		live_book_frees_lost(live, process, book.lost);
+	return r;
 }
 
 static int emit_free(struct live *live, const struct live_free *pair)
@@ -222,6 +274,7 @@ int live_frees_purge(struct live *live, const bool *gone)
 	_cleanup_(live_frees_done) struct live_frees frees;
 	int r = live_frees_read(live, &frees);
 
+	live_frees_sort(&frees);
 	for (size_t slot = 0; r == 0 && slot < live->slots.all.len; slot++) {
 		if (!gone[slot])
 			continue;

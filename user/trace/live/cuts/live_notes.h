@@ -3,6 +3,7 @@
 #ifndef MEMTRACED_TRACE_LIVE_LIVE_NOTES_H
 #define MEMTRACED_TRACE_LIVE_LIVE_NOTES_H
 
+#include "base/interns.h"
 #include "base/vec.h"
 #include "bpf/abi_free_pair.h"
 #include "bpf/abi_heap_error.h"
@@ -51,7 +52,8 @@ struct live_free {
 };
 
 struct live_frees {
-	VEC(struct live_free) all; /* by image */
+	VEC(struct live_free) all;
+	struct interns keys; /* of these that books have */
 };
 
 /*
@@ -59,6 +61,10 @@ struct live_frees {
  * be in it. 0 or negative errno; to be released in both cases.
  */
 int live_frees_read(const struct live *live, struct live_frees *ret_frees);
+/* The same of a process's book. */
+int live_frees_read_book(struct live *live, struct live_process *process, struct live_frees *frees);
+/* By image, as the next two need them. */
+void live_frees_sort(struct live_frees *frees);
 void live_frees_done(struct live_frees *frees);
 
 /* Hands over a process's. 0 or negative errno. */

@@ -51,16 +51,47 @@ void live_note_peaks(struct live *live)
 	}
 }
 
+/* Both begin where CLOCK_MONOTONIC is a multiple of it: so does a book's clock. */
+uint64_t live_clock_tick(const struct live *live, uint32_t tick)
+{
+	return live->start_ns / ABI_TICK_NS + tick;
+}
+
 uint32_t live_tick_of(const struct live *live, uint64_t time_ns)
 {
-	return (time_ns - live->start_ns) / ABI_TICK_NS;
+	return (uint32_t)(time_ns / ABI_TICK_NS - live_clock_tick(live, 0));
+}
+
+static bool has_clock_of_its_own(const struct live_process *process)
+{
+	return process->links.book != LINKS_NO_BOOK;
 }
 
 uint64_t live_lifetime_unit_ns(const struct live *live, const struct live_process *process)
 {
-	bool is_fine = live->opts.lifetimes && process->links.book == LINKS_NO_BOOK;
+	bool is_fine = live->opts.lifetimes || has_clock_of_its_own(process);
 
 	return is_fine ? 1U << ABI_CLOCK_SHIFT : ABI_TICK_NS;
+}
+
+/* Without a fine clock, the kernel's coarse one is a book's. */
+static uint64_t coarse_ns(void)
+{
+	struct timespec resolution;
+
+	return clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) ? ABI_TICK_NS :
+								   (uint64_t)resolution.tv_nsec;
+}
+
+uint64_t live_lifetime_resolution_ns(const struct live *live, const struct live_process *process)
+{
+	uint64_t unit_ns = live_lifetime_unit_ns(live, process);
+
+	/* What it has counted before it was found is by the coarse one. */
+	if (has_clock_of_its_own(process))
+		return live->opts.lifetimes && !process->book.found ? unit_ns : coarse_ns();
+	return unit_ns == ABI_TICK_NS && live->latest_tick_ns > unit_ns ? live->latest_tick_ns :
+									  unit_ns;
 }
 
 uint64_t live_lifetime_clock(const struct live *live, const struct live_process *process,
@@ -79,8 +110,12 @@ void live_forget_peak(const struct live *live, struct live_process *process)
 
 void live_tick_programs(struct live *live)
 {
-	uint32_t tick = live_tick_of(live, clock_monotonic_ns());
+	uint64_t now_ns = clock_monotonic_ns();
+	uint32_t tick = live_tick_of(live, now_ns);
 
+	if (live->tick_ns && now_ns - live->tick_ns > live->latest_tick_ns)
+		live->latest_tick_ns = now_ns - live->tick_ns;
+	live->tick_ns = now_ns;
 	/* A mark may be ahead by one. */
 	shared_set_tick(live->programs, tick);
 	if (live->opts.allocations && live->slots.all.len <= MOST_PEAKS)

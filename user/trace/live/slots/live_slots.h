@@ -85,10 +85,13 @@ void live_forget_peak(const struct live *live, struct live_process *process);
 /* The clock of the programs: live_tick(), live_mark(). */
 void live_tick_programs(struct live *live);
 uint32_t live_tick_of(const struct live *live, uint64_t time_ns);
-/* That of the lifetimes of a process's blocks (ABI_CLOCK_SHIFT), and its unit. */
+/* A tick of that clock by CLOCK_MONOTONIC, in ABI_TICK_NS. */
+uint64_t live_clock_tick(const struct live *live, uint32_t tick);
+/* That of the lifetimes of a process's blocks, its unit, and how exact it is. */
 uint64_t live_lifetime_clock(const struct live *live, const struct live_process *process,
 			     uint64_t time_ns);
 uint64_t live_lifetime_unit_ns(const struct live *live, const struct live_process *process);
+uint64_t live_lifetime_resolution_ns(const struct live *live, const struct live_process *process);
 void live_mark_programs(struct live *live);
 /* Begins a new epoch of cuts. */
 void live_raise_epoch(struct live *live);

@@ -77,6 +77,15 @@ def the_text_is_memchecks_line_by_line(check):
     assert shape(ours.stderr) == shape(theirs.stderr), ours.stderr + theirs.stderr
 
 
+@test(need_root, need_program("valgrind"))
+def what_glibc_keeps_of_threads_counts_as_freed():
+    with link() as folder:
+        texts = [by_link(folder, leaker("threads_gone")).stderr,
+                 run(["valgrind", leaker("threads_gone")], env=environment(folder)).stderr]
+    ours, theirs = (re.search("total heap usage.*", text)[0] for text in texts)
+    assert ours == theirs, texts
+
+
 @test(need_root)
 def quiet_prints_errors_alone_and_the_file_is_there_without_any():
     with link() as folder:

@@ -169,6 +169,12 @@ static void bytes_in_blocks(struct writer *w, const struct loss_sum *sum)
 
 /* --- HEAP SUMMARY ---------------------------------------------------------------------------- */
 
+/* memcheck has glibc free what it keeps of threads that have ended. */
+static size_t freed_vectors(const struct writer *w)
+{
+	return w->options->shape == LEAK_SHAPE_OWN ? 0 : w->result->kept_blocks;
+}
+
 static void heap_summary(struct writer *w, const struct model_process *image)
 {
 	const struct record_totals *totals = leak_result_totals(w->result, image);
@@ -185,7 +191,7 @@ static void heap_summary(struct writer *w, const struct model_process *image)
 		strbuf_adds(w->out, "  total heap usage: ");
 		text_grouped(w->out, totals->allocs);
 		strbuf_adds(w->out, " allocs, ");
-		text_grouped(w->out, totals->frees + w->result->freed_blocks);
+		text_grouped(w->out, totals->frees + w->result->freed_blocks + freed_vectors(w));
 		strbuf_adds(w->out, " frees, ");
 		text_grouped(w->out, totals->bytes);
 		strbuf_adds(w->out, " bytes allocated\n");

@@ -67,6 +67,21 @@ static void inlined_calls_come_innermost_first_with_their_lines(void **state)
 	assert_int_equal(symbol->frames[2].offset, i);
 }
 
+/* The compiler has only "sub/program.c" in its table of files. */
+static void a_relative_path_begins_in_the_folder_of_the_compiler(void **state)
+{
+	const struct fixture *f = *state;
+	_cleanup_free_ char *path = built_path(f->folder, "relative");
+	_cleanup_free_ char *file = built_path(f->folder, "sub/program.c");
+	const struct symbol *symbol;
+
+	built_run("cd %s && mkdir sub && cp program.c sub && gcc -g -O0 -o relative sub/program.c",
+		  f->folder);
+	symbol = fixture_resolve(f, fixture_open(f, path, NULL),
+				 fixture_find(path, "follows").file_offset, false);
+	assert_string_equal(symbol->frames[0].file, file);
+}
+
 static void a_return_address_belongs_to_the_call_before_it(void **state)
 {
 	const struct fixture *f = *state;
@@ -472,6 +487,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(functions_are_named_at_their_first_and_last_byte),
 		TEST(inlined_calls_come_innermost_first_with_their_lines),
+		TEST(a_relative_path_begins_in_the_folder_of_the_compiler),
 		TEST(a_return_address_belongs_to_the_call_before_it),
 		TEST(of_aliases_the_plain_name_is_taken),
 		TEST(results_are_kept),

@@ -309,7 +309,40 @@ static bool find_inlined(struct inline_walk *walk, Dwarf_Die *parent, unsigned d
 	return false;
 }
 
-static void set_call_site(Dwarf_Die *cu, Dwarf_Die *inlined, struct dwarf_frame *frame)
+/* The folder in which the unit was compiled, unless the path begins with it. */
+static const char *folder_before(Dwarf_Die *cu, const char *path)
+{
+	Dwarf_Attribute attr;
+	const char *folder;
+	size_t len;
+
+	if (*path == '/' || !dwarf_attr(cu, DW_AT_comp_dir, &attr))
+		return NULL;
+	folder = dwarf_entry_bounded(dwarf_formstring(&attr));
+	len = folder ? strlen(folder) : 0;
+	return len == 0 || (strncmp(path, folder, len) == 0 && path[len] == '/') ? NULL : folder;
+}
+
+static int set_file(struct dwarf_index *index, Dwarf_Die *cu, const char *path,
+		    struct dwarf_frame *frame)
+{
+	_cleanup_strbuf_ struct strbuf joined = {};
+	const char *folder;
+
+	frame->file = dwarf_entry_bounded(path);
+	folder = frame->file ? folder_before(cu, frame->file) : NULL;
+	if (!folder)
+		return 0;
+	strbuf_addf(&joined, "%s/%s", folder, path);
+	if (strbuf_error(&joined) < 0)
+		return strbuf_error(&joined);
+	return dwarf_entry_bounded(strbuf_str(&joined)) ?
+		       names_add(&index->names, joined.data, joined.len, &frame->file) :
+		       0;
+}
+
+static int set_call_site(struct dwarf_index *index, Dwarf_Die *cu, Dwarf_Die *inlined,
+			 struct dwarf_frame *frame)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Files *files;
@@ -321,19 +354,21 @@ static void set_call_site(Dwarf_Die *cu, Dwarf_Die *inlined, struct dwarf_frame 
 		frame->line = (uint32_t)value;
 	if (dwarf_attr(inlined, DW_AT_call_file, &attr) && dwarf_formudata(&attr, &value) == 0 &&
 	    dwarf_getsrcfiles(cu, &files, &n_files) == 0 && value < n_files)
-		frame->file = dwarf_entry_bounded(dwarf_filesrc(files, value, NULL, NULL));
+		return set_file(index, cu, dwarf_filesrc(files, value, NULL, NULL), frame);
+	return 0;
 }
 
-static void set_line(Dwarf_Die *cu, uint64_t vaddr, struct dwarf_frame *frame)
+static int set_line(struct dwarf_index *index, Dwarf_Die *cu, uint64_t vaddr,
+		    struct dwarf_frame *frame)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(cu, vaddr);
 	int number;
 
 	if (!line)
-		return;
-	frame->file = dwarf_entry_bounded(dwarf_linesrc(line, NULL, NULL));
+		return 0;
 	if (dwarf_lineno(line, &number) == 0 && number > 0)
 		frame->line = (uint32_t)number;
+	return set_file(index, cu, dwarf_linesrc(line, NULL, NULL), frame);
 }
 
 static uint64_t entry_address(Dwarf_Die *function)
@@ -371,10 +406,9 @@ static int fill_frames(struct dwarf_index *index, Dwarf_Die *cu, struct inline_w
 		r = set_name(index, die, &frames[i]);
 		if (i + 1 < walk->len)
 			frames[i].base = dwarf_entry_base_name(die, &frames[i].is_elsewhere);
-		if (i == 0)
-			set_line(cu, walk->vaddr, &frames[i]);
-		else
-			set_call_site(cu, die + 1, &frames[i]);
+		if (r == 0)
+			r = i == 0 ? set_line(index, cu, walk->vaddr, &frames[i]) :
+				     set_call_site(index, cu, die + 1, &frames[i]);
 	}
 	frames[walk->len - 1].entry = entry_address(&walk->chain[0]);
 	return r;
@@ -414,9 +448,9 @@ int dwarf_index_find(struct dwarf_index *index, uint64_t vaddr,
 		return r;
 	}
 	memset(frames, 0, sizeof(*frames));
-	set_line(&cu, vaddr, frames);
-	*ret_n_frames = 1;
-	return 0;
+	r = set_line(index, &cu, vaddr, frames);
+	*ret_n_frames = r == 0;
+	return r;
 }
 
 /* libdw 0.188 reads on behind a .debug_line_str whose last string has no end. */

@@ -162,6 +162,20 @@ def a_pool_tells_of_its_blocks_and_asks_for_a_check():
         assert "the process asks for it" in done.stderr, done.stderr
 
 
+@test(need_root, need_program("valgrind"))
+def checks_that_a_program_asks_for_are_memchecks():
+    """Full ones, sums alone, what has grown and what has changed since the one before."""
+    options = ("--leak-check=summary", "--show-leak-kinds=all", leaker("asks"))
+    with link() as folder:
+        texts = [by_link(folder, *options).stderr,
+                 run(["valgrind", *options], env=environment(folder)).stderr]
+    ours, theirs = (re.findall(r"[\d,]+(?: \([+-][\d,]+\))? bytes in .*",
+                               text.replace("in new loss", "in loss")) for text in texts)
+    if "LEAK SUMMARY" in texts[1].split("HEAP SUMMARY")[0]: # built with Valgrind's headers
+        assert ours == theirs, texts
+    assert len(ours) > 30, texts
+
+
 @test(need_root)
 def a_signal_that_ends_the_program_ends_us():
     with link() as folder:

@@ -57,7 +57,7 @@ static void the_head_names_both_commands(void **state)
 	static const char *const parts[] = {
 		"<?xml version=\"1.0\"?>\n\n<valgrindoutput>\n\n"
 		"<protocolversion>5</protocolversion>\n<protocoltool>memcheck</protocoltool>\n",
-		"  <line>Command: ./prog &#39;x y&#39;</line>\n</preamble>\n",
+		"  <line>Command: ./prog 'x y'</line>\n</preamble>\n",
 		"<pid>42</pid>\n<ppid>7</ppid>\n<tool>memcheck</tool>\n",
 		"<logfilequalifier>\n  <var>A&amp;B</var>\n  <value>" HARMLESS "</value>\n",
 		"<usercomment><a>b</a></usercomment>\n",
@@ -75,7 +75,7 @@ static void the_head_names_both_commands(void **state)
 			fail_msg("lacks %s\nin %s", parts[i], strbuf_str(&text));
 	strbuf_reset(&text);
 	leak_xml_finished(&text, 93784056000000ULL);
-	assert_string_equal(strbuf_str(&text), "<status>\n  <state>FINISHED</state>\n"
+	assert_string_equal(strbuf_str(&text), "\n<status>\n  <state>FINISHED</state>\n"
 					       "  <time>01:02:03:04.056 </time>\n</status>\n\n");
 }
 
@@ -180,8 +180,8 @@ static void a_suppression_is_there_as_elements_and_as_text(void **state)
 	expect_characters(&text);
 	assert_non_null(strstr(strbuf_str(&text),
 			       "  <auxwhat>Address 0x5010 is 16 bytes inside a block of size 40 "
-			       "free&#39;d</auxwhat>\n" STACK
-			       "  <auxwhat>Block was alloc&#39;d at</auxwhat>\n" STACK
+			       "free'd</auxwhat>\n" STACK
+			       "  <auxwhat>Block was alloc'd at</auxwhat>\n" STACK
 			       "  <auxwhat>note: not all of the process was seen: this may not be "
 			       "an error</auxwhat>\n"
 			       "  <suppression>\n"
@@ -235,7 +235,7 @@ static void the_end_counts_errors_and_suppressions_that_were_used(void **state)
 			    "<suppcounts>\n"
 			    "  <pair>\n    <count>1</count>\n    <name>one&lt;&amp;&gt;</name>\n"
 			    "  </pair>\n"
-			    "</suppcounts>\n\n</valgrindoutput>\n");
+			    "</suppcounts>\n\n</valgrindoutput>\n\n");
 }
 
 int main(void)

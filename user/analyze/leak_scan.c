@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyze/leak_scan.h"
 
-#include "analyze/process_roots.h"
 #include "base/clock.h"
 #include "target/hold/stop.h"
 #include "target/memory.h"
@@ -77,7 +76,7 @@ static int run(struct leak_scan *scan, const struct leak_scan_opts *opts, const 
 	const struct process_roots_opts roots_opts = { .unknown_blocks = opts->unknown_blocks,
 						       .exiting = opts->exiting,
 						       .caller = opts->caller,
-						       .executing = opts->executing,
+						       .arguments = opts->arguments,
 						       .with_kept = opts->with_kept,
 						       .worker = opts->worker,
 						       .areas = opts->areas,

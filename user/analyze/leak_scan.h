@@ -6,6 +6,7 @@
 #ifndef MEMTRACED_ANALYZE_LEAK_SCAN_H
 #define MEMTRACED_ANALYZE_LEAK_SCAN_H
 
+#include "analyze/process_roots.h"
 #include "analyze/reach.h"
 #include "base/cleanup.h"
 #include "trace/live/cuts/live_blocks.h"
@@ -50,7 +51,7 @@ struct leak_scan_opts {
 	uint64_t max_stop_ns;			 /* then the scan ends as it is: stats.end */
 	bool unknown_blocks, exiting, with_kept; /* as of process_roots_opts */
 	pid_t caller;				 /* as well, */
-	bool executing;
+	enum call_arguments arguments;
 	bool older_blocks;	    /* as of leak_scan */
 	const struct ranges *areas; /* as of process_roots_opts */
 	struct worker *worker;	    /* as well */

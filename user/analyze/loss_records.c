@@ -344,6 +344,26 @@ int loss_records_suppress(struct loss_records *records, struct suppressions *sup
 	return 0;
 }
 
+struct loss_sum loss_records_take_out(struct loss_records *records, size_t first)
+{
+	struct loss_sum sum = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < records->n; i++) {
+		struct entry *entry = records->entries[i];
+
+		if (entry->record.suppression < 0 || (size_t)entry->record.suppression < first) {
+			records->entries[n++] = entry;
+			continue;
+		}
+		add_sum(&sum, &entry->record);
+		entry_free(entry);
+	}
+	records->n = n;
+	sum_up(records);
+	return sum;
+}
+
 size_t loss_records_n(const struct loss_records *records)
 {
 	return records->n;

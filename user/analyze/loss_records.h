@@ -98,6 +98,9 @@ typedef int (*loss_frames_fn)(void *ctx, uint32_t stack, const struct suppressio
 int loss_records_suppress(struct loss_records *records, struct suppressions *suppressions,
 			  loss_frames_fn frames, void *ctx);
 
+/* Takes out those that suppressions from `first` on suppress, and returns their sum. */
+struct loss_sum loss_records_take_out(struct loss_records *records, size_t first);
+
 /* Ascending by size, as memcheck prints them: the number of the record at index i is i + 1. */
 size_t loss_records_n(const struct loss_records *records);
 const struct loss_record *loss_records_get(const struct loss_records *records, size_t index);

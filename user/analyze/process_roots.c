@@ -390,15 +390,18 @@ static bool registers_count(const struct builder *b, const struct stopped_thread
 
 /*
  * Registers, by their places in struct stopped_thread: those in which a function is passed nothing
- * and which it need not keep (rax, r11; x9 to x17), and those of arguments from the fourth on.
+ * and which it need not keep (rax, r11; x9 to x17), and those of arguments from the fourth on, and
+ * of the first ones, where results go (x8) and the frame around a nested function (r10).
  */
 #if defined(__x86_64__)
 #define DEAD_AT_CALLS (1U << 0 | 1U << 11)
 #define LATER_ARGUMENTS (1U << 2 | 1U << 8 | 1U << 9)
+#define FIRST_ARGUMENTS (1U << 3 | 1U << 4 | 1U << 5 | 1U << 10)
 #define FIRST_ARGUMENT 5
 #else
 #define DEAD_AT_CALLS 0x3fe00U
 #define LATER_ARGUMENTS 0xf8U
+#define FIRST_ARGUMENTS 0x107U
 #define FIRST_ARGUMENT 0
 #endif
 
@@ -406,12 +409,15 @@ static bool registers_count(const struct builder *b, const struct stopped_thread
 static uint32_t dead_registers(const struct builder *b, const struct stopped_thread *thread)
 {
 	/* The first one of execve is a path; of execveat, which has five, a descriptor. */
-	bool has_three = b->opts->executing && thread->registers[FIRST_ARGUMENT] > UINT32_MAX;
+	bool has_three = b->opts->arguments == ARGUMENTS_OF_EXEC &&
+			 thread->registers[FIRST_ARGUMENT] > UINT32_MAX;
 
 	if (!registers_count(b, thread))
 		return UINT32_MAX;
 	if (!is_caller(b, thread))
 		return 0;
+	if (b->opts->arguments == ARGUMENTS_NONE)
+		return DEAD_AT_CALLS | FIRST_ARGUMENTS | LATER_ARGUMENTS;
 	return DEAD_AT_CALLS | (has_three ? LATER_ARGUMENTS : 0);
 }
 

@@ -32,15 +32,22 @@ struct process_roots {
 	size_t kept_stacks;
 };
 
+/* Which registers hold arguments where a function begins. */
+enum call_arguments {
+	ARGUMENTS_UNKNOWN,
+	ARGUMENTS_NONE,
+	ARGUMENTS_OF_EXEC, /* execve, fexecve or execveat */
+};
+
 struct process_roots_opts {
 	/*
 	 * There are blocks that are not known, as when it had run before it was traced: what the
 	 * allocator holds is looked through as a whole.
 	 */
 	bool unknown_blocks;
-	bool exiting;	       /* exit handlers may have run */
-	pid_t caller;	       /* this thread stands where a function begins; 0: none is known to */
-	bool executing;	       /* which is execve, fexecve or execveat */
+	bool exiting; /* exit handlers may have run */
+	pid_t caller; /* this thread stands where a function begins; 0: none is known to */
+	enum call_arguments arguments; /* of that function */
 	struct worker *worker; /* then it reads files (analyze/exit_frame.h); else NULL is legal */
 	/* Vectors of kept stacks are as good as others', not left to the caller. */
 	bool with_kept;

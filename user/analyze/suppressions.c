@@ -342,6 +342,15 @@ void suppressions_count(struct suppressions *suppressions, int index, uint64_t b
 	e->bytes += bytes;
 }
 
+void suppressions_forget_uses(struct suppressions *suppressions, size_t first)
+{
+	for (size_t i = first; i < suppressions->entries.list.len; i++) {
+		struct supp_entry *e = &suppressions->entries.list.data[i];
+
+		e->records = e->blocks = e->bytes = 0;
+	}
+}
+
 void suppressions_count_errors(struct suppressions *suppressions, int index, uint64_t errors)
 {
 	suppressions->entries.list.data[index].records += errors;

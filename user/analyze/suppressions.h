@@ -52,6 +52,8 @@ int suppressions_match_default(const struct suppressions *suppressions, enum rea
 /* A record of so many blocks and bytes was left out because of entry `index`. */
 void suppressions_count(struct suppressions *suppressions, int index, uint64_t blocks,
 			uint64_t bytes);
+/* Entries from `first` on have left nothing out. */
+void suppressions_forget_uses(struct suppressions *suppressions, size_t first);
 /* So many errors of one place were left out because of entry `index`. */
 void suppressions_count_errors(struct suppressions *suppressions, int index, uint64_t errors);
 

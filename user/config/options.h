@@ -84,10 +84,10 @@ struct option_output {
 /* Sets of heuristics, in the order of analyze/reach_types.h but without "by pointer". */
 #define LEAK_ALL_HEURISTICS 15U
 
-/* LEAK_CHECK_ERRORS is Valgrind's --leak-check=no: wrong uses of the heap, and no leaks. */
-/* Of include/memtraced.h: a program's own call for a check. */
-#define OPTIONS_CHECK_FUNCTION "memtraced_do_leak_check"
+/* Since the check before: nothing of it, what has grown, or what has shrunk as well. */
+enum leak_delta { LEAK_DELTA_NONE, LEAK_DELTA_ADDED, LEAK_DELTA_CHANGED };
 
+/* LEAK_CHECK_ERRORS is Valgrind's --leak-check=no: wrong uses of the heap, and no leaks. */
 enum leak_check_mode {
 	LEAK_CHECK_NO,
 	LEAK_CHECK_SUMMARY,
@@ -135,8 +135,8 @@ struct leak_options {
 	char **suppressions; /* files; NULL-terminated; NULL: none */
 	enum leak_default_suppressions default_suppressions;
 	enum leak_generate generate;
-	char **at; /* names of functions; NULL-terminated, the last is OPTIONS_CHECK_FUNCTION */
-	bool delta;
+	char **at; /* names of functions; NULL-terminated; behind them those of leak_request.h */
+	enum leak_delta delta;
 	uint64_t max_stop_ns;
 	bool error_list;	/* all errors once more at the end */
 	bool hide_mismatches;	/* blocks that one form has made and another takes are no errors */

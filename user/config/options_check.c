@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which options go together. */
 #include "base/clock.h"
+#include "config/leak_request.h"
 #include "config/option_parser.h"
 
 #include <errno.h>
@@ -421,21 +422,24 @@ static int check_attach(const struct option_parser *p)
 }
 
 /* What programs call that include memtraced.h. */
-static int add_check_function(const struct option_parser *p)
+static int add_leak_requests(const struct option_parser *p)
 {
 	static const char name[] = "leak-check-at";
+	const struct key *key = option_find_long(&option_keys, name, strlen(name));
+	int r = 0;
 
-	return options_check_leaks(p->options) ?
-		       key_set(p->options, option_find_long(&option_keys, name, strlen(name)),
-			       OPTIONS_CHECK_FUNCTION, p->error) :
-		       0;
+	if (!options_check_leaks(p->options))
+		return 0;
+	for (int i = LEAK_REQUEST_FULL; r == 0 && i < LEAK_REQUESTS; i++)
+		r = key_set(p->options, key, leak_request_function((enum leak_request)i), p->error);
+	return r;
 }
 
 static int check_trace(const struct option_parser *p)
 {
 	static int (*const checks[])(const struct option_parser *p) = {
 		check_target, check_jobs, check_leaks,	check_sample,
-		check_exact,  add_depths, check_attach, add_check_function,
+		check_exact,  add_depths, check_attach, add_leak_requests,
 	};
 	int r = 0;
 

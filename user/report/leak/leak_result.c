@@ -88,6 +88,20 @@ static int find_places(const struct leak_scan *scan, struct leak_result *result,
 	return r;
 }
 
+static_assert((int)LEAK_DELTA_ADDED == LOSS_INCREASED && (int)LEAK_DELTA_CHANGED == LOSS_CHANGED,
+	      "loss_opts_of()");
+
+void leak_options_ask(struct leak_options *options, enum leak_request request)
+{
+	if (request == LEAK_REQUEST_NONE)
+		return;
+	options->mode = request == LEAK_REQUEST_QUICK ? LEAK_CHECK_SUMMARY : LEAK_CHECK_FULL;
+	if (request == LEAK_REQUEST_ADDED)
+		options->delta = LEAK_DELTA_ADDED;
+	else if (request == LEAK_REQUEST_CHANGED)
+		options->delta = LEAK_DELTA_CHANGED;
+}
+
 static bool shows_records(const struct leak_options *options)
 {
 	return options->mode == LEAK_CHECK_FULL || options->mode == LEAK_CHECK_YES;
@@ -101,7 +115,7 @@ static struct loss_opts loss_opts_of(const struct leak_options *options)
 		/* as memcheck, where a summary has no errors */
 		.show = shows_records(options) ? options->show_kinds : 0,
 		.errors = shows_records(options) ? options->error_kinds : 0,
-		.delta = options->delta ? LOSS_INCREASED : LOSS_ANY,
+		.delta = (enum loss_delta)options->delta,
 	};
 }
 
@@ -206,20 +220,13 @@ int leak_result_suppress(struct leak_result *result, const struct leak_stacks *s
 	return loss_records_suppress(result->records, suppressions, frames_of, (void *)stacks);
 }
 
-void leak_result_free_libraries(struct leak_result *result, size_t first_default,
-				const struct leak_options *options)
+void leak_result_free_libraries(struct leak_result *result, size_t first_default)
 {
-	uint32_t error_kinds = shows_records(options) ? options->error_kinds : 0;
+	struct loss_sum freed = loss_records_take_out(result->records, first_default);
 
-	for (size_t i = 0; i < loss_records_n(result->records); i++) {
-		const struct loss_record *r = loss_records_get(result->records, i);
-
-		if (r->suppression < 0 || (size_t)r->suppression < first_default)
-			continue;
-		result->freed_blocks += r->blocks;
-		result->freed_bytes += r->bytes;
-		result->freed_errors += error_kinds >> r->class & 1;
-	}
+	result->blocks -= freed.blocks;
+	result->bytes -= freed.bytes;
+	result->freed_blocks = freed.blocks + result->kept_blocks;
 }
 
 const struct record_totals *leak_result_totals(const struct leak_result *result,

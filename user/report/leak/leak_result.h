@@ -9,6 +9,7 @@
 
 #include "analyze/leak_scan.h"
 #include "analyze/loss_records.h"
+#include "config/leak_request.h"
 #include "config/options.h"
 #include "report/leak/leak_stacks.h"
 #include "trace/record/record.h"
@@ -25,6 +26,7 @@ struct leak_result {
 	pid_t pid;
 	image_t image;
 	enum leak_occasion occasion;
+	bool asked;    /* LEAK_AT_FUNCTION: by a function of memtraced.h */
 	size_t number; /* of the process's checks, from 1 */
 	size_t n_places;
 	struct leak_place *places; /* as loss records name their stacks */
@@ -36,8 +38,7 @@ struct leak_result {
 	size_t running_threads;
 	size_t kept_blocks; /* glibc's, of threads that have ended: in none of the sums */
 	uint64_t kept_bytes;
-	/* Of blocks, bytes and suppressed errors: leak_result_free_libraries(). */
-	uint64_t freed_blocks, freed_bytes, freed_errors;
+	uint64_t freed_blocks; /* in none of the sums either: leak_result_free_libraries() */
 	bool unknown_blocks, older_blocks, has_allocator; /* as of leak_scan, */
 	struct leak_noted noted_apart, noted_inside;
 	bool has_totals; /* else those of the image, which has ended, hold */
@@ -45,6 +46,9 @@ struct leak_result {
 	bool written; /* as text; then, of it and of the checks before it: */
 	uint64_t errors, suppressed_errors;
 };
+
+/* Makes the options those of a check that a program asks for. */
+void leak_options_ask(struct leak_options *options, enum leak_request request);
 
 /* 0, or -ENOMEM. `earlier`: the check before of the same process, NULL: none. */
 int leak_result_new(const struct leak_scan *scan, const struct view_resolver *resolver,
@@ -58,11 +62,10 @@ int leak_result_suppress(struct leak_result *result, const struct leak_stacks *s
 			 struct suppressions *suppressions);
 
 /*
- * Takes what the default suppressions have left out, which are those from `first_default` on, for
- * freed, as memcheck has it. Once, after leak_result_suppress().
+ * Takes what the default suppressions have left out, which are those from `first_default` on, and
+ * what glibc keeps of threads for freed, as memcheck has it. Once, after leak_result_suppress().
  */
-void leak_result_free_libraries(struct leak_result *result, size_t first_default,
-				const struct leak_options *options);
+void leak_result_free_libraries(struct leak_result *result, size_t first_default);
 
 /* The image's, as of the check: NULL when they are not known. */
 const struct record_totals *leak_result_totals(const struct leak_result *result,

@@ -169,12 +169,6 @@ static void bytes_in_blocks(struct writer *w, const struct loss_sum *sum)
 
 /* --- HEAP SUMMARY ---------------------------------------------------------------------------- */
 
-/* memcheck has glibc free what it keeps of threads that have ended. */
-static size_t freed_vectors(const struct writer *w)
-{
-	return w->options->shape == LEAK_SHAPE_OWN ? 0 : w->result->kept_blocks;
-}
-
 static void heap_summary(struct writer *w, const struct model_process *image)
 {
 	const struct record_totals *totals = leak_result_totals(w->result, image);
@@ -182,16 +176,16 @@ static void heap_summary(struct writer *w, const struct model_process *image)
 	say(w, "HEAP SUMMARY:");
 	line(w);
 	strbuf_adds(w->out, "    in use at exit: ");
-	text_grouped(w->out, w->result->bytes - w->result->freed_bytes);
+	text_grouped(w->out, w->result->bytes);
 	strbuf_adds(w->out, " bytes in ");
-	text_grouped(w->out, w->result->blocks - w->result->freed_blocks);
+	text_grouped(w->out, w->result->blocks);
 	strbuf_adds(w->out, " blocks\n");
 	line(w);
 	if (totals) {
 		strbuf_adds(w->out, "  total heap usage: ");
 		text_grouped(w->out, totals->allocs);
 		strbuf_adds(w->out, " allocs, ");
-		text_grouped(w->out, totals->frees + w->result->freed_blocks + freed_vectors(w));
+		text_grouped(w->out, totals->frees + w->result->freed_blocks);
 		strbuf_adds(w->out, " frees, ");
 		text_grouped(w->out, totals->bytes);
 		strbuf_adds(w->out, " bytes allocated\n");
@@ -292,11 +286,8 @@ static void summary(struct writer *w)
 		[REACH_REACHABLE] = "   still reachable: ",
 	};
 	const struct loss_totals *totals = loss_records_totals(w->result->records);
-	struct loss_sum suppressed = totals->suppressed;
 	bool any = false;
 
-	suppressed.blocks -= w->result->freed_blocks;
-	suppressed.bytes -= w->result->freed_bytes;
 	say(w, "LEAK SUMMARY:");
 	for (int class = 0; class < REACH_CLASSES; class ++) {
 		line(w);
@@ -307,7 +298,7 @@ static void summary(struct writer *w)
 	heuristics(w, totals);
 	line(w);
 	strbuf_adds(w->out, "        suppressed: ");
-	bytes_in_blocks(w, &suppressed);
+	bytes_in_blocks(w, &totals->suppressed);
 	if (w->options->mode == LEAK_CHECK_SUMMARY && any) {
 		say(w, "Rerun with --leak-check=full to see details of leaked memory");
 	} else if (w->options->mode != LEAK_CHECK_SUMMARY &&
@@ -427,8 +418,10 @@ static void occasion(struct writer *w)
 		say(w, "note: it is about to execute another program");
 		return;
 	case LEAK_AT_FUNCTION:
-		say(w, "note: the process asks for it, or has called a function of "
-		       "--leak-check-at; it runs on");
+		say(w, w->result->asked ?
+			       "note: the process asks for it; it runs on" :
+			       "note: the process has called a function of --leak-check-at; it "
+			       "runs on");
 		return;
 	case LEAK_ASKED:
 		say(w, "note: asked for; the process runs on");
@@ -454,7 +447,7 @@ static void nothing_in_use(struct writer *w, const struct model_process *image)
 
 static void sums(struct writer *w, const struct model_process *image)
 {
-	if (w->result->blocks == w->result->freed_blocks && !w->has_delta) {
+	if (w->result->blocks == 0 && !w->has_delta) {
 		nothing_in_use(w, image);
 		empty(w);
 	} else if (w->options->mode == LEAK_CHECK_ERRORS) {

@@ -12,13 +12,23 @@
 #include <string.h>
 
 #define TOOL "memcheck"
+#define QUOTE "&#39;"
 
-/* "<name>text</name>", a line, after so many blanks. */
+/* "<name>text</name>", a line, after so many blanks; quotes are as they are, as Valgrind has them. */
 static void element(struct strbuf *out, int indent, const char *name, const char *text)
 {
+	_cleanup_strbuf_ struct strbuf escaped = { 0 };
+	const char *at, *quote;
+
+	text_xml(&escaped, text);
+	if (strbuf_error(&escaped) < 0)
+		out->error = strbuf_error(&escaped);
 	strbuf_addf(out, "%*s<%s>", indent, "", name);
-	text_xml(out, text);
-	strbuf_addf(out, "</%s>\n", name);
+	for (at = strbuf_str(&escaped); (quote = strstr(at, QUOTE)); at = quote + strlen(QUOTE)) {
+		strbuf_add(out, at, (size_t)(quote - at));
+		strbuf_addch(out, '\'');
+	}
+	strbuf_addf(out, "%s</%s>\n", at, name);
 }
 
 static void number(struct strbuf *out, int indent, const char *name, uint64_t value)
@@ -97,6 +107,7 @@ void leak_xml_begin(struct strbuf *out, const struct leak_xml_head *head,
 
 void leak_xml_finished(struct strbuf *out, uint64_t elapsed_ns)
 {
+	strbuf_addch(out, '\n');
 	status(out, "FINISHED", elapsed_ns);
 }
 
@@ -122,7 +133,7 @@ void leak_xml_end(struct strbuf *out, const uint64_t *counts, size_t n,
 		element(out, 4, "name", use.name);
 		strbuf_adds(out, "  </pair>\n");
 	}
-	strbuf_adds(out, "</suppcounts>\n\n</valgrindoutput>\n");
+	strbuf_adds(out, "</suppcounts>\n\n</valgrindoutput>\n\n");
 }
 
 /* --- stacks ----------------------------------------------------------------------------------- */

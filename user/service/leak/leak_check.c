@@ -27,6 +27,7 @@
 struct pending {
 	struct leak_scan *scan;
 	enum leak_occasion occasion;
+	enum leak_request request;
 	bool has_totals; /* of the cut that the check began */
 	struct record_totals totals;
 };
@@ -246,6 +247,13 @@ static void count_noted(const struct live *live, struct leak_scan *scan)
 	}
 }
 
+static enum call_arguments arguments_of(const struct leak_moment *moment)
+{
+	if (moment->request != LEAK_REQUEST_NONE)
+		return ARGUMENTS_NONE;
+	return moment->occasion == LEAK_AT_EXEC ? ARGUMENTS_OF_EXEC : ARGUMENTS_UNKNOWN;
+}
+
 /* Of a stopped process whose events have been drained. */
 static int scan(struct leak_check *check, const struct live *live, const struct stop *stop,
 		pid_t pid, const struct leak_moment *moment)
@@ -257,7 +265,7 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 		.max_stop_ns = check->leak->max_stop_ns,
 		.exiting = moment->occasion == LEAK_AT_EXIT,
 		.caller = moment->caller,
-		.executing = moment->occasion == LEAK_AT_EXEC,
+		.arguments = arguments_of(moment),
 		.with_kept = check->leak->default_suppressions == LEAK_NO_DEFAULT_SUPPRESSIONS,
 	};
 	uint64_t deadline_ns = stop_began_ns(stop) + opts.max_stop_ns;
@@ -282,8 +290,9 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 		return r;
 	found->has_allocator = live_slot_has_allocator(live, slot);
 	count_noted(live, found);
-	r = vec_push(&check->pending,
-		     (struct pending){ .scan = found, .occasion = moment->occasion });
+	r = vec_push(&check->pending, (struct pending){ .scan = found,
+							.occasion = moment->occasion,
+							.request = moment->request });
 	if (r < 0)
 		leak_scan_free(found);
 	return r;
@@ -390,13 +399,17 @@ void leak_check_cut_taken(struct leak_check *check)
 static int add_result(struct leak_check *check, const struct pending *pending)
 {
 	const struct view_resolver resolver = { check->model, check->symbols };
+	struct leak_options options = *check->leak;
 	struct leak_result *result;
-	int r = leak_result_new(pending->scan, &resolver, check->leak,
-				find_latest(check, pending->scan->image), &result);
+	int r;
 
+	leak_options_ask(&options, pending->request);
+	r = leak_result_new(pending->scan, &resolver, &options,
+			    find_latest(check, pending->scan->image), &result);
 	if (r < 0)
 		return r;
 	result->occasion = pending->occasion;
+	result->asked = pending->request != LEAK_REQUEST_NONE;
 	result->has_totals = pending->has_totals;
 	result->totals = pending->totals;
 	r = vec_push(&check->results, result);
@@ -428,7 +441,7 @@ static void add_up_errors(const struct leak_check *check, struct leak_result *re
 	const struct loss_totals *totals = loss_records_totals(result->records);
 
 	result->errors = totals->errors;
-	result->suppressed_errors = totals->suppressed_errors - result->freed_errors;
+	result->suppressed_errors = totals->suppressed_errors;
 	vec_foreach(&check->results, other) {
 		if (!image_is((*other)->image, result->image) ||
 		    (*other)->number + 1 != result->number)
@@ -493,8 +506,10 @@ static int write_result(struct leak_check *check, struct leak_result *result)
 		r = leak_result_suppress(result, &stacks, check->suppressions);
 	if (r < 0)
 		return r;
-	if (check->leak->shape != LEAK_SHAPE_OWN)
-		leak_result_free_libraries(result, check->n_own_suppressions, check->leak);
+	if (check->leak->shape != LEAK_SHAPE_OWN) {
+		leak_result_free_libraries(result, check->n_own_suppressions);
+		suppressions_forget_uses(check->suppressions, check->n_own_suppressions);
+	}
 	result->written = true;
 	add_up_errors(check, result);
 	if (is_silent(check, image))

@@ -37,6 +37,7 @@ int leak_check_begin(struct leak_check *check, pid_t pid);
 /* What is checked, and why now. */
 struct leak_moment {
 	enum leak_occasion occasion;
+	enum leak_request request; /* of LEAK_AT_FUNCTION */
 	const pid_t *pids;
 	size_t n_pids;
 	pid_t caller; /* the thread that has called the function of the occasion; 0: none */

@@ -2,6 +2,7 @@
 #include "service/session/session_advice.h"
 
 #include "base/log.h"
+#include "config/leak_request.h"
 #include "report/text/program_words.h"
 #include "service/output/hints.h"
 #include "service/session/session_state.h"
@@ -110,7 +111,7 @@ void session_say_missing(const struct session *s)
 	if (!tracing_needs_probes(s->options))
 		return;
 	for (size_t i = 0; (name = live_missing_checkpoint(s->live, &i));)
-		if (strcmp(name, OPTIONS_CHECK_FUNCTION) != 0)
+		if (leak_request_find(name) == LEAK_REQUEST_NONE)
 			log_warning("--leak-check-at %s: nothing that was mapped has a function "
 				    "of that name in its symbol table",
 				    name);

@@ -245,7 +245,7 @@ static bool is_command(const struct session *s, pid_t pid)
 /* A process that is about to end, whose exit handlers have run. */
 static int look_at_exiting(struct session *s, pid_t pid)
 {
-	const struct leak_moment moment = { LEAK_AT_EXIT, &pid, 1, 0 };
+	const struct leak_moment moment = { .occasion = LEAK_AT_EXIT, .pids = &pid, .n_pids = 1 };
 	int r = 0;
 
 	if (s->leaks)
@@ -258,6 +258,7 @@ static int check_at(struct session *s, const struct hold_event *event, const cha
 {
 	const struct leak_moment moment = {
 		.occasion = function ? LEAK_AT_FUNCTION : LEAK_AT_EXEC,
+		.request = leak_request_find(function),
 		.pids = &event->pid,
 		.n_pids = 1,
 		.caller = event->tid,

@@ -77,6 +77,17 @@ def the_text_is_memchecks_line_by_line(check):
     assert shape(ours.stderr) == shape(theirs.stderr), ours.stderr + theirs.stderr
 
 
+@test(need_root, need_program("valgrind"), each=("libc streams", "cxx throws"))
+def what_a_library_holds_counts_unless_it_is_freed(library_of_program):
+    library, program = library_of_program.split()
+    options = (f"--run-{library}-freeres=no", "--leak-check=full", leaker(program))
+    with link() as folder:
+        ours, theirs = by_link(folder, *options), run(["valgrind", *options],
+                                                      env=environment(folder))
+    assert str(read_sums(ours.stderr)) == str(read_sums(theirs.stderr)), (ours, theirs)
+    assert read_sums(ours.stderr)["still reachable"][0] > 1000, ours
+
+
 @test(need_root, need_program("valgrind"))
 def what_glibc_keeps_of_threads_counts_as_freed():
     with link() as folder:

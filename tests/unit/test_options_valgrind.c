@@ -133,6 +133,31 @@ static void tools_that_make_a_file_have_an_output(void **state)
 	}
 }
 
+static void fills_and_xtrees_are_glibcs_and_an_output(void **state)
+{
+	static const char *const words[] = { "--malloc-fill=0x5a", "--free-fill=a5",
+					     "--xtree-memory=full", "./p", NULL };
+	static const char *const other[] = { "--malloc-fill=0x5a",
+					     "--free-fill=0x77",
+					     "--xtree-memory=allocs",
+					     "--xtree-memory-file=a.ms",
+					     "./p",
+					     NULL };
+	_cleanup_(options_free_p) struct options *o = parsed(NULL, words);
+	_cleanup_(options_free_p) struct options *p = parsed(NULL, other);
+
+	(void)state;
+	assert_string_equal(o->env_set[0], "GLIBC_TUNABLES=glibc.malloc.perturb=165:"
+					   "glibc.malloc.tcache_count=0");
+	assert_null(o->env_set[1]);
+	assert_null(o->valgrind.ignored);
+	assert_string_equal(o->outputs[0].format, "callgrind");
+	assert_string_equal(o->outputs[0].path, "xtmemory.kcg.%p");
+	assert_string_equal(p->valgrind.ignored, "--free-fill");
+	assert_string_equal(p->outputs[0].format, "massif");
+	assert_string_equal(p->outputs[0].path, "a.ms");
+}
+
 static void xml_has_all_leaks_and_the_words_of_both_commands(void **state)
 {
 	static char *const before[] = { "--num-callers=3", NULL };
@@ -286,6 +311,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_valgrinds),
 		cmocka_unit_test(values_are_taken),
 		cmocka_unit_test(tools_that_make_a_file_have_an_output),
+		cmocka_unit_test(fills_and_xtrees_are_glibcs_and_an_output),
 		cmocka_unit_test(xml_has_all_leaks_and_the_words_of_both_commands),
 		cmocka_unit_test(the_last_place_that_was_given_holds),
 		cmocka_unit_test(later_words_take_the_place_of_those_of_files),

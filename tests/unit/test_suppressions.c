@@ -646,7 +646,7 @@ static void defaults_are_of_libraries_and_not_of_programs(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(suppressions_add_default(s), 0);
+	assert_int_equal(suppressions_add_default(s, true, true), 0);
 	assert_true(suppressions_n(s) > 5);
 	assert_true(suppressions_match(s, SUPPRESSION_LEAK, REACH_REACHABLE, pool, N(pool)) >= 0);
 	assert_int_equal(match_leak(s, pool, N(pool)), -ENOENT); /* would be news */
@@ -695,7 +695,7 @@ static void default_entries_alone_look_at_all_frames(void **state)
 
 	(void)state;
 	assert_int_equal(suppressions_match_default(s, REACH_REACHABLE, users, N(users)), -ENOENT);
-	assert_int_equal(suppressions_add_default(s), 0);
+	assert_int_equal(suppressions_add_default(s, true, true), 0);
 	assert_true(suppressions_match_default(s, REACH_REACHABLE, users, N(users)) > 0);
 	assert_int_equal(suppressions_match_default(s, REACH_DEFINITE, users, N(users)), -ENOENT);
 	assert_int_equal(suppressions_match_default(s, REACH_REACHABLE, below, N(below)), -ENOENT);

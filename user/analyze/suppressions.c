@@ -15,7 +15,7 @@
  * What is lost is only suppressed where the library has no way to hold it visibly: the linker keeps
  * pointers to the insides of its lists. All else is "reachable".
  */
-static const char default_text[] =
+static const char libc_text[] =
 	"{\n"
 	"   dynamic linker: where it finds code, by address\n"
 	"   Memcheck:Leak\n"
@@ -37,6 +37,26 @@ static const char default_text[] =
 	"   ...\n"
 	"   fun:_dl_map_object_deps\n"
 	"}\n"
+	"{\n"
+	"   libgcc_s, for the end of threads, where libc's functions have no names\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   fun:*alloc\n"
+	"   obj:*/ld-linux*.so*\n"
+	"   ...\n"
+	"   fun:pthread_exit\n"
+	"}\n"
+	"{\n"
+	"   libgcc_s, for threads that are cancelled, the same\n"
+	"   Memcheck:Leak\n"
+	"   match-leak-kinds: reachable\n"
+	"   fun:*alloc\n"
+	"   obj:*/ld-linux*.so*\n"
+	"   ...\n"
+	"   fun:pthread_cancel\n"
+	"}\n";
+
+static const char libstdcxx_text[] =
 	"{\n"
 	"   libstdc++: emergency pool of exceptions\n"
 	"   Memcheck:Leak\n"
@@ -60,24 +80,6 @@ static const char default_text[] =
 	"   match-leak-kinds: reachable\n"
 	"   fun:malloc\n"
 	"   fun:*__gnu_cxx*pool*\n"
-	"}\n"
-	"{\n"
-	"   libgcc_s, for the end of threads, where libc's functions have no names\n"
-	"   Memcheck:Leak\n"
-	"   match-leak-kinds: reachable\n"
-	"   fun:*alloc\n"
-	"   obj:*/ld-linux*.so*\n"
-	"   ...\n"
-	"   fun:pthread_exit\n"
-	"}\n"
-	"{\n"
-	"   libgcc_s, for threads that are cancelled, the same\n"
-	"   Memcheck:Leak\n"
-	"   match-leak-kinds: reachable\n"
-	"   fun:*alloc\n"
-	"   obj:*/ld-linux*.so*\n"
-	"   ...\n"
-	"   fun:pthread_cancel\n"
 	"}\n"
 	"{\n"
 	"   libstdc++: emergency pool, its initialiser with the constructor inlined\n"
@@ -216,18 +218,24 @@ static void add_entry(struct strbuf *text, const char *what, const char *first,
 		    what, first, function);
 }
 
-int suppressions_add_default(struct suppressions *suppressions)
+static void add_libc(struct strbuf *text)
 {
-	_cleanup_strbuf_ struct strbuf error = { 0 };
+	strbuf_adds(text, libc_text);
+	for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
+		add_entry(text, held[i].what, "...", held[i].function);
+	for (size_t i = 0; i < sizeof(holders) / sizeof(holders[0]); i++)
+		add_entry(text, "what look-ups keep", "fun:*alloc", holders[i]);
+}
 
-	_cleanup_strbuf_ struct strbuf text = { 0 };
+int suppressions_add_default(struct suppressions *suppressions, bool libc, bool libstdcxx)
+{
+	_cleanup_strbuf_ struct strbuf error = { 0 }, text = { 0 };
 	int r;
 
-	strbuf_adds(&text, default_text);
-	for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++)
-		add_entry(&text, held[i].what, "...", held[i].function);
-	for (size_t i = 0; i < sizeof(holders) / sizeof(holders[0]); i++)
-		add_entry(&text, "what look-ups keep", "fun:*alloc", holders[i]);
+	if (libc)
+		add_libc(&text);
+	if (libstdcxx)
+		strbuf_adds(&text, libstdcxx_text);
 	r = strbuf_error(&text);
 	suppressions->first_default = suppressions->entries.list.len;
 	return r < 0 ? r :

@@ -38,7 +38,7 @@ int suppressions_add_text(struct suppressions *suppressions, const char *name, c
 int suppressions_add_file(struct suppressions *suppressions, const char *path,
 			  struct strbuf *error);
 /* What libc, the dynamic linker and libstdc++ hold by design. */
-int suppressions_add_default(struct suppressions *suppressions);
+int suppressions_add_default(struct suppressions *suppressions, bool libc, bool libstdcxx);
 
 /*
  * The first entry that matches, as an index for those below; -ENOENT or -ENOMEM. `class` is looked

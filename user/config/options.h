@@ -134,6 +134,7 @@ struct leak_options {
 	int error_exitcode;  /* 0: none */
 	char **suppressions; /* files; NULL-terminated; NULL: none */
 	enum leak_default_suppressions default_suppressions;
+	bool keep_libc, keep_libstdcxx; /* without those of that library */
 	enum leak_generate generate;
 	char **at; /* names of functions; NULL-terminated; behind them those of leak_request.h */
 	enum leak_delta delta;
@@ -180,7 +181,10 @@ struct valgrind_options {
 	bool trace_children;
 	bool silent_forks; /* of forked children no text is written unless they execute a program */
 	char *out_file;	   /* of massif and dhat; NULL: the default */
-	char *ignored;	   /* "--track-origins, --vgdb-error": without effect; NULL: none */
+	int malloc_fill, free_fill; /* bytes; -1: none */
+	bool xtree_memory;
+	char *xtree_memory_file; /* NULL: the default */
+	char *ignored;		 /* "--track-origins, --vgdb-error": without effect; NULL: none */
 };
 
 enum sample_unit_what { SAMPLE_UNIT_WRITE, SAMPLE_UNIT_PRINT, SAMPLE_UNIT_REMOVE };

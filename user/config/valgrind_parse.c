@@ -9,6 +9,7 @@
 #include "config/words.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LINK_NAME "valgrind-memtraced"
@@ -175,6 +176,49 @@ static int end_of_options(const struct option_parser *p)
 	return end;
 }
 
+static bool ends_in(const char *path, const char *suffix)
+{
+	size_t len = strlen(path), n = strlen(suffix);
+
+	return len >= n && strcmp(path + len - n, suffix) == 0;
+}
+
+static int set_xtree_memory(struct options *o, struct strbuf *error)
+{
+	const char *file = o->valgrind.xtree_memory_file;
+	_cleanup_strbuf_ struct strbuf value = { 0 };
+
+	if (!o->valgrind.xtree_memory)
+		return 0;
+	strbuf_addf(&value, "%s:%s", file && ends_in(file, ".ms") ? "massif" : "callgrind",
+		    file ? file : "xtmemory.kcg.%p");
+	return strbuf_error(&value) < 0 ? -ENOMEM :
+					  option_output(o, option_find_short(&option_keys, 'o'),
+							strbuf_str(&value), error);
+}
+
+/* glibc has one byte for both, which is ~ of what it hands blocks out with. */
+static int set_fills(struct options *o, struct strbuf *error)
+{
+	const struct key *env = option_find_long(&option_keys, "env", strlen("env"));
+	int handed_out = o->valgrind.malloc_fill, freed = o->valgrind.free_fill;
+	const char *before = getenv("GLIBC_TUNABLES");
+	_cleanup_strbuf_ struct strbuf value = { 0 };
+	int r = 0;
+
+	if (handed_out < 0 && freed < 0)
+		return 0;
+	if (handed_out >= 0 && freed >= 0 && freed != (handed_out ^ 0xff))
+		r = note_ignored(o, "free-fill", strlen("free-fill"), NULL);
+	strbuf_addf(&value,
+		    "GLIBC_TUNABLES=%s%sglibc.malloc.perturb=%d:glibc.malloc.tcache_count=0",
+		    before ? before : "", before && *before ? ":" : "",
+		    handed_out >= 0 ? handed_out ^ 0xff : freed);
+	if (strbuf_error(&value) < 0)
+		return strbuf_error(&value);
+	return r < 0 ? r : key_set(o, env, strbuf_str(&value), error);
+}
+
 static int set_output(struct options *o, struct strbuf *error)
 {
 	static const char *const names[] = {
@@ -198,6 +242,7 @@ static int set_output(struct options *o, struct strbuf *error)
 static int set_defaults(struct options *o, struct strbuf *error)
 {
 	bool is_memcheck = o->valgrind.tool == VALGRIND_MEMCHECK;
+	int r;
 
 	o->valgrind.on = true;
 	o->quiet = o->valgrind.verbosity < 2;
@@ -210,7 +255,10 @@ static int set_defaults(struct options *o, struct strbuf *error)
 		o->leak.mode = LEAK_CHECK_NO;
 	else if (o->leak.xml.on)
 		o->leak.mode = LEAK_CHECK_FULL;
-	return set_output(o, error);
+	r = set_output(o, error);
+	if (r == 0)
+		r = set_xtree_memory(o, error);
+	return r == 0 ? set_fills(o, error) : r;
 }
 
 static int parse_all_words(struct option_parser *p, char *const *before)
@@ -282,6 +330,7 @@ int options_parse_valgrind(char *const *before, int argc, char *const *argv,
 	if (r < 0)
 		return r;
 	options->valgrind.verbosity = 1;
+	options->valgrind.malloc_fill = options->valgrind.free_fill = -1;
 	p.options = options;
 	if (command_line_alone(&p))
 		before = NULL;

@@ -26,6 +26,7 @@ static const char *const tool_names[] = {
 	NULL,
 };
 static const char *const no_yes[] = { "no", "yes", NULL };
+static const char *const xtrees[] = { "none", "allocs", "full", NULL };
 static const char *const error_lists[] = { "no", "yes", "all", NULL };
 static const char *const leak_checks[] = {
 	[LEAK_CHECK_NO] = "no",
@@ -151,6 +152,20 @@ static int apply_out_file(void *object, const struct key *key, const char *value
 	return o->valgrind.out_file ? 0 : -ENOMEM;
 }
 
+/* As 0x5a. glibc has a byte that is not 0: for what is freed; for what it hands out, ~ of it. */
+static int apply_fill(void *object, const struct key *key, const char *value, struct strbuf *error)
+{
+	int *field = (void *)((char *)object + key->offset);
+	char *end;
+	unsigned long byte = strtoul(value, &end, 16);
+
+	if (*value == '\0' || *end || byte > 0xff || value[0] == '-' ||
+	    byte == (strcmp(key->name, "--free-fill") == 0 ? 0 : 0xff))
+		return key_refuse(key, value, error);
+	*field = (int)byte;
+	return 0;
+}
+
 /* --- rows ------------------------------------------------------------------------------------- */
 
 #define FIELD(name) KEY_FIELD(struct options, name)
@@ -208,6 +223,25 @@ static const struct key rows[] = {
 	{ "valgrind", "--show-realloc-size-zero", KEY_CHOICE, OF(MEMCHECK),
 	  FIELD(leak.hide_realloc_zero), .choices = no_yes, .apply = apply_inverse,
 	  .fallback = "yes", .help = "Print calls of realloc with size 0; default: yes." },
+	{ "valgrind", "--run-libc-freeres", KEY_CHOICE, OF(CORE), FIELD(leak.keep_libc),
+	  .choices = no_yes, .apply = apply_inverse, .fallback = "yes",
+	  .help = "Leave out what the C library holds by design; default: yes." },
+	{ "valgrind", "--run-cxx-freeres", KEY_CHOICE, OF(CORE), FIELD(leak.keep_libstdcxx),
+	  .choices = no_yes, .apply = apply_inverse, .fallback = "yes",
+	  .help = "Leave out what libstdc++ holds by design; default: yes." },
+	{ "valgrind", "--malloc-fill", KEY_OWN, OF(MEMCHECK), FIELD(valgrind.malloc_fill),
+	  .apply = apply_fill, .expected = "a byte in hexadecimal, 0x00 to 0xfe",
+	  .metavar = "BYTE", .help = "Have glibc fill blocks with this when it hands them out." },
+	{ "valgrind", "--free-fill", KEY_OWN, OF(MEMCHECK), FIELD(valgrind.free_fill),
+	  .apply = apply_fill, .expected = "a byte in hexadecimal, 0x01 to 0xff",
+	  .metavar = "BYTE", .help = "Have glibc fill blocks with this when they are freed." },
+	{ "valgrind", "--xtree-memory", KEY_CHOICE, OF(CORE), FIELD(valgrind.xtree_memory),
+	  .choices = xtrees, .fallback = "none",
+	  .help = "allocs, full: write allocations for kcachegrind; default: none." },
+	{ "valgrind", "--xtree-memory-file", KEY_TEXT, OF(CORE), FIELD(valgrind.xtree_memory_file),
+	  .expected = "a path", .metavar = "FILE",
+	  .help = "Where that goes; massif's format if FILE ends in .ms; default: "
+		  "xtmemory.kcg.%p." },
 	{ "valgrind", "--massif-out-file", KEY_OWN, OF(MASSIF), .apply = apply_out_file,
 	  .expected = "a path", .metavar = "FILE",
 	  .help = "Where massif's output goes; default: massif.out.%p." },
@@ -273,14 +307,13 @@ static const struct {
 	{ "keep-debuginfo", VALGRIND_UNNEEDED, CORE },
 	{ "read-inline-info", VALGRIND_UNNEEDED, CORE },
 	{ "allow-mismatched-debuginfo", VALGRIND_UNNEEDED, CORE },
-	{ "run-libc-freeres", VALGRIND_UNNEEDED, CORE },
-	{ "run-cxx-freeres", VALGRIND_UNNEEDED, CORE },
 	{ "soname-synonyms", VALGRIND_UNNEEDED, CORE },
 	{ "smc-check", VALGRIND_UNNEEDED, CORE },
 	{ "fair-sched", VALGRIND_UNNEEDED, CORE },
 	{ "scheduling-quantum", VALGRIND_UNNEEDED, CORE },
 	{ "sim-hints", VALGRIND_UNNEEDED, CORE },
 	{ "kernel-variant", VALGRIND_UNNEEDED, CORE },
+	{ "resync-filter", VALGRIND_UNNEEDED, CORE },
 	{ "max-threads", VALGRIND_UNNEEDED, CORE },
 	{ "max-guard-pages", VALGRIND_UNNEEDED, CORE },
 	{ "max-stackframe", VALGRIND_UNNEEDED, CORE },
@@ -329,12 +362,8 @@ static const struct {
 
 	{ "track-origins", VALGRIND_IGNORED, MEMCHECK },
 	{ "undef-value-errors", VALGRIND_IGNORED, MEMCHECK },
-	{ "malloc-fill", VALGRIND_IGNORED, MEMCHECK },
-	{ "free-fill", VALGRIND_IGNORED, MEMCHECK },
 	{ "ignore-ranges", VALGRIND_IGNORED, MEMCHECK },
-	{ "xtree-memory", VALGRIND_IGNORED, CORE },
-	{ "xtree-memory-file", VALGRIND_IGNORED, CORE },
-	{ "xtree-compress-strings", VALGRIND_IGNORED, CORE },
+	{ "xtree-compress-strings", VALGRIND_UNNEEDED, CORE },
 	{ "track-fds", VALGRIND_IGNORED, CORE },
 	{ "modify-fds", VALGRIND_IGNORED, CORE },
 	{ "time-stamp", VALGRIND_IGNORED, CORE },

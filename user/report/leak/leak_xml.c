@@ -14,7 +14,7 @@
 #define TOOL "memcheck"
 #define QUOTE "&#39;"
 
-/* "<name>text</name>", a line, after so many blanks; quotes are as they are, as Valgrind has them. */
+/* "<name>text</name>", a line, after so many blanks; quotes are as they are, as in Valgrind. */
 static void element(struct strbuf *out, int indent, const char *name, const char *text)
 {
 	_cleanup_strbuf_ struct strbuf escaped = { 0 };

@@ -69,7 +69,8 @@ static int read_suppressions(struct leak_check *check)
 	}
 	check->n_own_suppressions = r == 0 ? suppressions_n(check->suppressions) : 0;
 	if (r == 0 && check->leak->default_suppressions == LEAK_DEFAULT_SUPPRESSIONS)
-		r = suppressions_add_default(check->suppressions);
+		r = suppressions_add_default(check->suppressions, !check->leak->keep_libc,
+					     !check->leak->keep_libstdcxx);
 	if (r == -ENOMEM)
 		log_error("out of memory");
 	else if (r < 0)
@@ -266,7 +267,8 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 		.exiting = moment->occasion == LEAK_AT_EXIT,
 		.caller = moment->caller,
 		.arguments = arguments_of(moment),
-		.with_kept = check->leak->default_suppressions == LEAK_NO_DEFAULT_SUPPRESSIONS,
+		.with_kept = check->leak->keep_libc ||
+			     check->leak->default_suppressions == LEAK_NO_DEFAULT_SUPPRESSIONS,
 	};
 	uint64_t deadline_ns = stop_began_ns(stop) + opts.max_stop_ns;
 	struct live_block *blocks;

@@ -444,6 +444,21 @@ static int add_mark(struct planner *p, const struct candidate *candidate)
 	return r ? r : vec_push(&p->marks, mark);
 }
 
+/* Why sites of results are not looked for; NULL: they are. */
+static const char *why_not_by_results(const struct allocator_function *function)
+{
+	switch (function->kind & ABI_KIND_MASK) {
+	case ABI_ALLOC:
+	case ABI_FREE:
+		return NULL;
+	case ABI_REALLOC:
+	case ABI_RESIZE:
+		return why_replaces;
+	default:
+		return why_not_returned;
+	}
+}
+
 static int find_sites(struct planner *p, struct candidate *candidate)
 {
 	const struct sites_code code = {
@@ -469,6 +484,7 @@ static int find_sites(struct planner *p, struct candidate *candidate)
 	}
 	r = sites_find(p->decoder, &code, candidate->function, candidate->vaddr, p->emulation,
 		       &candidate->sites);
+	candidate->results.why_none = why_not_by_results(candidate->function);
 	if (r == 0 && candidate->function->kind == ABI_ALLOC)
 		r = result_sites_find(p->decoder, &code, candidate->function, candidate->vaddr,
 				      &candidate->sites, p->emulation, &p->steps_left,

@@ -55,19 +55,26 @@ static void add_site(const struct result_site *site, struct strbuf *out)
 	strbuf_adds(out, site->is_rare ? ", single-stepped\n" : "\n");
 }
 
+static void add_function(const struct plan_probe *probe, struct strbuf *out)
+{
+	if ((probe->kind & ABI_KIND_MASK) == ABI_FREE)
+		strbuf_addf(out, "%s: one, at its entry%s\n", probe->function,
+			    probe->entry_emulated ? "" : ", single-stepped");
+	else if (!probe->n_results)
+		strbuf_addf(out, "%s: no: %s\n", probe->function,
+			    probe->why_no_results ? probe->why_no_results : "not looked for");
+	else
+		strbuf_addf(out, "%s: yes\n", probe->function);
+	for (size_t k = 0; k < probe->n_results; k++)
+		add_site(&probe->results[k], out);
+	for (size_t k = 0; k < probe->n_left_exits; k++)
+		strbuf_addf(out, "  0x%-8" PRIx64 " ends after it has left, single-stepped\n",
+			    probe->left_exits[k]);
+}
+
 void result_text(const struct plan *plan, const char *path, struct strbuf *out)
 {
 	strbuf_addf(out, "one trap for an allocation, in %s:\n", path);
-	for (size_t i = 0; i < plan->n_probes; i++) {
-		const struct plan_probe *probe = &plan->probes[i];
-
-		if ((probe->kind & ABI_KIND_MASK) != ABI_ALLOC)
-			continue;
-		if (!probe->n_results)
-			strbuf_addf(out, "%s: no: %s\n", probe->function, probe->why_no_results);
-		else
-			strbuf_addf(out, "%s: yes\n", probe->function);
-		for (size_t k = 0; k < probe->n_results; k++)
-			add_site(&probe->results[k], out);
-	}
+	for (size_t i = 0; i < plan->n_probes; i++)
+		add_function(&plan->probes[i], out);
 }

@@ -10,9 +10,11 @@
  * FOLDER is empty when it begins.
  */
 #include "elf/cfi/cfi_cache.h"
+#include "elf/cfi/cfi_file.h"
 #include "elf/cfi/cfi_rows.h"
 #include "elf/elf_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,12 +29,26 @@ static double now_ms(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+/* From the cache, or compiled and kept. */
+static int rows_of(struct cfi_cache *cache, struct elf_file *elf, struct cfi_rows **ret_rows)
+{
+	struct cfi_key key;
+	int r;
+
+	cfi_key_of(elf, NULL, true, &key);
+	r = cfi_cache_get(cache, &key, ret_rows);
+	if (r != -ENOENT)
+		return r;
+	r = cfi_file_rows(elf, NULL, true, ret_rows);
+	return r ? r : cfi_cache_put(cache, &key, *ret_rows);
+}
+
 /* 0, or negative errno; *ret_bytes of the rows. */
 static int take(struct cfi_cache *cache, struct elf_file *elf, double *ret_ms, size_t *ret_bytes)
 {
 	_cleanup_(cfi_rows_free_p) struct cfi_rows *rows = NULL;
 	double start = now_ms();
-	int r = cfi_cache_rows(cache, elf, NULL, true, &rows);
+	int r = rows_of(cache, elf, &rows);
 
 	if (r)
 		return r;

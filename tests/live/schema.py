@@ -209,6 +209,7 @@ REPORT = {
                  "unprobed": ListOf({"function": str, "object": str, "why": str})}}
 
 
+SITES_DIFFER = {"function": str, "object": str, "calls": NATURAL, "different": NATURAL}
 BUDGET = {"max_ppm": Nullable(NATURAL), "used_ppm": NATURAL, "predicted_ppm": NATURAL,
           "untraced_ns": NATURAL}
 
@@ -474,6 +475,9 @@ def without_budget(report):
     assert coverage.pop("timelines_left_out", 1) > 0, "a count of none"
     report = dict(report)
     assert report.pop("processes_left_out", 0) >= 0, "only with --where"
+    for differ in coverage.pop("sites_differ", []):
+        match(differ, SITES_DIFFER, "coverage.sites_differ[]")
+        assert 0 < differ["different"] <= differ["calls"], differ
     hint = coverage.pop("hint", None)
     assert hint is None or (coverage["events"] == 0 and hint), hint
     budget = coverage.pop("budget", None)

@@ -97,7 +97,7 @@ def many_calls(how, program, preload=""):
     alloc = run.only_process()["alloc"]
     assert 0 <= alloc["allocs"] - own["allocs"] < 60, (alloc, own)
     assert alloc["unknown_frees"] == 0, alloc
-    return [line for line in run.stderr.splitlines() if OUTCOME.search(line)]
+    return [line for line in run.stderr.splitlines() if OUTCOME.search(line)], run.report
 
 
 OUTCOME = re.compile(r"\S+ in \S+: (one trap for|entry and return are counted)")
@@ -117,17 +117,20 @@ def most_called(how, case):
     calls = str(scaled(250000, 1000000))
     command = [target("threads"), "2", calls] if program == "threads" else [
         target("operators"), str(scaled(2000000, 8000000)), "1"]
-    return [line for line in many_calls(how, command, preload)
-            if re.search(MOST_CALLED[case], line)]
+    lines, report = many_calls(how, command, preload)
+    return [line for line in lines if re.search(MOST_CALLED[case], line)], report["coverage"]
 
 
 @test(need_root, need_sites, each=MOST_CALLED, timeout=120)
 def sites_that_see_the_same_take_over(case):
-    line, = most_called("checked", case)
+    (line,), coverage = most_called("checked", case)
     assert "one trap for" in line, line
+    assert "sites_differ" not in coverage, coverage
 
 
 @test(need_root, need_sites, each=MOST_CALLED, timeout=120)
 def sites_that_see_something_else_are_given_up(case):
-    line, = most_called("wrong", case)
+    (line,), coverage = most_called("wrong", case)
     assert "entry and return are counted" in line and "not the same" in line, line
+    function, _, _ = MOST_CALLED[case].partition(" in ")
+    assert function in [differ["function"] for differ in coverage["sites_differ"]], coverage

@@ -40,6 +40,7 @@ static volatile union every_struct {
 	struct record_coverage *record_coverage;
 	struct record_loss *record_loss;
 	struct record_unprobed *record_unprobed;
+	struct record_sites_differ *record_sites_differ;
 	struct record_symbol *record_symbol;
 	struct record_symbol_frame *record_symbol_frame;
 	struct record_symbol_linkage *record_symbol_linkage;

@@ -187,6 +187,7 @@ static const struct record all[] = {
 	{ .type = RECORD_DEPTH, .depth_change = { 11, RECORD_DEPTH_SAMPLED, 12, 13, 14 } },
 	{ .type = RECORD_OVERHEAD, .overhead = { 14, 15, 16, 17, 18, 19 } },
 	{ .type = RECORD_COST, .cost = { 1, 2, 3, UINT64_MAX, 5, 6 } },
+	{ .type = RECORD_SITES_DIFFER, .sites_differ = { "malloc", "/lib/c", 10000, 1 } },
 };
 #define N_ALL (sizeof(all) / sizeof(all[0]))
 

@@ -18,6 +18,7 @@ void coverage_done(struct coverage *coverage)
 	free((void *)coverage->stack_check.results);
 	vec_done(&coverage->stacks_differ);
 	vec_done(&coverage->unprobed);
+	vec_done(&coverage->sites_differ);
 }
 
 static int copy_losses(struct strings *strings, const struct record_loss *from, size_t n,
@@ -97,6 +98,19 @@ int coverage_add_unprobed(struct coverage *coverage, const struct record_unprobe
 		if (it->function == unprobed.function && it->object == unprobed.object)
 			return 0;
 	return vec_push(&coverage->unprobed, unprobed);
+}
+
+int coverage_add_sites(struct coverage *coverage, const struct record_sites_differ *record)
+{
+	struct record_sites_differ differ = *record;
+	int r = strings_intern_members(coverage->strings, &differ.function, &differ.object, NULL);
+
+	if (r < 0)
+		return r;
+	vec_foreach(&coverage->sites_differ, it)
+		if (it->function == differ.function && it->object == differ.object)
+			return 0;
+	return vec_push(&coverage->sites_differ, differ);
 }
 
 int coverage_stack_check(struct coverage *coverage, const struct record_stack_check *record)

@@ -16,6 +16,7 @@ struct coverage {
 	const struct record_coverage *at_cut;	    /* NULL before the first */
 	const struct record_stack_check *of_stacks; /* NULL: not asked for */
 	VEC(struct record_unprobed) unprobed;
+	VEC(struct record_sites_differ) sites_differ;
 	VEC(struct record_stack_differs) stacks_differ;
 	/* What the above are of, and the cut that is being read. */
 	bool has_next;
@@ -34,6 +35,7 @@ int coverage_cut_off(struct coverage *coverage);
 
 /* Each takes in the record of its name; a function is listed once. 0 or -ENOMEM. */
 int coverage_add_unprobed(struct coverage *coverage, const struct record_unprobed *record);
+int coverage_add_sites(struct coverage *coverage, const struct record_sites_differ *record);
 int coverage_stack_check(struct coverage *coverage, const struct record_stack_check *record);
 int coverage_add_differs(struct coverage *coverage, const struct record_stack_differs *record);
 

@@ -310,6 +310,8 @@ int model_apply(const struct record *record, void *userdata)
 		return coverage_cut_off(&model->coverage);
 	case RECORD_UNPROBED:
 		return coverage_add_unprobed(&model->coverage, &record->unprobed);
+	case RECORD_SITES_DIFFER:
+		return coverage_add_sites(&model->coverage, &record->sites_differ);
 	case RECORD_STACK_DIFFERS:
 		return coverage_add_differs(&model->coverage, &record->stack_differs);
 	case RECORD_HISTOGRAM:

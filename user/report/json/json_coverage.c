@@ -36,6 +36,21 @@ static struct json_object *unprobed_json(struct json_out *out, const struct mode
 	return array;
 }
 
+static struct json_object *sites_json(struct json_out *out, const struct model *model)
+{
+	struct json_object *array = json_object_new_array();
+
+	vec_foreach(&model_coverage(model)->sites_differ, differ) {
+		struct json_object *json = json_out_push_new(out, array);
+
+		json_out_string(out, json, "function", differ->function);
+		json_out_string(out, json, "object", differ->object);
+		json_out_u64(out, json, "calls", differ->calls);
+		json_out_u64(out, json, "different", differ->different);
+	}
+	return array;
+}
+
 static struct json_object *lines_json(struct json_out *out, const char *lines)
 {
 	struct json_object *array = json_object_new_array();
@@ -208,6 +223,8 @@ void json_coverage(struct json_out *out, const struct view *view)
 		json_out_u64(out, json, "timelines_left_out", left_out);
 	if (next)
 		json_out_string(out, json, "hint", next);
+	if (model_coverage(view_model(view))->sites_differ.len)
+		json_out_add(out, json, "sites_differ", sites_json(out, view_model(view)));
 	json_out_add(out, json, "unprobed", unprobed_json(out, view_model(view)));
 	json_out_put(out, json);
 }

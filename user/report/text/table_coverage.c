@@ -28,6 +28,24 @@ static void unprobed(struct table *t)
 	}
 }
 
+/* Nothing is lost by it, but it costs a second trap, and should be known to who develops this. */
+static void sites_differ(struct table *t)
+{
+	vec_foreach(&model_coverage(view_model(t->view))->sites_differ, differ) {
+		_cleanup_strbuf_ struct strbuf line = { 0 };
+
+		strbuf_adds(&line, "counted at entry and return: ");
+		escape_text(&line, differ->function);
+		strbuf_adds(&line, " in ");
+		escape_text(&line, differ->object);
+		strbuf_addf(&line,
+			    ": probes inside it saw %" PRIu64 " of %" PRIu64
+			    " compared calls otherwise and are not used; totals are not affected",
+			    differ->different, differ->calls);
+		table_wrap(t, 12, &line);
+	}
+}
+
 /* Histograms have none. */
 static bool has_stacks(const struct view *view, const struct record_coverage *coverage)
 {
@@ -117,6 +135,7 @@ void table_coverage(struct table *t)
 		coverage_words(t->view, &line);
 		table_wrap(t, 10, &line);
 		unprobed(t);
+		sites_differ(t);
 		return;
 	}
 	coverage_words(t->view, &line);
@@ -132,4 +151,5 @@ void table_coverage(struct table *t)
 	table_depths(t);
 	kernel(t);
 	unprobed(t);
+	sites_differ(t);
 }

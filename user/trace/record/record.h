@@ -66,6 +66,7 @@ enum record_type {
 	RECORD_SYMBOLS_UNREAD = 45, /* whose symbols could not be read; only in recordings */
 	RECORD_NAME = 46,	    /* a process has another name */
 	RECORD_COST,		    /* of probes on allocators, where nothing limits it */
+	RECORD_SITES_DIFFER,	    /* probes inside a function saw other calls than around it */
 	RECORD_CUT_OFF = 63,	    /* what was recorded has no end; in no file, of who reads one */
 };
 
@@ -135,6 +136,14 @@ struct record_unprobed {
 	const char *why;
 };
 
+/* So its calls go on to be counted by entry and return: no loss. */
+struct record_sites_differ {
+	const char *function;
+	const char *object;
+	uint64_t calls;	    /* that were compared */
+	uint64_t different; /* of them */
+};
+
 struct record {
 	enum record_type type;
 	union {
@@ -153,6 +162,7 @@ struct record {
 		struct record_site site;
 		struct record_coverage coverage;
 		struct record_unprobed unprobed;
+		struct record_sites_differ sites_differ;
 		struct record_symbol symbol;
 		struct record_histogram histogram;
 		struct record_hist_counts hist_counts;

@@ -259,6 +259,13 @@ static const struct field unprobed_fields[] = {
 	F(record_unprobed, why, FIELD_STRING),
 	F_END,
 };
+static const struct field sites_differ_fields[] = {
+	F(record_sites_differ, function, FIELD_STRING),
+	F(record_sites_differ, object, FIELD_STRING),
+	F(record_sites_differ, calls, FIELD_U64),
+	F(record_sites_differ, different, FIELD_U64),
+	F_END,
+};
 static const struct field symbol_fields[] = {
 	F(record_symbol, object, FIELD_STRING),
 	F(record_symbol, dev, FIELD_U64),
@@ -586,6 +593,7 @@ static const struct layout layouts[] = {
 	RECORD(RECORD_DEPTH, depth_change, depth_change_fields),
 	RECORD(RECORD_OVERHEAD, overhead, overhead_fields),
 	RECORD(RECORD_COST, cost, cost_fields),
+	RECORD(RECORD_SITES_DIFFER, sites_differ, sites_differ_fields),
 	RECORD(RECORD_HEAP_ERROR, heap_error, heap_error_fields),
 	RECORD(RECORD_RESIDENT, resident, resident_fields),
 	RECORD(RECORD_FAULT, fault, fault_fields),

@@ -213,6 +213,21 @@ static void tell(const struct objects *objects, const struct object *object, siz
 			  (unsigned long long)(check->same + check->different));
 }
 
+static int emit_differ(const struct objects *objects, const struct object *object, size_t function,
+		       record_fn fn, void *userdata)
+{
+	const struct abi_result_check *check = objects->opts.programs->result_check;
+	const struct record record = {
+		.type = RECORD_SITES_DIFFER,
+		.sites_differ = { .function = object->plan->probes[function].function,
+				  .object = object->path,
+				  .calls = check->same + check->different,
+				  .different = check->different },
+	};
+
+	return check->different ? fn(&record, userdata) : 0;
+}
+
 static bool is_linked(const struct object *object, size_t function)
 {
 	vec_foreach(&object->links, link)
@@ -283,7 +298,7 @@ static int next_to_try(struct objects *objects, struct object **ret_object, size
 	return r;
 }
 
-int objects_try_results(struct objects *objects)
+int objects_try_results(struct objects *objects, record_fn fn, void *userdata)
 {
 	enum objects_results how = objects->opts.results;
 	struct object *object = objects->checked;
@@ -299,7 +314,10 @@ int objects_try_results(struct objects *objects)
 	}
 	if (r == 0 && objects->checked)
 		r = go_on(objects);
-	if (object && !objects->checked)
-		tell(objects, object, function);
-	return r;
+	if (r || !object || objects->checked)
+		return r;
+	tell(objects, object, function);
+	return object->results[function] == RESULTS_REFUSED ?
+		       emit_differ(objects, object, function, fn, userdata) :
+		       0;
 }

@@ -120,7 +120,7 @@ void object_use(struct object *object);
  * Compares what sites of results see with entry and return, and lets them count; a little with each
  * call of this. 0 or negative errno.
  */
-int objects_try_results(struct objects *objects);
+int objects_try_results(struct objects *objects, record_fn fn, void *userdata);
 
 /* Number of objects, and the i-th: in order of discovery. */
 size_t objects_count(const struct objects *objects);

@@ -9,6 +9,7 @@ import free_stacks
 import growth
 import kernelside
 import large
+import one_trap
 import rounds
 import overhead
 import sampling
@@ -32,6 +33,7 @@ def sections(place, limits, quick, start):
         ("growth depth", lambda: growth.measure(place, quick)),
         ("sampled depth", lambda: sampling.measure(place, quick, few, start)),
         ("as close as it may cost", lambda: overhead.measure(place, quick, few, start)),
+        ("one trap in place of two", lambda: one_trap.measure(place, quick, few, start)),
         ("where blocks are freed", lambda: free_stacks.measure(place, few, quick, start)),
         ("start and end", lambda: startup.measure_starts(place, few.rounds)),
         ("attach and detach", lambda: unwinding.measure_attach(place, few.rounds)),

@@ -335,6 +335,10 @@ class Figures:
             yield self.growth(f"growth.{job}.mappings", f"{title} beside it, with mappings")
         yield from self.sampling_figures()
         yield from self.overhead_figures()
+        yield at_most("pair loop, 4 frames: malloc by one trap / by two",
+                      self.line("turns.traps.4"), 0.75)
+        yield at_most("the program to which two traps add most: added by one / by two",
+                      self.line("one_trap.dearest"), 0.8)
         yield self.histogram()
         yield at_most("histogram: added to other calls", self.line("syscall.getppid.hist"), 65,
                       " ns")

@@ -415,9 +415,12 @@ static int sort_sites(struct snapshot *s)
 static int read_maps(struct snapshot *s, bool blocks)
 {
 	const struct memtraced_bpf *skel = s->programs->skel;
-	int r = bpf_batch_read(bpf_map__fd(skel->maps.sites), sizeof(struct abi_site_key),
-			       sizeof(struct abi_site), on_sites, s);
+	int r = 0;
 
+	/* The kernel looks at each of its places, however few are taken: with books, none. */
+	if (__atomic_load_n(&s->programs->room_of_all->sites, __ATOMIC_ACQUIRE) > 0)
+		r = bpf_batch_read(bpf_map__fd(skel->maps.sites), sizeof(struct abi_site_key),
+				   sizeof(struct abi_site), on_sites, s);
 	if (r == 0)
 		r = read_site_table(s);
 	if (r == 0)

@@ -53,6 +53,14 @@ static inline int vec_grow_raw(void **data, size_t *cap, size_t size, size_t wan
 		vec_p_tmp;                                                                         \
 	})
 
+/* A comparison for qsort(3): ascending by one member, a number. */
+#define DEFINE_COMPARE(name, type, member)                                                         \
+	static int name(const void *item_a, const void *item_b)                                    \
+	{                                                                                          \
+		const type *a = item_a, *b = item_b;                                               \
+		return (a->member > b->member) - (a->member < b->member);                          \
+	}
+
 /* By a comparison of qsort(3), which may not be given the NULL of an empty vector. */
 #define vec_sort(v, compare)                                                                       \
 	do {                                                                                       \

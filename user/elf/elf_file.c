@@ -280,19 +280,9 @@ static int read_sections(struct elf_file *file, bool with_symbols)
 	return r;
 }
 
-static int symbol_by_value(const void *a, const void *b)
-{
-	const struct elf_symbol *x = a, *y = b;
+DEFINE_COMPARE(symbol_by_value, struct elf_symbol, value)
 
-	return x->value < y->value ? -1 : x->value > y->value;
-}
-
-static int slot_by_vaddr(const void *a, const void *b)
-{
-	const struct slot *x = a, *y = b;
-
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
-}
+DEFINE_COMPARE(slot_by_vaddr, struct slot, vaddr)
 
 static int open_file(int fd, bool with_symbols, struct elf_file **ret_file)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "elf/elf_sections.h"
 
+#include "base/vec.h"
 #include "elf/elf_file.h"
 #include "elf/elf_read.h"
 
@@ -116,12 +117,7 @@ int elf_section_read(struct elf_file *file, const char *name, size_t max,
 	return 0;
 }
 
-static int text_by_vaddr(const void *a, const void *b)
-{
-	const struct elf_text *x = a, *y = b;
-
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
-}
+DEFINE_COMPARE(text_by_vaddr, struct elf_text, vaddr)
 
 /* The part of an executable section that is mapped as such; false: none is. */
 static bool code_of(const GElf_Shdr *shdr, const struct elf_text *segments, size_t n,

@@ -38,12 +38,7 @@ uint64_t view_p99_ns(const struct record_bucket *buckets, size_t n, uint64_t max
 	return max_ns;
 }
 
-static int compare_errnos(const void *item_a, const void *item_b)
-{
-	const struct record_errno *a = item_a, *b = item_b;
-
-	return (a->number > b->number) - (a->number < b->number);
-}
+DEFINE_COMPARE(compare_errnos, struct record_errno, number)
 
 /* Both lists, which ascend, in one, equal buckets summed. 0 or -ENOMEM. */
 static int add_buckets(struct record_syscall *to, const struct record_syscall *from)

@@ -6,6 +6,7 @@
 #include "base/glob.h"
 #include "base/log.h"
 #include "base/partition_point.h"
+#include "base/vec.h"
 #include "model/model.h"
 #include "model/regions.h"
 #include "target/glibc/glibc_memory.h"
@@ -99,12 +100,7 @@ static int add_older(struct reading *r, const struct memory_map *map)
 	return err;
 }
 
-static int by_start(const void *item_a, const void *item_b)
-{
-	const struct rss_range *a = item_a, *b = item_b;
-
-	return (a->start > b->start) - (a->start < b->start);
-}
+DEFINE_COMPARE(by_start, struct rss_range, start)
 
 static int list_ranges(struct reading *r)
 {

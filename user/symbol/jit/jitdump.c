@@ -104,12 +104,7 @@ static const char *read_string(struct reader *reader)
 	return s;
 }
 
-static int line_compare(const void *item_a, const void *item_b)
-{
-	const struct record_jit_line *a = item_a, *b = item_b;
-
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
+DEFINE_COMPARE(line_compare, struct record_jit_line, offset)
 
 /* The name \xff stands for that of the entry before. */
 static bool is_same_file(const char *name)

@@ -4,6 +4,7 @@
  * it has no symbol in a stripped library: it is told by its bins, which are lists that begin and
  * end in it. The others are linked from it. What brk gave it begins where malloc_par says.
  */
+#include "base/vec.h"
 #include "target/glibc/glibc_walk.h"
 
 #include <errno.h>
@@ -266,12 +267,7 @@ static int add_heap_segments(struct glibc_walk *w, const struct glibc_arena *are
 	return r;
 }
 
-static int by_start(const void *item_a, const void *item_b)
-{
-	const struct glibc_segment *a = item_a, *b = item_b;
-
-	return (a->start > b->start) - (a->start < b->start);
-}
+DEFINE_COMPARE(by_start, struct glibc_segment, start)
 
 static int add_others(struct glibc_walk *w)
 {

@@ -6,6 +6,7 @@
  */
 #include "target/glibc/glibc_heap.h"
 
+#include "base/vec.h"
 #include "target/glibc/glibc_walk.h"
 
 #include <errno.h>
@@ -283,12 +284,7 @@ static void drop_listed(struct glibc_walk *w)
 	w->blocks.len = kept;
 }
 
-static int by_address(const void *item_a, const void *item_b)
-{
-	const struct glibc_block *a = item_a, *b = item_b;
-
-	return (a->addr > b->addr) - (a->addr < b->addr);
-}
+DEFINE_COMPARE(by_address, struct glibc_block, addr)
 
 static int walk_heap(struct glibc_walk *w)
 {

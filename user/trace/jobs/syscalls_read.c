@@ -221,12 +221,7 @@ static size_t list_buckets(const struct abi_syscall *sum,
 	return n;
 }
 
-static int compare_errors(const void *item_a, const void *item_b)
-{
-	const struct record_errno *a = item_a, *b = item_b;
-
-	return (a->number > b->number) - (a->number < b->number);
-}
+DEFINE_COMPARE(compare_errors, struct record_errno, number)
 
 static int emit_call(const struct call_row *row, record_fn fn, void *userdata)
 {

@@ -50,12 +50,7 @@ static int add_mapped(pid_t pid, const struct region_totals *totals, void *userd
 	return vec_push(&snapshot->mapped, (struct growth_mapped){ pid, *totals });
 }
 
-static int by_pid(const void *a, const void *b)
-{
-	const struct growth_mapped *x = a, *y = b;
-
-	return (x->pid > y->pid) - (x->pid < y->pid);
-}
+DEFINE_COMPARE(by_pid, struct growth_mapped, pid)
 
 int growth_snapshot_take(const struct session *session, struct growth_snapshot **ret_snapshot)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/daemon/growth/host_usage.h"
 
+#include "base/vec.h"
 #include "service/daemon/service_state.h"
 
 #include <errno.h>
@@ -14,12 +15,7 @@ static struct view_point point_at(uint64_t time_ns)
 				    .pss_bytes = UINT64_MAX };
 }
 
-static int compare_times(const void *item_a, const void *item_b)
-{
-	const struct view_point *a = item_a, *b = item_b;
-
-	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
-}
+DEFINE_COMPARE(compare_times, struct view_point, time_ns)
 
 static uint64_t either(uint64_t a, uint64_t b)
 {

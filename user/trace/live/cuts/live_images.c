@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/live/cuts/live_images.h"
 
+#include "base/vec.h"
 #include "trace/live/cuts/block_walk.h"
 #include "trace/live/cuts/inheritance.h"
 #include "trace/live/live_state.h"
@@ -43,12 +44,7 @@ static int on_block(const struct walked_block *walked, void *userdata)
 	return r;
 }
 
-static int by_address(const void *item_a, const void *item_b)
-{
-	const struct range *a = item_a, *b = item_b;
-
-	return (a->start > b->start) - (a->start < b->start);
-}
+DEFINE_COMPARE(by_address, struct range, start)
 
 /* A block can pass from a table into a map between the readings of both. */
 static void sort_blocks(struct live_image *image)

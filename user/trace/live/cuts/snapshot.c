@@ -346,12 +346,7 @@ static int read_books(struct snapshot *s)
 	return r;
 }
 
-static int compare_sites(const void *a, const void *b)
-{
-	const struct snapshot_site *x = a, *y = b;
-
-	return (x->slot > y->slot) - (x->slot < y->slot);
-}
+DEFINE_COMPARE(compare_sites, struct snapshot_site, slot)
 
 /* An estimate in whole blocks: where a sample is live, one is. */
 static int64_t whole_blocks(int64_t parts, bool any)

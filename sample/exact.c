@@ -366,22 +366,22 @@ ENTERED void exact_free_of_from(void *block, const uint64_t *from, uint64_t bp, 
 /* It is never on. */
 void *exact_malloc(size_t size)
 {
-	return next.malloc(size);
+	return pass_malloc(size);
 }
 
 void *exact_calloc(size_t n, size_t size)
 {
-	return next.calloc(n, size);
+	return pass_calloc(n, size);
 }
 
 void *exact_realloc(void *block, size_t size)
 {
-	return next.realloc(block, size);
+	return pass_realloc(block, size);
 }
 
 void exact_free_of(void *block)
 {
-	next.free(block);
+	pass_free(block);
 }
 
 #endif

@@ -25,7 +25,7 @@ int options_valgrind_words(int argc, char *const *argv)
 
 /* --- one option ------------------------------------------------------------------------------- */
 
-static int refuse_tool(struct option_parser *p, const char *word)
+static int option_of_other_tool(struct option_parser *p, const char *word)
 {
 	static const char *const names[] = { "memcheck", "massif", "dhat" };
 
@@ -35,7 +35,8 @@ static int refuse_tool(struct option_parser *p, const char *word)
 			    (int)strcspn(word, "="), word, names[p->options->valgrind.tool]);
 }
 
-static int refuse_unknown(struct option_parser *p, const char *word, const char *name, size_t len)
+static int unknown_valgrind_option(struct option_parser *p, const char *word, const char *name,
+				   size_t len)
 {
 	_cleanup_free_ char *copy = strndup(name, len);
 	struct near_name near;
@@ -99,9 +100,9 @@ static int parse_long_option(struct option_parser *p, const char *word, const ch
 		row = what == VALGRIND_SHARED ? option_find_long(&option_keys, name, len) : NULL;
 	}
 	if (what == VALGRIND_UNKNOWN)
-		return refuse_unknown(p, word, name, len);
+		return unknown_valgrind_option(p, word, name, len);
 	if (!(tools & 1U << p->options->valgrind.tool))
-		return refuse_tool(p, word);
+		return option_of_other_tool(p, word);
 	if (what == VALGRIND_IGNORED)
 		return note_ignored(p->options, name, len, value);
 	return row ? apply_valgrind_key(p, row, word, value) : 0;
@@ -141,7 +142,7 @@ static int parse_valgrind_word(struct option_parser *p, const char *word)
 		if (key->letter == word[1] || (key->name[1] == word[1] && !key->name[2]))
 			return key_apply(p->options, key, NULL, p->error);
 	}
-	return refuse_unknown(p, word, word, strcspn(word, "="));
+	return unknown_valgrind_option(p, word, word, strcspn(word, "="));
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */

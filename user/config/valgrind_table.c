@@ -26,9 +26,9 @@ static const char *const tool_names[] = {
 	NULL,
 };
 static const char *const no_yes[] = { "no", "yes", NULL };
-static const char *const xtrees[] = { "none", "allocs", "full", NULL };
-static const char *const error_lists[] = { "no", "yes", "all", NULL };
-static const char *const leak_checks[] = {
+static const char *const xtree_memory_names[] = { "none", "allocs", "full", NULL };
+static const char *const error_list_names[] = { "no", "yes", "all", NULL };
+static const char *const leak_check_names[] = {
 	[LEAK_CHECK_NO] = "no",
 	[LEAK_CHECK_SUMMARY] = "summary",
 	[LEAK_CHECK_FULL] = "full",
@@ -86,7 +86,8 @@ static int apply_leak_check(void *object, const struct key *key, const char *val
 }
 
 /* Older ways to give --show-leak-kinds. */
-static int apply_kinds(void *object, const struct key *key, const char *value, struct strbuf *error)
+static int apply_show_kinds(void *object, const struct key *key, const char *value,
+			    struct strbuf *error)
 {
 	uint32_t shown = LEAK_KIND_DEFINITE | LEAK_KIND_POSSIBLE;
 	struct options *o = object;
@@ -114,8 +115,8 @@ static int apply_inverse(void *object, const struct key *key, const char *value,
 }
 
 /* An empty text has a meaning. */
-static int apply_fullpath(void *object, const struct key *key, const char *value,
-			  struct strbuf *error)
+static int apply_fullpath_after(void *object, const struct key *key, const char *value,
+				struct strbuf *error)
 {
 	struct options *o = object;
 
@@ -196,11 +197,11 @@ static const struct key rows[] = {
 	{ "valgrind", "-s", KEY_FLAG, OF(MEMCHECK), FIELD(leak.error_list),
 	  .help = "The same as --show-error-list=yes." },
 	{ "valgrind", "--show-error-list", KEY_CHOICE, OF(MEMCHECK), FIELD(leak.error_list),
-	  .choices = error_lists, .fallback = "no",
+	  .choices = error_list_names, .fallback = "no",
 	  .help = "Print all errors once more at the end, and the suppressions that were used; "
 		  "default: no." },
 	{ "valgrind", "--fullpath-after", KEY_LIST, OF(CORE), FIELD(leak.fullpath_after),
-	  .apply = apply_fullpath, .metavar = "PREFIX",
+	  .apply = apply_fullpath_after, .metavar = "PREFIX",
 	  .help = "Print paths of source files, what stands behind PREFIX. May be repeated." },
 	{ "valgrind", "--show-below-main", KEY_CHOICE, OF(CORE), FIELD(leak.below_main),
 	  .choices = no_yes, .fallback = "no",
@@ -209,12 +210,12 @@ static const struct key rows[] = {
 	  .choices = no_yes, .apply = apply_inverse, .fallback = "yes",
 	  .help = "Print names of C++ and Rust as in the source; default: yes." },
 	{ "valgrind", "--leak-check", KEY_CHOICE, OF(MEMCHECK), FIELD(leak.mode),
-	  .choices = leak_checks, .apply = apply_leak_check, .fallback = "summary",
+	  .choices = leak_check_names, .apply = apply_leak_check, .fallback = "summary",
 	  .help = "Which leaks are printed; yes: full; default: summary." },
 	{ "valgrind", "--show-reachable", KEY_CHOICE, OF(MEMCHECK), .choices = no_yes,
-	  .apply = apply_kinds, .help = "yes: --show-leak-kinds=all; no: its default." },
+	  .apply = apply_show_kinds, .help = "yes: --show-leak-kinds=all; no: its default." },
 	{ "valgrind", "--show-possibly-lost", KEY_CHOICE, OF(MEMCHECK), .choices = no_yes,
-	  .apply = apply_kinds, .help = "no: --show-leak-kinds=definite; yes: its default." },
+	  .apply = apply_show_kinds, .help = "no: --show-leak-kinds=definite; yes: its default." },
 	{ "valgrind", "--show-mismatched-frees", KEY_CHOICE, OF(MEMCHECK),
 	  FIELD(leak.hide_mismatches), .choices = no_yes, .apply = apply_inverse,
 	  .fallback = "yes",
@@ -236,7 +237,7 @@ static const struct key rows[] = {
 	  .apply = apply_fill, .expected = "a byte in hexadecimal, 0x01 to 0xff",
 	  .metavar = "BYTE", .help = "Have glibc fill blocks with this when they are freed." },
 	{ "valgrind", "--xtree-memory", KEY_CHOICE, OF(CORE), FIELD(valgrind.xtree_memory),
-	  .choices = xtrees, .fallback = "none",
+	  .choices = xtree_memory_names, .fallback = "none",
 	  .help = "allocs, full: write allocations for kcachegrind; default: none." },
 	{ "valgrind", "--xtree-memory-file", KEY_TEXT, OF(CORE), FIELD(valgrind.xtree_memory_file),
 	  .expected = "a path", .metavar = "FILE",

@@ -156,6 +156,15 @@ static void locale_of_environment(void)
 	(void)localeconv();
 }
 
+/* Its data stays when it is freed. */
+static void locale_of_its_own(void)
+{
+	locale_t locale = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
+
+	CHECK(locale);
+	freelocale(locale);
+}
+
 static void conversion(void)
 {
 	iconv_t conversion = iconv_open("UTF-16", "ISO-8859-15");
@@ -266,6 +275,7 @@ static const struct {
 	{ "thread_exit", thread_exit },
 	{ "thread_cancelled", thread_cancelled },
 	{ "locale_of_environment", locale_of_environment },
+	{ "locale_of_its_own", locale_of_its_own },
 	{ "conversion", conversion },
 	{ "wide_characters", wide_characters },
 	{ "time_zone", time_zone },

@@ -98,6 +98,7 @@ static const struct {
 } held[] = {
 	{ "buffers of standard streams", "_IO_file_doallocate" },
 	{ "locales", "setlocale" },
+	{ "locales", "_nl_find_locale" }, /* of newlocale, whose own block is the program's */
 	{ "time zones", "tzset_internal" },
 	{ "name services", "__nss_*" },
 	{ "character sets", "__gconv_*" },

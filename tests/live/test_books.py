@@ -62,15 +62,25 @@ def calls_that_begin_while_others_seem_to_go_on_count(case):
 SITE_KEYS = ("live_bytes", "live_blocks", "allocs", "bytes", "peak_bytes", "temporary")
 
 
+FREE_KEYS = ("blocks", "bytes", "other_thread", "unknown")
+
+
+def callers(stack):
+    """glibc has several names for some functions, and the library one each."""
+    return tuple((frame["function"], frame["line"], frame["object"])
+                 for frame in stack["frames"][1:])
+
+
 def sites_by_stack(process):
-    """By their callers: glibc has several names for some functions, and the library one each."""
     sites = {}
     for site in heap_sites(process):
-        _, *frames = [(frame["function"], frame["line"], frame["object"])
-                      for frame in site["frames"]]
-        sums = sites.setdefault(tuple(frames), dict.fromkeys(SITE_KEYS, 0))
+        sums = sites.setdefault(callers(site), {**dict.fromkeys(SITE_KEYS, 0), "frees": {}})
         for key in SITE_KEYS:
             sums[key] += site[key]
+        for place in site["frees"] or ():
+            freed = sums["frees"].setdefault(callers(place), dict.fromkeys(FREE_KEYS, 0))
+            for key in FREE_KEYS:
+                freed[key] += place[key]
     return sites
 
 
@@ -105,6 +115,16 @@ def sites_and_stacks_are_those_of_probes(words):
     for probed, counted_ in both_ways_are_the_same(words):
         # The dynamic linker's own blocks are larger with another library.
         assert probed["mmap"]["allocs"] == counted_["mmap"]["allocs"], (probed, counted_)
+
+
+@test(need_root, each=["exceptions 50", "swaps", "forks 60", "silent_forks", "dl 30"],
+      in_turn=3)
+def places_where_blocks_are_freed_are_those_of_probes(words):
+    for _, counted_ in both_ways_are_the_same(words, "--free-stacks", "--heap-errors"):
+        freed = sum(place["blocks"] for site in heap_sites(counted_) for place in site["frees"])
+        assert freed == counted_["alloc"]["frees"], (freed, counted_["alloc"])
+        assert all(error["kind"] in ("failed-allocation", "suspicious-size")
+                   for error in counted_["heap_errors"]), counted_["heap_errors"]
 
 
 @test(need_root, each=["--min-size=100", "--max-size=100", "--min-size=100 --max-size=2000"])

@@ -7,8 +7,10 @@ import zlib
 
 import test_accounting
 import test_allocators
+import test_crashes
 import test_cuts
 import test_follow
+import test_free_stacks
 import test_heap_errors
 import test_leak_check
 import test_nesting
@@ -19,8 +21,8 @@ TRANSLATES = True  # as leak_check's
 VARIABLE = "MEMTRACED_TEST_EXACT"
 
 AREAS = [module.__name__.removeprefix("test_") for module in
-         (test_accounting, test_allocators, test_cuts, test_follow, test_heap_errors,
-          test_leak_check, test_nesting)]
+         (test_accounting, test_allocators, test_crashes, test_cuts, test_follow, test_free_stacks,
+          test_heap_errors, test_leak_check, test_nesting)]
 # By the library all paths are one.
 OTHER_PATHS = tuple(f" {path}]" for path in ATTACH_PATHS if path != "multi")
 OTHERS = {one.name: one for one in TESTS if one.area in AREAS and

@@ -199,12 +199,13 @@ bool report_format_diff_one_job(const struct report_format *format)
 int report_format_write(const struct report_format *format, const struct view *view,
 			const struct view_process *process, FILE *file)
 {
-	size_t i, n = view_n_processes(view);
+	size_t i, n;
 
 	if (format->write)
 		return format->write(view, file);
 	if (process)
 		return format->write_process(view, process, file);
+	n = view_n_processes(view);
 	if (!view_has_allocations(view) || n == 0)
 		return 0;
 	i = one_process_from(view, 0);

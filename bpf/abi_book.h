@@ -15,7 +15,7 @@
 #include "abi_heap_error.h"
 
 #define ABI_BOOK_MAGIC 0x6b6f6f62U
-#define ABI_BOOK_VERSION 7
+#define ABI_BOOK_VERSION 8
 /* As memfd_create(2) is told it; in /proc/PID/maps behind "/memfd:". */
 #define ABI_BOOK_NAME "memtraced-book"
 
@@ -39,6 +39,7 @@ enum abi_book_loss {
 				* that is not known */
 	ABI_BOOK_LOST_PAIRS,   /* frees, for whose pair there was no room, */
 	ABI_BOOK_LOST_BIRTHS,  /* and births of blocks */
+	ABI_BOOK_LOST_LIMIT,   /* what is called after the process has limited its addresses */
 	ABI_BOOK_LOSSES
 };
 
@@ -55,6 +56,13 @@ enum abi_book_want {
 	ABI_BOOK_ERRORS = 2, /* --heap-errors: forms of blocks, and where they were freed */
 	ABI_BOOK_FREES = 4,  /* --free-stacks: abi_book_pair */
 	ABI_BOOK_CLOCK = 8,  /* lifetimes are true to a microsecond, not to the coarse clock */
+};
+
+/* What the library's probe says in place of a descriptor. */
+enum abi_book_says {
+	ABI_BOOK_NONE = -1, /* the process keeps none */
+	/* By which rule the caller of code at this address is found: header.rule. */
+	ABI_BOOK_ASKS = -2,
 };
 
 struct abi_book_header {
@@ -93,6 +101,12 @@ struct abi_book_header {
 	__u64 pad2[2];
 	/* What is seldom. */
 	__u64 failed, unknown_frees;
+	/*
+	 * The daemon's answer to ABI_BOOK_ASKS, struct abi_unwind_rule, and whether it has come: a
+	 * futex.
+	 */
+	__u64 rule;
+	__u32 has_rule, pad4;
 	__u64 lost[ABI_BOOK_LOSSES];
 	__u32 threads, nodes, sites, tombs; /* ever begun so far, which are numbered from 1 */
 	__u32 doublings;		    /* of the table of blocks so far */

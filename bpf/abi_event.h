@@ -133,8 +133,10 @@ struct abi_ev_checkpoint {
 
 struct abi_ev_book {
 	struct abi_event head;
-	__u32 pid;
-	__s32 fd; /* of the process; -1: it cannot keep one. Else its thread waits for an answer */
+	__u32 pid, tid;
+	__s32 fd;   /* of the process, whose thread waits for an answer; or enum abi_book_says */
+	__u32 held; /* the thread waits until its signal is dealt with */
+	__u64 rule; /* of ABI_BOOK_ASKS: struct abi_unwind_rule */
 };
 
 struct abi_ev_fault {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sample/book.h"
 
+#include "sample/book_asks.h"
 #include "sample/book_errors.h"
 #include "sample/book_forks.h"
 #include "sample/book_frees.h"
@@ -11,6 +12,7 @@
 #include "sample/probes.h"
 #include "sample/walk_rules.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <string.h>
@@ -18,9 +20,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-/* How long a thread waits for the daemon to open the book. */
-#define ANSWER_S 2
 
 /* Until there is a page that fork clears. */
 static struct book_process no_process;
@@ -55,16 +54,11 @@ static bool map_process(void)
 /* Tells the daemon, and waits until it has the book open; without one nobody waits. */
 static void announce(int fd)
 {
-	const struct timespec limit = { .tv_sec = ANSWER_S };
-	uint32_t *answer = fd < 0 ? NULL : &book.header->answer;
-
+	static_assert(ABI_BOOK_UNANSWERED == 0, "as a book begins");
 	memtraced_book(fd, fd < 0 ? 0 : ABI_BOOK_BYTES);
 	/* Who hears it may trace others; a book that stays can be found later. */
-	if (!answer || !probe_book_is_heard() || (book_stays && !was_read))
-		return;
-	if (__atomic_load_n(answer, __ATOMIC_ACQUIRE) == ABI_BOOK_UNANSWERED)
-		(void)syscall(SYS_futex, answer, FUTEX_WAIT, ABI_BOOK_UNANSWERED, &limit, NULL,
-			      0); /* that long, or until it is answered */
+	if (fd >= 0 && probe_book_is_heard() && (!book_stays || was_read))
+		book_await(&book.header->answer);
 }
 
 bool book_is_complete(void)
@@ -137,9 +131,10 @@ static enum book_state begin(void)
 	if (found && map_process())
 		fd = book_map();
 	if (fd < 0) {
-		announce(-1);
+		announce(ABI_BOOK_NONE);
 		return BOOK_REFUSED;
 	}
+	book_asks_begin();
 	book_threads_begin();
 	book_stacks_begin();
 	book_errors_begin();
@@ -166,9 +161,15 @@ static enum book_state begin(void)
 static BOOK_SELDOM void decide(void)
 {
 	static pid_t holder;
-	pid_t pid = getpid();
 	enum book_state state;
+	pid_t pid;
 
+	if (book_is_filtered()) {
+		announce(ABI_BOOK_NONE);
+		__atomic_store_n(&book_process->state, BOOK_REFUSED, __ATOMIC_RELEASE);
+		return;
+	}
+	pid = getpid();
 	if (holder != pid) {
 		holder = pid;
 		process_lock = 0;
@@ -280,4 +281,27 @@ static void after_fork(void)
 	mine = book_forks_done();
 	if (mine)
 		book_thread_leave(mine);
+}
+
+/* --- its end ---------------------------------------------------------------------------------- */
+
+BOOK_SELDOM void book_give_up(void)
+{
+	struct book_thread *mine;
+
+	if (book_process->state != BOOK_KEPT) {
+		book_forks_end();
+		return;
+	}
+	mine = book_come();
+	if (!mine)
+		return;
+	if (book_threads_hold(mine)) {
+		book_lose(ABI_BOOK_LOST_LIMIT);
+		__atomic_store_n(&book_process->state, cease(), __ATOMIC_RELEASE);
+		book_forks_end();
+		book_unmap();
+		book_threads_keep_out();
+	}
+	book_thread_leave(mine);
 }

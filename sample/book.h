@@ -18,6 +18,7 @@
  *   book_forks.c    what a child has from its parent
  *   book_threads.c  who is at it
  *   book_clock.c    what time it is
+ *   book_asks.c     what the daemon is asked
  *   book_memory.c   where it lies
  *
  * Each thread writes its own sites without atomics. No lock is held that a thread's end or a
@@ -110,5 +111,10 @@ static inline struct book_thread *book_come(void)
 
 	return thread && book_thread_enter(thread) ? thread : NULL;
 }
+/*
+ * Ends it (counted), and gives back nearly all of its addresses, and those of ancestors' books. Not
+ * where other threads cannot be kept out of it.
+ */
+void book_give_up(void);
 
 #endif

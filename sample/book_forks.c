@@ -82,6 +82,26 @@ static void drop_ancestors(void)
 		unmap_view(ancestors[--n_ancestors].at);
 }
 
+static bool is_in(const char *view, uintptr_t address)
+{
+	return view && address - (uintptr_t)view < ABI_BOOK_BYTES;
+}
+
+bool book_forks_have(uintptr_t address)
+{
+	bool any = is_in(own_view, address);
+
+	for (int i = 0; i < n_ancestors; i++)
+		any = any || is_in(ancestors[i].at, address);
+	return any;
+}
+
+void book_forks_end(void)
+{
+	drop_ancestors();
+	own_view = NULL;
+}
+
 /* Whoever reads the parent asks the child for the same, when it has heard of it. */
 static void inherit_wants(const struct abi_book_header *parent)
 {
@@ -126,7 +146,8 @@ static void remove_tombs(void)
 	char *at = (char *)book.header;
 	size_t heads = ABI_BOOK_TOMB_HEADS * sizeof(uint32_t);
 
-	if (!book.header->tombs || madvise(at + ABI_BOOK_AT_HEADS, heads, MADV_REMOVE))
+	if (!book.header->tombs || book_is_filtered() ||
+	    madvise(at + ABI_BOOK_AT_HEADS, heads, MADV_REMOVE))
 		return;
 	/* Else it keeps its memory. */
 	(void)madvise(at + ABI_BOOK_AT_TOMBS, ABI_BOOK_TOMBS * sizeof(struct abi_book_tomb),

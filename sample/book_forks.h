@@ -18,6 +18,11 @@
  */
 void book_forks_begin(int fd);
 
+/* Is the address in a book that children, or this process of its ancestors, look up blocks in? */
+bool book_forks_have(uintptr_t address);
+/* These are not mapped any more; nobody looks there. */
+void book_forks_end(void);
+
 /*
  * Around a fork, in the parent: `mine`, the caller, is at the book, and no other thread is until it
  * is done. NULL: it could not come to it; what others do meanwhile may then be on the wrong side.

@@ -42,6 +42,7 @@ void book_pages_free(void *pages, size_t bytes)
 #define SPINS 200
 #define YIELDS 20000
 #define PAUSES 20000
+#define YIELDS_FILTERED 20000000 /* each takes some nanoseconds */
 #define PAUSE_NS 50000
 
 bool book_wait(uint32_t i)
@@ -51,9 +52,11 @@ bool book_wait(uint32_t i)
 
 	if (i < SPINS)
 		return true;
+	if (book_is_filtered())
+		return i < YIELDS_FILTERED;
 	if (i < YIELDS)
 		(void)sched_yield(); /* it cannot fail */
-	else if (i < YIELDS + PAUSES && !book_is_filtered())
+	else if (i < YIELDS + PAUSES)
 		(void)nanosleep(&pause, NULL); /* a signal: it looks sooner */
 	else
 		return false;
@@ -96,13 +99,19 @@ BOOK_SELDOM void book_lose(enum abi_book_loss loss)
 	__atomic_fetch_add(&book.header->lost[loss], 1, __ATOMIC_RELAXED);
 }
 
+bool book_filter_is_set;
+static bool filter_is_known;
+
+/* The kernel is asked once: that call, too, may be one that a filter does not let pass. */
 BOOK_SELDOM bool book_is_filtered(void)
 {
 	int error = errno;
-	bool filtered = prctl(PR_GET_SECCOMP) > 0;
 
+	if (!book_filter_is_set && !filter_is_known)
+		book_filter_is_set = prctl(PR_GET_SECCOMP) > 0;
+	filter_is_known = true;
 	errno = error;
-	return filtered;
+	return book_filter_is_set;
 }
 
 pid_t book_thread_id(void)
@@ -110,12 +119,14 @@ pid_t book_thread_id(void)
 	return (pid_t)syscall(SYS_gettid);
 }
 
+/* What is limited is the program's, and a filter may end it for a call that it does not make. */
 static bool limits_allow(void)
 {
-	struct rlimit limit;
+	struct rlimit file, space;
 
 	/* Longer files end in SIGXFSZ. */
-	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= ABI_BOOK_BYTES;
+	return getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur >= ABI_BOOK_BYTES &&
+	       getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur == RLIM_INFINITY;
 }
 
 /* So that its blocks can have huge pages. */
@@ -139,6 +150,12 @@ static char *map_aligned(int fd)
 		book_pages_free(room, before);
 	book_pages_free(at + ABI_BOOK_BYTES, ABI_BOOK_HUGE_PAGE - before);
 	return at;
+}
+
+void book_unmap(void)
+{
+	/* It was mapped. */
+	(void)munmap((char *)book.header + ABI_BOOK_AT_NODES, ABI_BOOK_BYTES - ABI_BOOK_AT_NODES);
 }
 
 int book_map(void)

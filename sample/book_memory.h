@@ -31,6 +31,9 @@ extern struct book book __attribute__((visibility("hidden")));
 /* Maps a new, empty book in place of the last one: its descriptor; -1: there can be none. */
 int book_map(void);
 
+/* All of it but the header and what threads say of themselves. */
+void book_unmap(void);
+
 /* What is asked for beside the counts, which seldom is anything: enum abi_book_want. */
 static inline uint32_t book_wants(void)
 {
@@ -75,5 +78,7 @@ pid_t book_thread_id(void);
  * may end it, and are not made.
  */
 bool book_is_filtered(void);
+/* It has filtered them, or has tried. */
+extern bool book_filter_is_set __attribute__((visibility("hidden")));
 
 #endif

@@ -112,16 +112,23 @@ bool book_thread_wait(struct book_thread *thread)
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	int error = errno;
 
-	for (int i = 0; i < PAUSES && __atomic_load_n(&book_is_held, __ATOMIC_ACQUIRE); i++) {
+	for (int i = 0; i < PAUSES && __atomic_load_n(&book_is_held, __ATOMIC_ACQUIRE) &&
+			!book.header->passed_on;
+	     i++) {
 		book_thread_leave(thread);
-		(void)(i < YIELDS ? sched_yield() : nanosleep(&pause, NULL)); /* longer or not */
+		if (book_is_filtered())
+			(void)book_wait(0);
+		else
+			(void)(i < YIELDS ? sched_yield() :
+					    nanosleep(&pause, NULL)); /* longer or not */
 		__atomic_store_n(&thread->shared->at, thread->shared->at + 1, __ATOMIC_SEQ_CST);
 	}
 	errno = error;
 	if (!__atomic_load_n(&book_is_held, __ATOMIC_ACQUIRE))
 		return true;
 	book_thread_leave(thread);
-	book_lose(ABI_BOOK_LOST_BLOCKS);
+	if (!book.header->passed_on)
+		book_lose(ABI_BOOK_LOST_BLOCKS);
 	return false;
 }
 
@@ -165,6 +172,12 @@ BOOK_SELDOM bool book_threads_hold(struct book_thread *mine)
 		book_threads_release();
 	errno = error;
 	return held;
+}
+
+void book_threads_keep_out(void)
+{
+	__atomic_store_n(&book_is_held, true, __ATOMIC_SEQ_CST);
+	book_unlock(&lock);
 }
 
 void book_threads_release(void)

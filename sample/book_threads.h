@@ -61,5 +61,7 @@ static inline void book_thread_leave(struct book_thread *thread)
  */
 bool book_threads_hold(struct book_thread *mine);
 void book_threads_release(void);
+/* In place of that where the book is over: none of them comes to it any more. */
+void book_threads_keep_out(void);
 
 #endif

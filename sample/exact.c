@@ -25,7 +25,7 @@ uint8_t exact_mode;
 static void refuse(void)
 {
 	exact_mode = EXACT_OFF;
-	memtraced_book(-1, 0);
+	memtraced_book(ABI_BOOK_NONE, 0);
 }
 
 bool exact_decide(void)
@@ -318,6 +318,18 @@ ENTERED void *exact_malloc_from(size_t size, const uint64_t *from, uint64_t bp, 
 	return block;
 }
 
+/*
+ * A thread's vector of thread-local storage (dtv_t) has an entry for each module, of which this
+ * library is one: it is none of the program's.
+ */
+#define DTV_ENTRY 16
+static inline size_t without_our_entry(size_t total, size_t size, uint64_t from)
+{
+	if (SAMPLE_RARELY(size == DTV_ENTRY && total > DTV_ENTRY && walk_is_linker(from)))
+		return total - DTV_ENTRY;
+	return total;
+}
+
 ENTERED void *exact_calloc_from(size_t n, size_t size, const uint64_t *from, uint64_t bp,
 				uint64_t bx);
 ENTERED void *exact_calloc_from(size_t n, size_t size, const uint64_t *from, uint64_t bp,
@@ -331,8 +343,9 @@ ENTERED void *exact_calloc_from(size_t n, size_t size, const uint64_t *from, uin
 	if (!exact_begin(&call))
 		return pass_calloc(n, size);
 	block = next.calloc(n, size);
-	exact_end(block, __builtin_mul_overflow(n, size, &total) ? SIZE_MAX : total,
-		  ABI_BOOK_CALLOC, &call);
+	if (__builtin_mul_overflow(n, size, &total))
+		total = SIZE_MAX;
+	exact_end(block, without_our_entry(total, size, *from), ABI_BOOK_CALLOC, &call);
 	return block;
 }
 

@@ -27,7 +27,7 @@ PROBE_FUNCTION void memtraced_sampled_free(const void *block)
 	STAP_PROBE1(otel_memory, free, block);
 }
 
-PROBE_FUNCTION void memtraced_book(int64_t fd, uint64_t bytes)
+PROBE_FUNCTION void memtraced_book(int64_t fd, uint64_t value)
 {
-	STAP_PROBE2(memtraced, book, fd, bytes);
+	STAP_PROBE2(memtraced, book, fd, value);
 }

@@ -30,8 +30,8 @@ static inline bool probe_book_is_heard(void)
 	return *(volatile unsigned short *)&memtraced_book_semaphore != 0;
 }
 
-/* A book's file; -1: this process keeps none. */
-void memtraced_book(int64_t fd, uint64_t bytes);
+/* A book's file and its size; or enum abi_book_says, and an address. */
+void memtraced_book(int64_t fd, uint64_t value);
 
 /* Their names are what stacks of samples begin with, so they are exported. */
 void memtraced_sampled_alloc(const void *block, uint64_t size, uint64_t weight);

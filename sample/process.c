@@ -89,9 +89,10 @@ __attribute__((constructor)) static void construct(void)
 {
 	if (sample_process.state == SAMPLE_NOT_STARTED)
 		start();
-	if (sample_process.state == SAMPLE_REFUSED)
+	/* Who has asked for a book is told by the book's probe. */
+	if (sample_process.state == SAMPLE_REFUSED && !getenv("MEMTRACED_EXACT"))
 		sample_say_refusal();
-	else if (__register_atfork)
+	else if (sample_process.state != SAMPLE_REFUSED && __register_atfork)
 		(void)__register_atfork(before_fork, NULL, in_child,
 					NULL); /* no memory: as above */
 }

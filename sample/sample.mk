@@ -26,6 +26,11 @@ $(SAMPLE_EXACT): SAMPLE_CFLAGS += $(patsubst -O2,-O3,$(filter -O2,$(CFLAGS)))
 SAMPLE_LDFLAGS = $(CROSS_FLAGS) $(LDFLAGS) -shared -Wl,--no-undefined -Wl,-z,now -Wl,-z,nodelete \
 	-Wl,-soname,$(notdir $(SAMPLE_LIB))
 
+# By these names for programs, whose calls they see (sample/limits.c).
+ifeq ($(ARCH),x86)
+SAMPLE_LIMITS := -Wl,--defsym=syscall=limit_syscall -Wl,--defsym=prctl=limit_prctl
+endif
+
 # What glibc before 2.34 has there (sample/libdl.h), and newer ones have an empty file for.
 SAMPLE_LIBDL := -Wl,--push-state,--no-as-needed -l:libdl.so.2 -Wl,--pop-state
 
@@ -41,6 +46,6 @@ $(SAMPLE_CFI:user/%.c=$(O)/sample/%.o): $(O)/sample/%.o: user/%.c $(O)/.flags
 
 $(SAMPLE_LIB): $(SAMPLE_OBJS)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(SAMPLE_LDFLAGS) -o $@ $^ $(SAMPLE_LIBDL)
+	$(Q)$(CC) $(SAMPLE_LDFLAGS) $(SAMPLE_LIMITS) -o $@ $^ $(SAMPLE_LIBDL)
 
 -include $(SAMPLE_OBJS:.o=.d)

@@ -2,6 +2,7 @@
 #include "sample/walk.h"
 
 #include "bpf/abi_book.h"
+#include "sample/book_memory.h"
 #include "sample/walk_rules.h"
 
 #include <errno.h>
@@ -49,8 +50,9 @@ static bool range_extend(struct walk_range *range, uint64_t address)
 			return false;
 		range->high += PAGE;
 	}
+	/* What is deeper in a stack is there: it is not asked for where that may be refused. */
 	while (range->low > page) {
-		if (!page_is_readable(range->low - PAGE))
+		if (!book_is_filtered() && !page_is_readable(range->low - PAGE))
 			return false;
 		range->low -= PAGE;
 	}

@@ -327,6 +327,13 @@ static void note_object(const struct dl_find_object *object)
 	__atomic_store_n(&objects[n].map, (void *)object->dlfo_link_map, __ATOMIC_RELEASE);
 }
 
+static struct abi_unwind_rule (*ask)(uint64_t address);
+
+void walk_rules_ask(struct abi_unwind_rule (*asked)(uint64_t address))
+{
+	ask = asked;
+}
+
 struct abi_unwind_rule walk_rule(uint64_t address)
 {
 	struct abi_unwind_rule rule = { .kind = WALK_NO_OBJECT };
@@ -340,6 +347,8 @@ struct abi_unwind_rule walk_rule(uint64_t address)
 		return (struct abi_unwind_rule){ .kind = WALK_NO_OBJECT };
 	note_object(&object);
 	rule = read_rule(&object, address);
+	if (rule.kind == ABI_UNWIND_NONE && ask)
+		rule = ask(address);
 	put_known(key, rule);
 	return rule;
 }

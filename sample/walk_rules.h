@@ -29,6 +29,8 @@ bool walk_rules_begin(walk_find_object *dl_find_object);
  * the byte before. ABI_UNWIND_NONE: there is no information.
  */
 struct abi_unwind_rule walk_rule(uint64_t address);
+/* Who is asked where there is none, once for each address; any thread may. NULL: nobody. */
+void walk_rules_ask(struct abi_unwind_rule (*ask)(uint64_t address));
 
 /*
  * To be called when the dynamic linker frees memory: has an object that rules were read of been

@@ -11,13 +11,13 @@ TARGET_HEADERS := $(wildcard tests/targets/*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer fast_clock stepped_clock static noheap \
-	older mallinfo families foreign frames frames_large frames_plugin heap_errors unchecked crashes deaths \
+	older mallinfo families foreign frames frames_large frames_plugin heap_errors unchecked bounds crashes deaths \
 	nesting nesting_malloc pools samples sampler slices pyblocks touch_plugin unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
 	libcounter.so libcounter-next.so libkiller.so libfast_clock.so libstepped_clock.so libplug_a.so libplug_b.so libtouch_a.so libtouch_b.so static static-stripped noheap bad_alloc exceptions own_operators throwing \
 	ctor_thread-cc libctor_thread.so \
-	nesting nesting-behind libnesting.so heap_errors unchecked crashes deaths \
+	nesting nesting-behind libnesting.so heap_errors unchecked bounds crashes deaths \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so \
 	libframes_large.so libframes_rows.so libframes_many.so \
 	older older-static libmallinfo.so)
@@ -221,7 +221,7 @@ $(TARGET_PROGRAMS): $(TARGETS_DIR)/%: tests/targets/%.c $(WRAP_SRC) $(TARGET_HEA
 	$(Q)$(CC) $(TARGET_CFLAGS) $(WRAP_FLAGS) -o $@ $< $(WRAP_SRC) -pthread -ldl
 
 # Without wrap.o, whose books end the program at what is wrong.
-$(patsubst %,$(TARGETS_DIR)/%,heap_errors unchecked crashes deaths): $(TARGETS_DIR)/%: tests/targets/%.c \
+$(patsubst %,$(TARGETS_DIR)/%,heap_errors unchecked bounds crashes deaths): $(TARGETS_DIR)/%: tests/targets/%.c \
 		$(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)

@@ -93,7 +93,7 @@ static int set_up(void **state)
 					  .checkpoints = true,
 					  .checkpoint_names = checkpoint_names,
 					  .unwinding = true,
-					  .own_names = true };
+					  .books = true };
 	assert_int_equal(worker_new(&file_server, 0, &f->worker), 0);
 	*state = f;
 	return 0;
@@ -179,6 +179,8 @@ static void assert_same_facts(const struct object_facts *a, const struct object_
 	}
 	assert_int_equal(a->loader_stop, b->loader_stop);
 	assert_int_equal(a->uses_own_names, b->uses_own_names);
+	assert_int_equal(a->preloads, b->preloads);
+	assert_int_equal(a->has_sanitizer, b->has_sanitizer);
 	assert_int_equal(a->build_id_len, b->build_id_len);
 	assert_memory_equal(a->build_id, b->build_id, a->build_id_len);
 	assert_memory_equal(&a->unwind.key, &b->unwind.key, sizeof(a->unwind.key));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "target/preload.h"
+#include "target/preload_process.h"
 
 #include "base/cleanup.h"
 
@@ -11,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -107,14 +110,76 @@ static void who_gives_rights_cannot_have_it(void **state)
 
 static void each_refusal_has_its_words(void **state)
 {
-	static const enum preload refusals[] = { PRELOAD_STATIC, PRELOAD_RIGHTS, PRELOAD_SANITIZER,
-						 PRELOAD_OWN_MALLOC };
+	static const enum preload refusals[] = { PRELOAD_STATIC,    PRELOAD_RIGHTS,
+						 PRELOAD_SANITIZER, PRELOAD_OWN_MALLOC,
+						 PRELOAD_32BIT,	    PRELOAD_LINKER };
 
 	(void)state;
 	assert_null(preload_why_not(PRELOAD_WORKS));
 	assert_null(preload_why_not(PRELOAD_NOT_NEEDED));
 	for (size_t i = 0; i < N_ELEMENTS(refusals); i++)
 		assert_non_null(preload_why_not(refusals[i]));
+}
+
+static void it_is_dropped_from_among_others(void **state)
+{
+	static const struct {
+		const char *value, *left; /* NULL: it is not there */
+	} rows[] = {
+		{ "/l.so", "" },
+		{ "/l.so:", "" },
+		{ "/l.so:/other.so", "/other.so" },
+		{ "/other.so:/l.so", "/other.so:" },
+		{ "/other.so /l.so /third.so", "/other.so /third.so" },
+		{ "::/l.so", "::" },
+		{ "", NULL },
+		{ ":", NULL },
+		{ "/l.so.1:/x/l.so:l.so", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+		char value[64];
+
+		(void)snprintf(value, sizeof(value), "%s", rows[i].value); /* fits */
+		assert_int_equal(preload_drop(value, "/l.so"), rows[i].left != NULL);
+		assert_string_equal(value, rows[i].left ? rows[i].left : rows[i].value);
+	}
+}
+
+static void it_is_withdrawn_from_a_process_and_nothing_else_is(void **state)
+{
+	static const char script[] =
+		"cat /proc/$$/environ | tr '\\0' '\\n' | "
+		"grep -c -e ^A=1$ -e ^LD_PRELOAD=:/l2.so$ -e ^Z=1$ -e ^MEMTRACED=-*$";
+	char *const argv[] = { "sh", "-c", (char *)script, NULL };
+	char *const environment[] = { "A=1", "LD_PRELOAD=:/nowhere/l.so:/l2.so", "Z=1", NULL };
+	int out[2], status, stopped;
+	char count[4] = "";
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(out), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		dup2(out[1], 1);
+		dup2(open("/dev/null", O_WRONLY), 2); /* what ld.so says of the other one */
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		execve("/bin/sh", argv, environment);
+		_exit(127);
+	}
+	close(out[1]);
+	assert_int_equal(waitpid(pid, &stopped, 0), pid);
+	assert_true(WIFSTOPPED(stopped)); /* at its exec */
+	assert_int_equal(preload_withdraw(pid, "/nowhere/other.so"), 0);
+	assert_int_equal(preload_withdraw(pid, "/nowhere/l.so"), 1);
+	assert_int_equal(preload_withdraw(pid, "/nowhere/l.so"), 0);
+	assert_int_equal(ptrace(PTRACE_DETACH, pid, NULL, NULL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(read(out[0], count, sizeof(count) - 1) > 0);
+	close(out[0]);
+	assert_string_equal(count, "4\n");
 }
 
 int main(void)
@@ -126,6 +191,8 @@ int main(void)
 		cmocka_unit_test(an_interpreter_that_is_a_fifo_is_not_opened),
 		cmocka_unit_test(who_gives_rights_cannot_have_it),
 		cmocka_unit_test(each_refusal_has_its_words),
+		cmocka_unit_test(it_is_dropped_from_among_others),
+		cmocka_unit_test(it_is_withdrawn_from_a_process_and_nothing_else_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

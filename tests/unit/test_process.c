@@ -108,18 +108,20 @@ static void status_is_parsed_with_and_without_seccomp(void **state)
 {
 	static const struct {
 		const char *text;
-		int r, tgid, tracer, uid, seccomp;
+		int r, tgid, tracer, uid, gid, seccomp;
 	} rows[] = {
-		{ "Name:\tx\nTgid:\t7\nPid:\t8\nTracerPid:\t9\nUid:\t1\t2\t3\t4\nSeccomp:\t2\n"
-		  "Seccomp_filters:\t1\n",
-		  0, 7, 9, 2, 2 },
-		{ "Name:\tUid:\nTgid:\t7\nTracerPid:\t0\nUid:\t0\t4294967294\t0\t0\n", 0, 7, 0, -2,
-		  0 },
-		{ "Tgid:\t7\nTracerPid:\t0\n", -EBADMSG, 0, 0, 0, 0 },
-		{ "Tgid:\t7\nUid:\t1\t2\t3\t4\n", -EBADMSG, 0, 0, 0, 0 },
-		{ "TracerPid:\t9\nUid:\t1\t2\t3\t4\n", -EBADMSG, 0, 0, 0, 0 },
-		{ "Tgid:\tx\nTracerPid:\t9\nUid:\t1\t2\t3\t4\n", -EBADMSG, 0, 0, 0, 0 },
-		{ "", -EBADMSG, 0, 0, 0, 0 },
+		{ "Name:\tx\nTgid:\t7\nPid:\t8\nTracerPid:\t9\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\n"
+		  "Seccomp:\t2\nSeccomp_filters:\t1\n",
+		  0, 7, 9, 2, 6, 2 },
+		{ "Name:\tUid:\nTgid:\t7\nTracerPid:\t0\nUid:\t0\t4294967294\t0\t0\n"
+		  "Gid:\t0\t1\t0\t0\n",
+		  0, 7, 0, -2, 1, 0 },
+		{ "Tgid:\t7\nTracerPid:\t0\nUid:\t0\t0\t0\t0\n", -EBADMSG, 0, 0, 0, 0, 0 },
+		{ "Tgid:\t7\nTracerPid:\t0\n", -EBADMSG, 0, 0, 0, 0, 0 },
+		{ "Tgid:\t7\nUid:\t1\t2\t3\t4\n", -EBADMSG, 0, 0, 0, 0, 0 },
+		{ "TracerPid:\t9\nUid:\t1\t2\t3\t4\n", -EBADMSG, 0, 0, 0, 0, 0 },
+		{ "Tgid:\tx\nTracerPid:\t9\nUid:\t1\t2\t3\t4\n", -EBADMSG, 0, 0, 0, 0, 0 },
+		{ "", -EBADMSG, 0, 0, 0, 0, 0 },
 	};
 
 	(void)state;
@@ -133,6 +135,7 @@ static void status_is_parsed_with_and_without_seccomp(void **state)
 		assert_int_equal(tgid, rows[i].tgid);
 		assert_int_equal(info.tracer, rows[i].tracer);
 		assert_int_equal(info.uid, (uid_t)rows[i].uid);
+		assert_int_equal(info.gid, (gid_t)rows[i].gid);
 		assert_int_equal(info.seccomp, rows[i].seccomp);
 	}
 }

@@ -65,9 +65,9 @@ static int read_probe(const struct elf_file *file, const struct usdt_probe *usdt
 		      struct book_probe *ret_probe)
 {
 	const struct usdt_globals globals = { usdt->vaddr, find_variable, NULL };
-	int n = usdt_args_parse(usdt->args, elf_file_machine(file), &globals, &ret_probe->fd, 1);
+	int n = usdt_args_parse(usdt->args, elf_file_machine(file), &globals, ret_probe->args, 2);
 
-	if (n != 1)
+	if (n != 2)
 		return n < 0 ? n : -ENOENT;
 	ret_probe->offset = usdt->offset;
 	ret_probe->semaphore_offset = usdt->semaphore_offset;

@@ -13,7 +13,7 @@
 
 struct book_probe {
 	uint64_t offset, semaphore_offset;	/* in the file */
-	struct abi_usdt_arg fd;			/* its argument */
+	struct abi_usdt_arg args[2];		/* as of memtraced_book() */
 	uint64_t functions[ABI_BOOK_FUNCTIONS]; /* where each begins */
 };
 

@@ -6,6 +6,7 @@
 #include "elf/elf_sections.h"
 #include "probe/allocators.h"
 #include "probe/sample_plan.h"
+#include "target/preload.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -209,8 +210,11 @@ static int read_all(struct elf_file *elf, const struct object_wants *wants,
 	}
 	if (wants->unwinding)
 		cfi_facts_read(elf, &facts->unwind);
-	if (wants->own_names)
+	if (wants->books) {
 		facts->uses_own_names = find_own_names(elf);
+		facts->preloads = preload_is_linker(elf);
+		facts->has_sanitizer = preload_has_sanitizer(elf);
+	}
 	facts->kind = program_kind_read(elf);
 	facts->is_elf = true;
 	r = elf_needs_read(elf, &facts->needs);

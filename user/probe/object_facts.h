@@ -71,7 +71,7 @@ struct object_wants {
 	bool checkpoints; /* for leak checks, which also have the sizes that were asked for */
 	char *const *checkpoint_names; /* as of checkpoints_find() */
 	bool unwinding;
-	bool own_names; /* uses_own_names */
+	bool books; /* uses_own_names, preloads, has_sanitizer */
 };
 
 struct object_facts {
@@ -91,6 +91,8 @@ struct object_facts {
 	 * (tc_malloc), as far as its dynamic symbols tell; false, too, if that was not wanted.
 	 */
 	bool uses_own_names;
+	bool preloads;	    /* as preload_is_linker(), where that was wanted, too */
+	bool has_sanitizer; /* the same, as preload_has_sanitizer() */
 };
 
 /* Of an open file. 0 or -ENOMEM; `ret_facts` is for object_facts_done() then. */

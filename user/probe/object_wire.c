@@ -58,7 +58,7 @@ const struct layout object_name_layout = { "name", sizeof(char *), name_fields, 
 static const struct field asked_fields[] = {
 	F(object_asked, wants.allocators, FIELD_BOOL),
 	F(object_asked, wants.samples, FIELD_BOOL),
-	F(object_asked, wants.own_names, FIELD_BOOL),
+	F(object_asked, wants.books, FIELD_BOOL),
 	F(object_asked, wants.is_stand_in, FIELD_BOOL),
 	F(object_asked, wants.loader, FIELD_BOOL),
 	F(object_asked, wants.checkpoints, FIELD_BOOL),
@@ -205,6 +205,8 @@ static const struct field facts_fields[] = {
 	F_STRUCT(object_facts, unwind, &unwind_layout),
 	F_STRUCT(object_facts, needs, &needs_layout),
 	F(object_facts, uses_own_names, FIELD_BOOL),
+	F(object_facts, preloads, FIELD_BOOL),
+	F(object_facts, has_sanitizer, FIELD_BOOL),
 	F_END,
 };
 static const struct layout facts_layout = LAYOUT(object_facts, facts_fields);

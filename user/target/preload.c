@@ -58,20 +58,52 @@ static bool carries_probes(struct elf_file *file)
 	return any;
 }
 
-/* Defined here or in a library that is needed: its name is among those of the dynamic linker. */
-static bool has_sanitizer(struct elf_file *file)
+static bool has_name(const struct elf_section *names, const char *name)
 {
-	static const char *const names[] = { "__asan_init", "__hwasan_init", "__lsan_init",
+	return memmem(names->bytes, names->len, name, strlen(name) + 1);
+}
+
+bool preload_has_sanitizer(struct elf_file *file)
+{
+	static const char *const inits[] = { "__asan_init", "__hwasan_init", "__lsan_init",
 					     "__msan_init", "__tsan_init" };
-	struct elf_section section = {};
+	struct elf_section names = {};
 	bool any = false;
 
-	if (elf_section_read(file, ".dynstr", MAX_NAMES, &section) < 0)
+	if (elf_section_read(file, ".dynstr", MAX_NAMES, &names) < 0)
 		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		any = any || memmem(section.bytes, section.len, names[i], strlen(names[i]) + 1);
-	free(section.bytes);
+	for (size_t i = 0; i < sizeof(inits) / sizeof(inits[0]); i++)
+		any = any || has_name(&names, inits[i]);
+	free(names.bytes);
 	return any;
+}
+
+bool preload_is_linker(struct elf_file *file)
+{
+	struct elf_section names = {};
+	bool is;
+
+	if (elf_section_read(file, ".dynstr", MAX_NAMES, &names) < 0)
+		return false;
+	/* It defines the version; what others need may have its name, too. */
+	is = has_name(&names, "_rtld_global") && has_name(&names, "GLIBC_2.35");
+	free(names.bytes);
+	return is;
+}
+
+/* What cannot be read is left to the exec. */
+static bool has_other_linker(struct elf_file *file)
+{
+	_cleanup_(elf_file_free_p) struct elf_file *linker = NULL;
+	struct elf_section name = {};
+	_cleanup_close_ int fd = -1;
+
+	if (elf_section_read(file, ".interp", PATH_MAX, &name) < 0)
+		return false;
+	if (memchr(name.bytes, '\0', name.len))
+		fd = program_file_open((const char *)name.bytes, "");
+	free(name.bytes);
+	return fd >= 0 && elf_file_new(fd, &linker) == 0 && !preload_is_linker(linker);
 }
 
 static bool has_malloc(const struct elf_file *file)
@@ -100,16 +132,20 @@ enum preload preload_judge(const char *name, const char *search)
 	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
 	_cleanup_close_ int fd = program_file_open(name, search);
 
-	if (fd < 0 || elf_file_new(fd, &file) < 0)
+	if (fd < 0)
 		return PRELOAD_WORKS;
+	if (elf_file_new(fd, &file) < 0)
+		return elf_file_is_32bit(fd) ? PRELOAD_32BIT : PRELOAD_WORKS;
 	if (carries_probes(file))
 		return PRELOAD_NOT_NEEDED;
 	if (elf_file_is_static_executable(file))
 		return PRELOAD_STATIC;
 	if (has_file_rights(fd))
 		return PRELOAD_RIGHTS;
-	if (has_sanitizer(file))
+	if (preload_has_sanitizer(file))
 		return PRELOAD_SANITIZER;
+	if (has_other_linker(file))
+		return PRELOAD_LINKER;
 	return has_malloc(file) ? PRELOAD_OWN_MALLOC : PRELOAD_WORKS;
 }
 
@@ -127,6 +163,10 @@ const char *preload_why_not(enum preload preload)
 		return "a sanitizer is its allocator";
 	case PRELOAD_OWN_MALLOC:
 		return "it has a malloc of its own in its executable";
+	case PRELOAD_32BIT:
+		return "it is a 32-bit program";
+	case PRELOAD_LINKER:
+		return "its C library is not glibc 2.35 or later";
 	}
 	return NULL;
 }

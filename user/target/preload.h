@@ -16,6 +16,8 @@ enum preload {
 	PRELOAD_RIGHTS,	    /* it is set-user-ID or the like, where it would be passed over */
 	PRELOAD_SANITIZER,  /* whose run-time library may refuse to start behind another */
 	PRELOAD_OWN_MALLOC, /* the program has its malloc in its executable, which comes first */
+	PRELOAD_32BIT,
+	PRELOAD_LINKER, /* its dynamic linker is not preload_is_linker() */
 };
 
 /*
@@ -28,6 +30,13 @@ int preload_library(char path[PATH_MAX]);
 #define PRELOAD_KEEPS_BOOKS "MEMTRACED_EXACT=1"
 /* The same also when they are not read. */
 #define PRELOAD_BOOKS_STAY "MEMTRACED_EXACT=keep"
+
+struct elf_file;
+
+/* Is a sanitizer in it, or in a library that it needs? By the names that its linker looks for. */
+bool preload_has_sanitizer(struct elf_file *file);
+/* Is it the dynamic linker of a glibc that has what books need: 2.35 or later? */
+bool preload_is_linker(struct elf_file *file);
 
 /* Is a file of this path the library, wherever it is? */
 bool preload_is_library(const char *path);

@@ -92,10 +92,12 @@ int process_parse_status(const char *text, struct process_info *info, pid_t *ret
 {
 	const char *tgid = status_value(text, "Tgid"), *tracer = status_value(text, "TracerPid");
 	const char *uid = status_value(text, "Uid"), *seccomp = status_value(text, "Seccomp");
+	const char *gid = status_value(text, "Gid");
 
 	if (!tgid || sscanf(tgid, "%d", ret_tgid) != 1 || !tracer ||
 	    sscanf(tracer, "%d", &info->tracer) != 1 || !uid ||
-	    sscanf(uid, "%u %u", &info->real_uid, &info->uid) != 2)
+	    sscanf(uid, "%u %u", &info->real_uid, &info->uid) != 2 || !gid ||
+	    sscanf(gid, "%*u %u", &info->gid) != 1)
 		return -EBADMSG;
 	info->seccomp = 0;
 	if (seccomp && sscanf(seccomp, "%d", &info->seccomp) != 1)

@@ -14,7 +14,8 @@
 struct process_info {
 	pid_t pid, ppid;
 	pid_t tracer;	     /* thread that traces it; 0: none */
-	uid_t real_uid, uid; /* uid: the effective one */
+	uid_t real_uid, uid; /* uid: the effective one, as is gid */
+	gid_t gid;
 	char comm[16];
 	bool zombie;
 	bool kernel_thread;

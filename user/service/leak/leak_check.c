@@ -234,13 +234,16 @@ static void note(struct leak_noted *noted, const struct allocator_family *family
 }
 
 /* An allocator's own data is left out where all that it has mapped is known. */
-static void count_noted(const struct live *live, struct leak_scan *scan)
+static void count_noted(const struct live *live, uint32_t slot, struct leak_scan *scan)
 {
 	bool areas_known = !scan->unknown_blocks && !scan->older_blocks;
+	const struct allocator_family *family = NULL;
+	uint16_t fn = 0; /* of that */
 
 	for (size_t i = 0; i < scan->n_blocks; i++) {
-		const struct allocator_family *family = live_family_of(live, scan->blocks[i].fn);
-
+		if (scan->blocks[i].fn != fn)
+			family = live_family_of(live, slot, scan->blocks[i].fn);
+		fn = scan->blocks[i].fn;
 		if (family && family->traces == ALLOCATOR_TRACES_INSIDE)
 			note(&scan->noted_inside, family);
 		else if (family && family->traces == ALLOCATOR_TRACES_APART && !areas_known)
@@ -291,7 +294,7 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 	if (r < 0)
 		return r;
 	found->has_allocator = live_slot_has_allocator(live, slot);
-	count_noted(live, found);
+	count_noted(live, slot, found);
 	r = vec_push(&check->pending, (struct pending){ .scan = found,
 							.occasion = moment->occasion,
 							.request = moment->request });

@@ -20,19 +20,31 @@
 #define SAVED_TRIES 1000
 #define THREADS_AT_ONCE 64U
 
-int book_answer(const struct book *book, enum abi_book_answer answer)
+/* The word of the header that the process may wait for. */
+static int put_and_wake(const struct book *book, size_t at, uint32_t word)
 {
-	const size_t at = offsetof(struct abi_book_header, answer);
-	uint32_t word = answer, reader = (uint32_t)getpid();
-	int r = book_put(book, offsetof(struct abi_book_header, reader), &reader, sizeof(reader));
+	int r = book_put(book, at, &word, sizeof(word));
 
-	if (r == 0)
-		r = book_put(book, at, &word, sizeof(word));
 	if (r)
 		return r;
 	if (syscall(SYS_futex, (char *)book->words + at, FUTEX_WAKE, INT_MAX, NULL, NULL, 0) < 0)
 		return -errno;
 	return 0;
+}
+
+int book_answer(const struct book *book, enum abi_book_answer answer)
+{
+	uint32_t reader = (uint32_t)getpid();
+	int r = book_put(book, offsetof(struct abi_book_header, reader), &reader, sizeof(reader));
+
+	return r ? r : put_and_wake(book, offsetof(struct abi_book_header, answer), answer);
+}
+
+int book_tell_rule(const struct book *book, uint64_t rule)
+{
+	int r = book_put(book, offsetof(struct abi_book_header, rule), &rule, sizeof(rule));
+
+	return r ? r : put_and_wake(book, offsetof(struct abi_book_header, has_rule), 1);
 }
 
 static int put_wants(const struct book *book, uint32_t wants)

@@ -8,6 +8,9 @@
 
 #include "trace/books/book_file.h"
 
+/* What ABI_BOOK_ASKS has asked for: struct abi_unwind_rule. 0 or negative errno. */
+int book_tell_rule(const struct book *book, uint64_t rule);
+
 /* Says whether it is read, and wakes who waits for that. 0 or negative errno. */
 int book_answer(const struct book *book, enum abi_book_answer answer);
 

@@ -94,7 +94,7 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 	bpf_program__set_autoload(skel->progs.on_mark, programs_know_forms(opts));
 	bpf_program__set_autoload(skel->progs.on_sample, opts->sampled);
 	bpf_program__set_autoload(skel->progs.on_loader, opts->sampled);
-	bpf_program__set_autoload(skel->progs.on_book, opts->book_fd);
+	bpf_program__set_autoload(skel->progs.on_book, opts->book_args);
 	if (opts->sampled && !opts->both) {
 		bpf_program__set_autoload(skel->progs.on_session, false);
 		bpf_program__set_autoload(skel->progs.on_entry, false);

@@ -261,8 +261,9 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_adopt_bytes = opts->adopt_bytes;
 	skel->rodata->knob_adopt_scope = opts->adopt_scope;
 	skel->rodata->knob_unwind = opts->unwind;
-	if (opts->book_fd)
-		memcpy(skel->rodata->knob_book_fd, opts->book_fd, sizeof(*opts->book_fd));
+	if (opts->book_args)
+		memcpy(skel->rodata->knob_book_args, opts->book_args,
+		       sizeof(skel->rodata->knob_book_args));
 	set_rule(skel, &opts->rule);
 	skel->rodata->knob_access = opts->access;
 	program_choice(skel, opts);

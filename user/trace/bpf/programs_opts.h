@@ -69,8 +69,8 @@ struct programs_opts {
 	bool checkpoints; /* on_checkpoint is wanted */
 	bool unwind;	  /* user stacks by call frame information: trace/unwind/unwind_tables.h */
 	bool full_rows; /* with that: of large files, too, from the start; there is room for one */
-	/* The argument of memtraced:book, on_book; borrowed; NULL: it is not probed. */
-	const struct abi_usdt_arg *book_fd;
+	/* The two arguments of memtraced:book, on_book; borrowed; NULL: it is not probed. */
+	const struct abi_usdt_arg *book_args;
 	struct target_rule rule;
 	struct abi_access access; /* on whose behalf; jobs have the same */
 };

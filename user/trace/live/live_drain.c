@@ -69,6 +69,7 @@ bool live_take_checkpoint(struct live *live, pid_t tid, const char **ret_name)
 static int dispatch(struct live *live, const void *data)
 {
 	const struct abi_ev_code_changed *changed = data;
+	const struct abi_ev_book *book = data;
 	const struct abi_event *head = data;
 	const struct abi_ev_map *map = data;
 	int r = 0;
@@ -121,7 +122,8 @@ static int dispatch(struct live *live, const void *data)
 		r = live_on_occurrence(live, data);
 		break;
 	case ABI_EV_BOOK:
-		r = live_on_book(live, data);
+		r = note_held(live, book->held, (pid_t)book->tid);
+		r = r ? r : live_on_book(live, data);
 		break;
 	case ABI_EV_FAULT_TICKS:
 		r = live_look_at_cpus(live);

@@ -75,7 +75,7 @@ static int load(struct live *live)
 		.check_stacks = live->opts.check_stacks,
 		.rule = live->opts.rule,
 		.access = live->opts.access,
-		.book_fd = live->books.library_fd >= 0 ? &live->books.probe.fd : NULL,
+		.book_args = live->books.library_fd >= 0 ? live->books.probe.args : NULL,
 	};
 	bool finds = live_finds_processes(&live->opts);
 	int r;

@@ -89,13 +89,13 @@ static int describe_functions(struct live *live)
 	return r;
 }
 
-/* It does not wait for the answer: what it has done so far is lost. */
-static int count_by_probes(struct live *live, struct live_process *process)
+/* waits: for the answer, or held; else what it has done so far is lost. */
+static int count_by_probes(struct live *live, struct live_process *process, bool waits)
 {
 	bool late = false;
 	int r = process->links.book ? live_links_without_book(live, process, &late) : 0;
 
-	if (late && r == 0)
+	if (late && r == 0 && !waits)
 		live_count_loss(live, process, LOSS_ATTACHED_LATE);
 	return r == -ESRCH ? 0 : r; /* ended: an event will tell */
 }
@@ -153,6 +153,13 @@ static int open_told(const struct abi_ev_book *ev, struct book **ret_book)
 						      book_open_mapped((pid_t)ev->pid, ret_book);
 }
 
+/* The programs have looked it up. */
+static void answer_rule(struct live *live, struct live_process *process, uint64_t rule)
+{
+	if (process->book.book && book_tell_rule(process->book.book, rule))
+		live_count_loss(live, process, LOSS_BOOK);
+}
+
 int live_on_book(struct live *live, const struct abi_ev_book *ev)
 {
 	struct live_process *process = live_process_at(live, event_slot(&ev->head));
@@ -162,6 +169,10 @@ int live_on_book(struct live *live, const struct abi_ev_book *ev)
 
 	if (!process || (process->ended && !process->n_in_memory))
 		return 0;
+	if (ev->fd == ABI_BOOK_ASKS) {
+		answer_rule(live, process, ev->rule);
+		return 0;
+	}
 	/* It was found before the event came. */
 	if (process->book.found)
 		return 0;
@@ -169,7 +180,7 @@ int live_on_book(struct live *live, const struct abi_ev_book *ev)
 	if (r == -ENOMEM)
 		return r;
 	if (r)
-		return count_by_probes(live, process);
+		return count_by_probes(live, process, ev->held);
 	if (process->links.book == LINKS_BOOK_EXPECTED && live_links_own_names(process)) {
 		bool late = false; /* it waits for the answer */
 
@@ -184,7 +195,8 @@ int live_on_book(struct live *live, const struct abi_ev_book *ev)
 		return 0;
 	}
 	r = tell_first(live, book, &now);
-	return r ? count_by_probes(live, process) : begin_book(live, process, TAKE_PTR(book), &now);
+	return r ? count_by_probes(live, process, false) :
+		   begin_book(live, process, TAKE_PTR(book), &now);
 }
 
 /* A child may go on in its memory when it has ended. */
@@ -428,7 +440,8 @@ static void count_losses(struct live *live, struct live_process *process,
 		process->book.told_lost[i] = totals->lost[i];
 	}
 	process->book.further_errors = totals->further_errors;
-	if (totals->passed_on && !process->book.told_ceased && !process->ended)
+	if (totals->passed_on && !totals->lost[ABI_BOOK_LOST_LIMIT] && !process->book.told_ceased &&
+	    !process->ended)
 		live_count_loss(live, process, LOSS_BOOK_CEASED);
 	process->book.told_ceased = totals->passed_on;
 }
@@ -583,6 +596,7 @@ void live_books_take_totals(struct live *live, bool ended_only)
 			continue;
 		if (take_totals(live, process, cut, &totals))
 			live_count_loss(live, process, LOSS_BOOK);
+		live_note_peak(live, process);
 		count_losses(live, process, &totals);
 		note_inherited(live, process, &totals);
 		note_outlived(live, process, cut);

@@ -235,6 +235,8 @@ static void take_facts(struct object *object, struct object_facts *facts)
 	object->loader_stop = facts->loader_stop;
 	object->start = facts->start;
 	object->uses_own_names = facts->uses_own_names;
+	object->preloads = facts->preloads;
+	object->has_sanitizer = facts->has_sanitizer;
 	object->cfi = facts->unwind;
 	object->needs = facts->needs;
 	facts->needs = (struct elf_needs){};
@@ -285,7 +287,7 @@ static struct object_wants wants_of(const struct objects *objects, const char *p
 		.checkpoints = objects->opts.checkpoints,
 		.checkpoint_names = objects->opts.checkpoint_names,
 		.unwinding = objects->opts.tables != NULL,
-		.own_names = objects->opts.books,
+		.books = objects->opts.books,
 	};
 }
 

@@ -19,9 +19,27 @@ bool object_has_own_allocator(const struct object *object)
 	return object->plan && (object->plan->n_probes > 0 || object->marked);
 }
 
+uint8_t object_malloc_family(const struct object *object)
+{
+	for (size_t i = 0; object->plan && i < object->plan->n_probes; i++)
+		if (strcmp(object->plan->probes[i].function, "malloc") == 0)
+			return object->plan->probes[i].family;
+	return 0;
+}
+
 bool object_uses_own_names(const struct object *object)
 {
 	return object->uses_own_names;
+}
+
+bool object_preloads(const struct object *object)
+{
+	return object->preloads;
+}
+
+bool object_has_sanitizer(const struct object *object)
+{
+	return object->has_sanitizer;
 }
 
 bool object_has_samples(const struct object *object)

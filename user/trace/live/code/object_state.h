@@ -71,10 +71,10 @@ struct object {
 	uint8_t *results; /* enum result_state of each function of its plan; NULL: none has any */
 	uint16_t *first_site; /* of each, in the programs' table; valid unless untried */
 	uint64_t *try_after;  /* so many blocks each */
-	bool uses_own_names;  /* as of struct object_facts */
-	bool is_used;	      /* by a process, as of objects_close_unused() */
-	uint64_t unused_ns;   /* since when it is not; 0: it is */
-	bool is_ahead;	      /* nobody was seen to map it yet (objects_know) */
+	bool uses_own_names, preloads, has_sanitizer; /* as of struct object_facts */
+	bool is_used;	    /* by a process, as of objects_close_unused() */
+	uint64_t unused_ns; /* since when it is not; 0: it is */
+	bool is_ahead;	    /* nobody was seen to map it yet (objects_know) */
 	VEC(struct object_link) links;
 	VEC(struct unprobed) unprobed;
 };

@@ -135,8 +135,13 @@ bool object_has_allocator(const struct object *object);
  * where forms of new and delete are looked at.
  */
 bool object_has_own_allocator(const struct object *object);
+/* allocator_family_number() of its malloc; 0: not known, or it has none. */
+uint8_t object_malloc_family(const struct object *object);
 /* Does it use functions of an allocator by names that only that has? Of `books` alone. */
 bool object_uses_own_names(const struct object *object);
+/* Is it a dynamic linker that loads our library, or does it have a sanitizer? Of `books` alone. */
+bool object_preloads(const struct object *object);
+bool object_has_sanitizer(const struct object *object);
 /* Does it show samples? */
 bool object_has_samples(const struct object *object);
 /* Is there anything in it to attach to, at any depth? */

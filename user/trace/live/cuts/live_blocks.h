@@ -40,7 +40,7 @@ enum live_older live_older_blocks(const struct live *live, uint32_t slot);
  */
 const struct ranges *live_areas(const struct live *live, uint32_t slot);
 /* The function's allocator, or NULL: not known. */
-const struct allocator_family *live_family_of(const struct live *live, uint16_t fn);
+const struct allocator_family *live_family_of(const struct live *live, uint32_t slot, uint16_t fn);
 /* The pids of all that is traced and has not ended; malloc'ed. 0 or -ENOMEM. */
 int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n);
 

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "target/preload.h"
+#include "target/preload_process.h"
 #include "target/process.h"
 #include "target/process_list.h"
 #include "trace/bpf/link_home.h"
@@ -43,12 +44,15 @@ uint32_t live_owner(const struct live *live, const struct live_process *process)
 	return live->programs->control->shared && !process->links.book ? 0 : process->slot.n + 1;
 }
 
-/* Where calls are counted by a book, threads are stopped all the same before a leak check. */
+/*
+ * Where calls are counted by a book, or will be, threads are stopped all the same before a leak
+ * check.
+ */
 static int attach_beside_book(struct live *live, struct object *object, uint32_t owner, pid_t pid)
 {
 	struct live_process *process = live_process_at(live, (slot_t){ owner - 1 });
 
-	if (process->links.book != LINKS_BY_BOOK || !live->opts.checkpoints)
+	if (!live->opts.checkpoints)
 		return 0;
 	process->links.own = true;
 	return objects_attach_checkpoints(live->objects, object, owner, pid);
@@ -360,10 +364,51 @@ static bool has_book_library(const struct live *live, const struct live_process 
 /* An executable and its dynamic linker: the library comes next, if it comes. */
 #define OBJECTS_AT_EXEC 2
 
-void live_links_expect_book(const struct live *live, struct live_process *process)
+/* What a process has mapped at its exec. */
+struct exec_objects {
+	size_t n;
+	bool keep_book;	   /* nothing in them speaks against it */
+	bool has_preloads; /* a dynamic linker that can do with our library */
+	bool has_sanitizer;
+	bool is_alone; /* the last of them */
+};
+
+/* False: our library is among them, and it is no exec. */
+static bool look_at_exec(const struct live *live, const struct live_process *process,
+			 struct exec_objects *ret)
 {
 	const struct object *last = NULL;
-	size_t n = 0;
+
+	*ret = (struct exec_objects){ .keep_book = true };
+	vec_foreach(&process->code.ranges, range) {
+		if (!range->object || range->object == last)
+			continue;
+		last = range->object;
+		if (live_is_book_library(live, last))
+			return false;
+		ret->n++;
+		ret->is_alone = object_is_alone(last);
+		ret->has_preloads |= object_preloads(last);
+		ret->has_sanitizer |= object_has_sanitizer(last);
+		ret->keep_book &= !object_is_alone(last) && !object_has_own_allocator(last) &&
+				  !object_uses_own_names(last);
+	}
+	return true;
+}
+
+/* Would its dynamic linker, or what it has linked, do worse with our library than without? */
+static bool harms(const struct live *live, const struct live_process *process,
+		  const struct exec_objects *objects)
+{
+	if (objects->n == 1 && objects->is_alone)
+		return false; /* it has none */
+	return !objects->has_preloads || objects->has_sanitizer ||
+	       !preload_is_usable(process->pid, live->opts.book_library, live->books.library_fd);
+}
+
+void live_links_expect_book(const struct live *live, struct live_process *process)
+{
+	struct exec_objects objects;
 
 	process->links.book = LINKS_NO_BOOK;
 	if (live->books.library_fd < 0 || process->alone)
@@ -373,30 +418,38 @@ void live_links_expect_book(const struct live *live, struct live_process *proces
 			process->links.book = LINKS_BOOK_EXPECTED;
 		return;
 	}
-	vec_foreach(&process->code.ranges, range) {
-		if (!range->object || range->object == last)
-			continue;
-		last = range->object;
-		if (live_is_book_library(live, last)) {
-			if (was_given_book(process))
-				process->links.book = LINKS_BOOK_EXPECTED;
-			return;
-		}
-		if (object_is_alone(last) || object_has_own_allocator(last) ||
-		    object_uses_own_names(last))
-			return;
-		n++;
-	}
-	if (n > 0 && n <= OBJECTS_AT_EXEC)
+	if (!look_at_exec(live, process, &objects)) {
+		if (was_given_book(process) && objects.keep_book)
+			process->links.book = LINKS_BOOK_EXPECTED;
+	} else if (objects.n && harms(live, process, &objects)) {
+		/* It may have ended, or the user has taken the library out. */
+		(void)preload_withdraw(process->pid, live->opts.book_library);
+	} else if (objects.n && objects.n <= OBJECTS_AT_EXEC && objects.keep_book) {
 		process->links.book = LINKS_BOOK_POSSIBLE;
+	}
+}
+
+/* Probes know nothing of blocks that its parent has in a book. */
+static void forget_inheritance(struct live *live, struct live_process *process)
+{
+	if (process->links.book != LINKS_BOOK_EXPECTED || process->book.parent_was_empty ||
+	    shared_proc(live->programs, process->slot)->parent == ABI_NO_SLOT)
+		return;
+	shared_forget_parent(live->programs, process->slot);
+	live_count_loss(live, process, LOSS_BOOK_FIRST + ABI_BOOK_LOST_FORK);
 }
 
 int live_links_without_book(struct live *live, struct live_process *process, bool *ret_late)
 {
-	int r;
+	int r = 0;
 
+	forget_inheritance(live, process);
 	process->links.book = LINKS_NO_BOOK;
-	r = live_attach_all(live, process, ret_late);
+	/* Those by which it is stopped come anew, beside all others. */
+	if (process->links.own)
+		r = objects_detach_now(live->objects, process->pid);
+	if (r == 0)
+		r = live_attach_all(live, process, ret_late);
 	if (r == 0 && shared_proc(live->programs, process->slot)->state == ABI_PROC_ACTIVE)
 		shared_set_owner(live->programs, process->slot, live_owner(live, process));
 	return r;

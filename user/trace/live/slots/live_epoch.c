@@ -31,24 +31,22 @@ bool live_await_programs(struct live *live)
 	return false;
 }
 
+void live_note_peak(const struct live *live, struct live_process *process)
+{
+	const struct abi_proc *proc = shared_proc(live->programs, process->slot);
+	uint32_t epoch = __atomic_load_n(&proc->peak_epoch, __ATOMIC_RELAXED);
+
+	if (epoch == process->peak.epoch)
+		return;
+	process->peak.epoch = epoch;
+	process->peak.ns = process->ended ? process->end_ns : clock_monotonic_ns();
+}
+
 void live_note_peaks(struct live *live)
 {
-	uint64_t now = clock_monotonic_ns();
-
-	vec_foreach(&live->slots.all, p) {
-		struct live_process *process = *p;
-		const struct abi_proc *proc;
-		uint32_t epoch;
-
-		if (!process || process->settled)
-			continue;
-		proc = shared_proc(live->programs, process->slot);
-		epoch = __atomic_load_n(&proc->peak_epoch, __ATOMIC_RELAXED);
-		if (epoch == process->peak.epoch)
-			continue;
-		process->peak.epoch = epoch;
-		process->peak.ns = process->ended ? process->end_ns : now;
-	}
+	vec_foreach(&live->slots.all, p)
+		if (*p && !(*p)->settled)
+			live_note_peak(live, *p);
 }
 
 /* Both begin where CLOCK_MONOTONIC is a multiple of it: so does a book's clock. */

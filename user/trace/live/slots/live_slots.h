@@ -80,6 +80,7 @@ void live_set_loss(struct live *live, enum user_loss cause, uint64_t n);
 
 /* When each process had its peak, late by at most a tick or a sample. */
 void live_note_peaks(struct live *live);
+void live_note_peak(const struct live *live, struct live_process *process);
 /* The peak so far was at a time that is not known. */
 void live_forget_peak(const struct live *live, struct live_process *process);
 /* The clock of the programs: live_tick(), live_mark(). */

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a program does to all of itself, of which the book is no part. mlockall(2) would make each
+ * page of the book, and count it against RLIMIT_MEMLOCK; RLIMIT_AS would leave the program nothing
+ * beside it, so that the book ends there; a filter of system calls (seccomp(2)) may end the program
+ * for one of ours.
+ */
+#include "sample/book_forks.h"
+#include "sample/exact.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* --- mlockall --------------------------------------------------------------------------------- */
+
+/* Where what can be faulted in later is all that fails, that is no error of mlockall's. */
+static int lock_map(uintptr_t start, uintptr_t end, bool on_fault)
+{
+	if (!on_fault && syscall(SYS_mlock, start, end - start) == 0)
+		return 0;
+	return (int)syscall(SYS_mlock2, start, end - start, MLOCK_ONFAULT);
+}
+
+static bool is_of_book(uintptr_t address)
+{
+	return address - (uintptr_t)book.header < ABI_BOOK_BYTES || book_forks_have(address);
+}
+
+/* "START-END PERMISSIONS ...", as far as END; what is above all of a program's is left out. */
+static int lock_line(const char *line, bool on_fault)
+{
+	char *at;
+	uintptr_t start = strtoul(line, &at, 16), end = *at == '-' ? strtoul(at + 1, NULL, 16) : 0;
+
+	if (end <= start || (intptr_t)start < 0 || is_of_book(start))
+		return 0;
+	return lock_map(start, end, on_fault);
+}
+
+/* What is mapped now but the book. */
+static int lock_maps(int fd, bool on_fault)
+{
+	char line[64], bytes[4096];
+	size_t len = 0;
+	ssize_t n;
+
+	while ((n = read(fd, bytes, sizeof(bytes))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (bytes[i] != '\n') {
+				line[len] = bytes[i];
+				len += len < sizeof(line) - 1;
+				continue;
+			}
+			line[len] = '\0';
+			len = 0;
+			if (lock_line(line, on_fault))
+				return -1;
+		}
+	}
+	return n < 0 ? -1 : 0;
+}
+
+SAMPLE_EXPORT int mlockall(int flags);
+SAMPLE_EXPORT int mlockall(int flags)
+{
+	int fd, r = 0;
+
+	if (!exact_is_on() || !flags || flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		return (int)syscall(SYS_mlockall, flags);
+	(void)book_is_kept(); /* one that is begun later would be locked whole */
+	fd = flags & MCL_CURRENT ? open("/proc/self/maps", O_RDONLY | O_CLOEXEC) : -1;
+	if (flags & MCL_CURRENT && fd < 0) {
+		book_give_up();
+		return (int)syscall(SYS_mlockall, flags);
+	}
+	if (flags & MCL_FUTURE || fd < 0)
+		r = (int)syscall(SYS_mlockall, flags & ~MCL_CURRENT);
+	if (r == 0 && fd >= 0)
+		r = lock_maps(fd, flags & MCL_ONFAULT);
+	if (fd >= 0) {
+		int error = errno;
+
+		(void)close(fd); /* it was read */
+		errno = error;
+	}
+	return r;
+}
+
+/* --- RLIMIT_AS -------------------------------------------------------------------------------- */
+
+/* Others look at their limits when they begin their books. */
+static void limit_space(pid_t pid, unsigned int resource, const struct rlimit *limit)
+{
+	int error = errno;
+
+	if (resource == RLIMIT_AS && limit && limit->rlim_cur != RLIM_INFINITY &&
+	    (pid == 0 || pid == getpid()) && exact_is_on())
+		book_give_up();
+	errno = error;
+}
+
+/* By the names of both widths of its numbers, which are one: the C library declares two types. */
+#define SETRLIMIT(name)                                                                            \
+	SAMPLE_EXPORT int limit_##name(unsigned int resource,                                      \
+				       const struct rlimit *limit) __asm__(#name);                 \
+	int limit_##name(unsigned int resource, const struct rlimit *limit)                        \
+	{                                                                                          \
+		limit_space(0, resource, limit);                                                   \
+		return (int)syscall(SYS_prlimit64, 0, resource, limit, NULL);                      \
+	}
+#define PRLIMIT(name)                                                                              \
+	SAMPLE_EXPORT int limit_##name(pid_t pid, unsigned int resource,                           \
+				       const struct rlimit *limit,                                 \
+				       struct rlimit *ret_old) __asm__(#name);                     \
+	int limit_##name(pid_t pid, unsigned int resource, const struct rlimit *limit,             \
+			 struct rlimit *ret_old)                                                   \
+	{                                                                                          \
+		limit_space(pid, resource, limit);                                                 \
+		return (int)syscall(SYS_prlimit64, pid, resource, limit, ret_old);                 \
+	}
+
+SETRLIMIT(setrlimit)
+SETRLIMIT(setrlimit64)
+PRLIMIT(prlimit)
+PRLIMIT(prlimit64)
+
+/* --- seccomp ---------------------------------------------------------------------------------- */
+
+#ifdef __x86_64__
+
+__attribute__((visibility("hidden"), used)) long limit_call_failed(long error);
+long limit_call_failed(long error)
+{
+	errno = (int)-error;
+	return -1;
+}
+
+/*
+ * As the C library's, without a frame: a child that shares the stack (clone(2)) may return first.
+ * 157 and 22: SYS_prctl and PR_SET_SECCOMP; 317: SYS_seccomp.
+ */
+__asm__(".text\n"
+	".globl limit_syscall\n"
+	".type limit_syscall, @function\n"
+	"limit_syscall:\n"
+	".cfi_startproc\n"
+	"cmp $317, %rdi\n"
+	"je 1f\n"
+	"cmp $157, %rdi\n"
+	"jne 2f\n"
+	"cmp $22, %esi\n"
+	"jne 2f\n"
+	"1: movb $1, book_filter_is_set(%rip)\n"
+	"2: mov %rdi, %rax\n"
+	"mov %rsi, %rdi\n"
+	"mov %rdx, %rsi\n"
+	"mov %rcx, %rdx\n"
+	"mov %r8, %r10\n"
+	"mov %r9, %r8\n"
+	"mov 8(%rsp), %r9\n"
+	"syscall\n"
+	"cmp $-4095, %rax\n"
+	"jae 3f\n"
+	"ret\n"
+	"3: mov %rax, %rdi\n"
+	"jmp limit_call_failed\n"
+	".cfi_endproc\n"
+	".size limit_syscall, .-limit_syscall\n");
+static_assert(SYS_prctl == 157 && PR_SET_SECCOMP == 22 && SYS_seccomp == 317, "above");
+
+SAMPLE_EXPORT int limit_prctl(int option, ...);
+SAMPLE_EXPORT int limit_prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list ap;
+
+	va_start(ap, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	return (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+}
+
+#endif

@@ -149,7 +149,7 @@ def stacks_are_cut_at_the_depth_that_was_asked_for(path):
         sites = heap_sites(process)
         # That of a mapping may be deeper: memory for libraries' symbols.
         whole = max(map(depth, process["sites"])) + 1
-        coverage = {k: v for k, v in run.report["coverage"].items() if k != "cost"}
+        coverage = {k: v for k, v in run.report["coverage"].items() if k not in ("cost", "library")}
         return whole, max(map(depth, sites)), total(sites, "allocs"), coverage
 
     whole, deep, allocs, coverage = deepest()

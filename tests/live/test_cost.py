@@ -8,8 +8,8 @@ import re
 import subprocess
 
 from cgroups import cgroup, move
-from lib import (ALL_CALLS, Lines, exact, load_report, memtraced, need_program, need_root,
-                 run_memtraced, scratch, send_line, started, target, test)
+from lib import (ALL_CALLS, Lines, exact, load_report, memtraced, need_probes, need_program,
+                 need_root, run_memtraced, scratch, send_line, started, target, test)
 from test_tui import PROMPT, start, terminal
 
 WARNING = r"memtraced: \S+( k| M)? calls/s; counting took .*; --max-overhead=5% bounds that"
@@ -49,7 +49,7 @@ def of_a_busy_process_it_is_said_at_once_and_in_the_report():
         assert 0.2 < cost["predicted_ns"] / cost["measured_ns"] < 5, cost
 
 
-@test(need_root)
+@test(need_root, need_probes("cost that is seen from outside"))
 def of_a_command_it_is_said_in_the_report_alone():
     with scratch() as folder:
         path = os.path.join(folder, "json")

@@ -8,8 +8,8 @@ import re
 import sys
 
 from documents import all_blocks, first_difference
-from lib import (LONG, Place, Skip, need_program, need_root, need_speed, run, run_memtraced,
-                 scratch, started, test)
+from lib import (LONG, Place, Skip, as_users_do, need_program, need_root, need_speed, run,
+                 run_memtraced, scratch, started, test)
 
 BESIDE_OTHERS = True
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "documents")
@@ -113,5 +113,5 @@ def shown_output_is_printed(name):
     block = to_run()[name]
     if block.kind == "run long" and not LONG:
         raise Skip("only in make check-long")
-    with scratch() as folder, PREPARATIONS[block.argument](folder) as pid:
+    with as_users_do(), scratch() as folder, PREPARATIONS[block.argument](folder) as pid:
         run_block(block, folder, pid)

@@ -14,7 +14,7 @@ import test_free_stacks
 import test_heap_errors
 import test_leak_check
 import test_nesting
-from lib import ATTACH_PATHS, TESTS, need_root, test
+from lib import ATTACH_PATHS, TESTS, as_users_do, need_root, test
 
 BESIDE_OTHERS = True
 TRANSLATES = True  # as leak_check's
@@ -38,7 +38,8 @@ def by_the_library(name):
     was = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = "library"
     try:
-        OTHERS[name].run()
+        with as_users_do():
+            OTHERS[name].run()
     finally:
         os.environ.pop(VARIABLE)
         if was is not None:

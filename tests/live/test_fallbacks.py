@@ -7,8 +7,8 @@ import re
 import signal
 
 from lib import (SERIAL_KEYS, Skip, attached, brief, eventually, exact, heap_sites, kernel_version,
-                 need_program, need_root, process_state, run_memtraced, same_calls, same_images,
-                 scaled, send_line, started, target, test, trace, without)
+                 need_probes, need_program, need_root, process_state, run_memtraced, same_calls,
+                 same_images, scaled, send_line, started, target, test, trace, without)
 
 BESIDE_OTHERS = True
 UNTRANSLATED = True
@@ -50,7 +50,7 @@ def same_but_calloc(run):
     same_calls(run.only_process(), own, "threads")
 
 
-@test(need_root, need_everything, each=ROWS, in_turn=3)
+@test(need_root, need_everything, need_probes("ways of attaching"), each=ROWS, in_turn=3)
 def threads_are_counted_as_exactly_without(left_out):
     path, lacks = ROWS[left_out]
     no_returns = "uretprobe-seccomp" in left_out

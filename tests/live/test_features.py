@@ -7,8 +7,8 @@ import platform
 import re
 import resource
 
-from lib import (Skip, kernel_version, load_report, memtraced, need_program, need_root, run,
-                 run_memtraced, scratch, target, test)
+from lib import (Skip, kernel_version, load_report, memtraced, need_probes, need_program,
+                 need_root, run, run_memtraced, scratch, target, test)
 
 BESIDE_OTHERS = True
 KERNEL = os.environ.get("MEMTRACED_KERNEL", "")
@@ -122,7 +122,7 @@ def a_low_limit_of_locked_memory_is_named_where_it_counts():
     assert "RLIMIT_MEMLOCK" in done.stderr and "64.0 KiB" in done.stderr, done.stderr
 
 
-@test(need_root, every_kernel=True)
+@test(need_root, need_probes("ways of attaching"), every_kernel=True)
 def the_best_way_of_attaching_is_taken():
     path = re.search(r" by (\w+) probes", usual_run()[0].stdout).group(1)
     print(f"# attach path: {path}", flush=True)

@@ -5,8 +5,8 @@ the same twice: each call of a function that allocates once, under gdb and under
 import collections
 import os
 
-from lib import (exact, heap_sites, need_program, need_root, run, scaled, scratch, target, test,
-                 trace)
+from lib import (exact, heap_sites, need_probes, need_program, need_root, run, scaled, scratch,
+                 target, test, trace)
 from stacks_table import Table
 
 BESIDE_OTHERS = True
@@ -75,7 +75,8 @@ def our_stacks(command, function):
     return stacks
 
 
-@test(need_root, need_program("gdb", "setarch"), each=PROGRAMS, in_turn=2, timeout=120)
+@test(need_root, need_probes("addresses as under gdb"), need_program("gdb", "setarch"),
+      each=PROGRAMS, in_turn=2, timeout=120)
 def stacks_are_those_of_gdb(name):
     words, function = PROGRAMS[name]
     n = scaled(60, 600)

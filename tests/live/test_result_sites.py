@@ -5,8 +5,9 @@ import contextlib
 import os
 import re
 
-from lib import (EXACT_KEYS, Skip, attach_option, exact, heap_sites, need_root, run_memtraced,
-                 same_calls, same_images, scaled, target, test, total, trace, with_function)
+from lib import (EXACT_KEYS, Skip, attach_option, exact, heap_sites, need_probes, need_root,
+                 run_memtraced, same_calls, same_images, scaled, target, test, total, trace,
+                 with_function)
 from test_allocators import library_path
 
 BESIDE_OTHERS = True
@@ -121,14 +122,14 @@ def most_called(how, case):
     return [line for line in lines if re.search(MOST_CALLED[case], line)], report["coverage"]
 
 
-@test(need_root, need_sites, each=MOST_CALLED, timeout=120)
+@test(need_root, need_sites, need_probes("sites of results"), each=MOST_CALLED, timeout=120)
 def sites_that_see_the_same_take_over(case):
     (line,), coverage = most_called("checked", case)
     assert "one trap for" in line, line
     assert "sites_differ" not in coverage, coverage
 
 
-@test(need_root, need_sites, each=MOST_CALLED, timeout=120)
+@test(need_root, need_sites, need_probes("sites of results"), each=MOST_CALLED, timeout=120)
 def sites_that_see_something_else_are_given_up(case):
     (line,), coverage = most_called("wrong", case)
     assert "entry and return are counted" in line and "not the same" in line, line

@@ -351,8 +351,8 @@ static const struct key options[] = {
 	{ tracing, "--exact", KEY_CHOICE, OPTION_ALLOC, FIELD(exact), .choices = exact_names,
 	  .fallback = "auto",
 	  .help = "How calls are counted: probes, or library, which is preloaded into the command "
-		  "and costs a fraction; auto takes probes, but for processes of -p that count "
-		  "themselves; default: auto." },
+		  "and costs a fraction; auto: the library where it can be used, and the report "
+		  "says why not; default: auto." },
 	{ tracing, "--allocator", KEY_OWN, OPTION_ALLOC, .apply = option_allocator,
 	  .metavar = "SPEC",
 	  .help = "Functions of an allocator or pool that memtraced does not know, as in "

@@ -348,6 +348,7 @@ const char *options_need_probes(const struct options *o)
 		{ o->sample_bytes, "--sample" },
 		{ o->max_overhead, "--max-overhead" },
 		{ o->n_allocators, "--allocator" },
+		{ o->attach != ATTACH_AUTO, "--attach" },
 		{ o->floor, "--floor" },
 		{ o->check_stacks, "--check-stacks" },
 		{ o->unwind == UNWIND_FP, "--unwind=fp" },

@@ -5,6 +5,7 @@
 #include "base/outfile.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "bpf/abi_book.h"
 #include "config/options.h"
 #include "config/words.h"
 #include "target/launch/launch.h"
@@ -16,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +31,7 @@
 #define SANITIZER_VARIABLE "ASAN_OPTIONS="
 #define SANITIZER_OPTION "verify_asan_link_order=0"
 #define OFF_VARIABLE "MEMTRACED_SAMPLE_PRELOAD"
+#define EXACT_OFF_VARIABLE "MEMTRACED_EXACT_PRELOAD"
 
 typedef VEC(char *) word_list;
 
@@ -41,11 +45,11 @@ static int add_word(word_list *words, const char *word)
 	return r;
 }
 
-static bool wants_preload(void)
+static bool is_off(const char *variable)
 {
-	const char *off = getenv(OFF_VARIABLE);
+	const char *value = getenv(variable);
 
-	return !(off && strcmp(off, "no") == 0);
+	return value && strcmp(value, "no") == 0;
 }
 
 /* `variable` with its =: ours, before or behind what the command would have of it otherwise. */
@@ -121,29 +125,85 @@ static int let_sample(const struct options *options, word_list *words)
 	preload = judge(options);
 	if (preload == PRELOAD_NOT_NEEDED)
 		return 1;
-	return wants_preload() ? add_preload(options, words, preload) : 0;
+	return !is_off(OFF_VARIABLE) ? add_preload(options, words, preload) : 0;
+}
+
+/* Are its calls counted, and by what is best? */
+static bool may_keep_books(const struct options *options)
+{
+	if (options->exact == EXACT_AUTO)
+		return options_trace_allocations(options) && !options->sample_bytes &&
+		       !options->floor && !is_off(EXACT_OFF_VARIABLE);
+	return options->exact == EXACT_LIBRARY;
+}
+
+/* What of this machine or of memtraced, which the command inherits, forbids a book; or NULL. */
+static const char *find_bound(void)
+{
+	struct rlimit limit;
+
+#ifndef __x86_64__
+	return "it counts on x86-64 alone";
+#endif
+	if (prctl(PR_GET_SECCOMP) > 0)
+		return "its system calls are filtered (seccomp)";
+	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		return "its address space is limited (RLIMIT_AS)";
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < ABI_BOOK_BYTES)
+		return "the size of its files is limited (RLIMIT_FSIZE)";
+	return NULL;
+}
+
+/* Why probes count its calls, and those of what it starts; nothing: they do not. */
+static int why_probes(const struct options *options, char library[PATH_MAX], struct strbuf *why)
+{
+	const char *of_probes = options_need_probes(options), *words;
+
+	/* It limits what their maps take, not what is in the program. */
+	if (!of_probes && options->exact == EXACT_AUTO && options->memory_limit)
+		of_probes = "--memory-limit";
+	if (of_probes) {
+		strbuf_addf(why, "%s needs probes", of_probes);
+		return strbuf_error(why);
+	}
+	words = find_bound();
+	words = words ? words : find_library(judge(options), library);
+	if (words)
+		strbuf_adds(why, words);
+	return strbuf_error(why);
+}
+
+static int add_books(const struct options *options, word_list *words, const char *library,
+		     struct kept_books *ret_books)
+{
+	int r = add_library(options, words, library);
+
+	if (r == 0)
+		r = add_word(words, PRELOAD_KEEPS_BOOKS);
+	if (r == 0)
+		ret_books->library = strdup(library);
+	return r || ret_books->library ? r : -ENOMEM;
 }
 
 /* A command that cannot is counted by probes, as is what it starts. */
 static int let_keep_books(const struct options *options, word_list *words,
 			  struct kept_books *ret_books)
 {
+	_cleanup_strbuf_ struct strbuf why = {};
 	char library[PATH_MAX];
 	int r;
 
-	if (options->exact != EXACT_LIBRARY)
+	if (!may_keep_books(options))
 		return 0;
-	ret_books->why_not = find_library(judge(options), library);
-	if (ret_books->why_not) {
-		log_warning("%s is counted by probes: %s", options->command[0], ret_books->why_not);
-		return 0;
-	}
-	r = add_library(options, words, library);
-	if (r == 0)
-		r = add_word(words, PRELOAD_KEEPS_BOOKS);
-	if (r == 0)
-		ret_books->library = strdup(library);
-	return r || ret_books->library ? r : -ENOMEM;
+	r = why_probes(options, library, &why);
+	if (r == 0 && !why.len)
+		return add_books(options, words, library, ret_books);
+	ret_books->why_not = r ? NULL : strdup(strbuf_str(&why));
+	if (!ret_books->why_not)
+		return -ENOMEM;
+	log_message(options->exact == EXACT_LIBRARY ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG,
+		    "%s is counted by probes: %s", options->command[0], ret_books->why_not);
+	return 0;
 }
 
 int sample_environment(const struct options *options, char ***ret_words, bool *ret_sampled,

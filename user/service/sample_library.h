@@ -14,13 +14,14 @@
 
 /* Do processes count their calls themselves? */
 struct kept_books {
-	char *library;	     /* its path; NULL: they do not, */
-	const char *why_not; /* static storage; or NULL, too: that was not asked for */
+	char *library; /* its path; NULL: they do not, */
+	char *why_not; /* though they would else; NULL, too: that was not asked for */
 };
 
 static inline void kept_books_done(struct kept_books *books)
 {
 	free(books->library);
+	free(books->why_not);
 }
 
 /*

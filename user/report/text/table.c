@@ -154,19 +154,19 @@ static void not_exact(struct table *t, uint64_t lost)
 	table_warn(t, false);
 }
 
-/* With --exact=library, how else. */
+static bool is_by_library(const struct record_run *run)
+{
+	return run->counted_by && strcmp(run->counted_by, RECORD_BY_LIBRARY) == 0;
+}
+
+/* Where it is not as the head has it. */
 static void heap_counted_by(struct table *t, const struct record_totals *totals)
 {
 	const struct record_run *run = model_run(view_model(t->view));
-	_cleanup_strbuf_ struct strbuf line = { 0 };
 
-	if (!run || !run->counted_by || totals->by_library)
-		return;
-	strbuf_adds(&line, "  counted by probes: ");
-	strbuf_adds(&line, strcmp(run->counted_by, RECORD_BY_LIBRARY) == 0 ?
-				   "the library was not loaded, or kept no book" :
-				   run->counted_by);
-	table_wrap(t, 4, &line);
+	if (run && is_by_library(run) && !totals->by_library)
+		table_line(t, 4,
+			   "  counted by probes: the library was not loaded, or kept no book\n");
 }
 
 static void heap_totals(struct table *t, const struct view_process *process)
@@ -302,12 +302,15 @@ static void head_line(struct table *t)
 			    format_duration(model_slept_ns(view_model(t->view)), duration));
 	if (run->kernel)
 		strbuf_addf(&line, " on Linux %s", run->kernel);
-	if (run->counted_by && strcmp(run->counted_by, RECORD_BY_LIBRARY) == 0)
+	if (is_by_library(run))
 		strbuf_adds(&line, " by a preloaded library");
 	else if (run->attach_path)
 		strbuf_addf(&line, " by %s probes", run->attach_path);
 	text_fit(&t->out, strbuf_str(&line), view_opts(t->view)->width);
-	strbuf_adds(&t->out, "\n\n");
+	strbuf_adds(&t->out, "\n");
+	if (run->counted_by && !is_by_library(run))
+		table_line(t, 4, "not by a preloaded library: %s", run->counted_by);
+	strbuf_adds(&t->out, "\n");
 	strbuf_pass_error(&t->out, &line);
 }
 

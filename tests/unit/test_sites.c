@@ -426,9 +426,39 @@ static void functions_that_never_return_are_known_by_name(void **state)
 	assert_false(sites_is_noreturn(""));
 }
 
+static void a_block_may_be_freed_from_another_register(void **state)
+{
+	static const struct {
+		const char *function;
+		uint8_t code[16];
+		uint64_t site;
+		uint8_t argument;
+	} cases[] = {
+		/* mov rsi, rdi; xor edi, edi; je */
+		{ "free", { 0x48, 0x89, 0xfe, 0x31, 0xff, JE(1), RET, RET }, 5, 2 },
+		{ "malloc", { 0x48, 0x89, 0xfe, 0x31, 0xff, JE(1), RET, RET }, 0, 0 },
+		/* The copy is overwritten; half of it is copied. */
+		{ "free", { 0x48, 0x89, 0xfe, 0x31, 0xff, 0x31, 0xf6, JE(1), RET, RET }, 0, 0 },
+		{ "free", { 0x89, 0xfe, 0x31, 0xff, JE(1), RET, RET }, 0, 0 },
+		{ "free", { 0x48, 0x89, 0xfe, JE(1), RET, RET }, 3, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_(sites_done) struct sites sites = { 0 };
+		struct code_image image = { 0 };
+
+		memcpy(image.bytes, cases[i].code, sizeof(cases[i].code));
+		code_image_finish(&image);
+		find(*state, &image, cases[i].function, &everyday, &sites);
+		assert_int_equal(sites.entry_site, BASE + cases[i].site);
+		assert_int_equal(sites.block_argument, cases[i].argument);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_block_may_be_freed_from_another_register),
 		cmocka_unit_test(the_entry_site_is_the_first_emulated_instruction_that_is_as_good),
 		cmocka_unit_test(the_kernel_s_abilities_decide_the_entry_site),
 		cmocka_unit_test(every_return_is_an_exit_or_it_is_said_why_not),

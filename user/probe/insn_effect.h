@@ -41,6 +41,16 @@ enum effect_memory {
 	MEMORY_FIXED,	/* not on the stack: by rip, a segment or an absolute address */
 };
 
+/* Which argument of a call the register has, from 1 on; 0: none. */
+static inline unsigned insn_argument_of(uint8_t reg)
+{
+	static const uint8_t arguments[INSN_REGS] = {
+		[INSN_RDI] = 1, [INSN_RSI] = 2, [INSN_RDX] = 3, [INSN_RCX] = 4, [8] = 5
+	};
+
+	return reg < INSN_REGS ? arguments[reg] : 0;
+}
+
 struct insn_effect {
 	enum effect_kind kind;
 	enum effect_memory memory; /* written; of EFFECT_LOAD: read */

@@ -405,6 +405,8 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 		r = set_exit_sites(p, sites, &probe);
 	if (r == 0)
 		r = set_results(p, &candidate->results, &probe);
+	if (sites->block_argument)
+		probe.args = ABI_BLOCK_ARG(sites->block_argument);
 	if (probe.exits == PLAN_EXIT_RETURN)
 		probe.why_no_sites = sites->why_no_exits;
 	if (function->kind == ABI_FREE && family && family->has_inner_frees &&

@@ -177,6 +177,15 @@ static const struct field probe_fields[] = {
 	F_END,
 };
 
+/* As the row says; or of a free, in which argument's register the block is at its site. */
+static bool args_are_sound(const struct plan_probe *probe, struct named named)
+{
+	unsigned block = probe->args >> 8;
+
+	return probe->args == named.args ||
+	       (probe->kind == ABI_FREE && !(probe->args & 0xff) && block > 0 && block <= 5);
+}
+
 /* That realloc(p, 0) frees is the family's, which the object is of; else a row says the kind. */
 static bool probe_is_sound(const void *value, const void *custom)
 {
@@ -184,7 +193,7 @@ static bool probe_is_sound(const void *value, const void *custom)
 	struct named named = function_of_number(function_number(probe->function, custom), custom);
 
 	return (probe->kind & ~ABI_REALLOC0_FREES) == (named.kind & ~ABI_REALLOC0_FREES) &&
-	       probe->args == named.args && ABI_TRAITS(probe->family, probe->forms) <= UINT8_MAX;
+	       args_are_sound(probe, named) && ABI_TRAITS(probe->family, probe->forms) <= UINT8_MAX;
 }
 
 static const struct layout probe_layout = LAYOUT_CHECKED(plan_probe, probe_fields, probe_is_sound);

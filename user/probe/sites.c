@@ -2,8 +2,10 @@
 #include "probe/sites.h"
 
 #include "base/hashmap.h"
+#include "bpf/abi.h"
 #include "probe/allocators.h"
 #include "probe/insn.h"
+#include "probe/insn_effect.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -168,12 +170,49 @@ static int decode_at(struct walk *w, uint64_t addr, struct insn *ret_insn)
 }
 
 /*
+ * Which arguments' registers have the block that is freed behind the instruction that was decoded
+ * last, by those before it: bit n - 1 of argument n. mimalloc copies it before it overwrites it.
+ */
+static unsigned holders_after(struct walk *w, const struct insn *insn, unsigned holders)
+{
+	struct insn_effect effect;
+	unsigned from, to;
+
+	insn_effect(w->decoder, &effect);
+	from = insn_argument_of(effect.from);
+	to = insn_argument_of(effect.to);
+	if (effect.kind == EFFECT_COPY && from && to && holders & 1U << (from - 1))
+		return holders | 1U << (to - 1);
+	return holders & ~(unsigned)insn->writes_args;
+}
+
+/* True: the arguments are there still, or the block that is freed is in another one's register. */
+static bool has_arguments(struct walk *w, const struct insn *insn, unsigned arguments,
+			  unsigned *holders)
+{
+	if (w->function->kind != ABI_FREE)
+		return !(insn->writes_args & arguments);
+	*holders = holders_after(w, insn, *holders);
+	return *holders != 0;
+}
+
+/* The block's own argument, or the first that has it. */
+static void choose_block_argument(struct walk *w, unsigned arguments, unsigned holders)
+{
+	w->sites.block_argument = 0;
+	if (w->function->kind != ABI_FREE || holders & arguments)
+		return;
+	while (!(holders & 1U << w->sites.block_argument++))
+		;
+}
+
+/*
  * The first emulated instruction of the straight line from the entry. It runs once per call, sp
  * and the arguments are still the caller's there.
  */
 static void choose_entry_site(struct walk *w, const struct plan_emulation *emulation)
 {
-	unsigned arguments = allocator_argument_mask(w->function);
+	unsigned arguments = allocator_argument_mask(w->function), holders = arguments;
 	uint64_t addr = w->entry;
 	struct insn insn;
 
@@ -187,13 +226,16 @@ static void choose_entry_site(struct walk *w, const struct plan_emulation *emula
 		if (w->sites.why_no_entry && !insn.is_refused) {
 			w->sites.entry_site = addr;
 			w->sites.why_no_entry = NULL;
+			choose_block_argument(w, arguments, holders);
 		}
 		if (!insn.is_refused && insn_is_emulated(&insn, emulation)) {
 			w->sites.entry_site = addr;
 			w->sites.entry_emulated = true;
+			choose_block_argument(w, arguments, holders);
 			return;
 		}
-		if (insn.flow != INSN_NEXT || !insn.is_plain || (insn.writes_args & arguments))
+		if (insn.flow != INSN_NEXT || !insn.is_plain ||
+		    !has_arguments(w, &insn, arguments, &holders))
 			return;
 		addr += insn.len;
 	}
@@ -442,6 +484,7 @@ int sites_find(struct insn_decoder *decoder, const struct sites_code *code,
 		w.sites.forwards = always ? SITES_FORWARDS_ALWAYS : SITES_FORWARDS_SOMETIMES;
 	if (w.entry_block_unsure && w.sites.entry_site != entry) {
 		w.sites.entry_site = entry;
+		w.sites.block_argument = 0;
 		w.sites.entry_emulated =
 			decode_at(&w, entry, &first) == 0 && insn_is_emulated(&first, emulation);
 		if (decode_at(&w, entry, &first) == 0 && first.is_refused)

@@ -15,9 +15,9 @@ from lib import LONG, ROOT, Skip, memtraced, need_long, need_program, need_root,
 
 BESIDE_OTHERS = True
 SOURCE = os.environ.get("MEMTRACED_VALGRIND_SOURCE", "")
-FOLDERS = tuple(f"{tool}/tests{part}" for tool in ("memcheck", "none")
-                for part in ("", "/linux", "/amd64", "/amd64-linux")) + ("massif/tests",
-                                                                         "dhat/tests")
+FOLDERS = ("memcheck/tests", "memcheck/tests/linux", "memcheck/tests/amd64",
+           "memcheck/tests/amd64-linux", "none/tests/linux", "none/tests/amd64-linux",
+           "massif/tests", "dhat/tests")
 # What changes the sums; all else is about how Valgrind runs, or writes.
 OPTIONS = re.compile("--(leak-check-heuristics|suppressions|run-libc-freeres|run-cxx-freeres|"
                      "default-suppressions|trace-children=|soname-synonyms)")
@@ -28,6 +28,7 @@ REQUESTS = "client requests do nothing outside of Valgrind: memtraced.h has them
 POOLS = "requests of memory pools do nothing outside of Valgrind"
 WRAPS = "wraps functions, which calls them more often, by client requests"
 FORKS = "a forked process has its own calls alone in its total heap usage"
+LOW = "memcheck's heap is at low addresses, for which it takes numbers"
 RUNS_ELSEWISE = "runs in another way outside of Valgrind"
 DIFFERENCES = {
     "memcheck/tests/addressable": FORKS,
@@ -53,7 +54,9 @@ DIFFERENCES = {
     "memcheck/tests/linux/enomem": "memcheck counts a malloc that has failed as a block",
     "memcheck/tests/static_malloc": "has a malloc of its own without free: memcheck is told by an "
                                     "option to take its place",
-    "memcheck/tests/origin6-fp": "memcheck's heap is at low addresses, for which it takes numbers",
+    "memcheck/tests/origin6-fp": LOW,
+    "massif/tests/big-alloc": LOW,
+    "massif/tests/custom_alloc": REQUESTS,
 }
 
 # The requests of memcheck.h as memtraced.h has them.

@@ -20,15 +20,32 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* The allocator's own free of what the program has freed already. */
-static __always_inline bool is_inner_free(const struct pt_regs *ctx, __u16 fn)
-{
-	struct abi_inner_free key = {
-		.fn = fn,
-		.distance = return_address(PT_REGS_SP(ctx), LINK_REGISTER(ctx)) - PT_REGS_IP(ctx),
-	};
+/* In thread.free_sp: the free before was of the same block in the same frame. */
+#define FREED_AGAIN 1ULL
 
-	return bpf_map_lookup_elem(&inner_frees, &key);
+/* Return address of the call that free made before it jumped back: below a word that it kept. */
+#define JUMPED_BACK_BELOW 16
+
+/*
+ * The allocator's own free of what the program has freed already, by its return address; or the
+ * thread's last free once more, which has jumped back to its beginning.
+ */
+VERIFIED_ONCE_NUMBERS int is_inner_free(__u64 address, __u64 ip, __u16 fn)
+{
+	struct abi_inner_free key = { .fn = fn, .distance = address - ip };
+	struct thread *t = thread_find();
+
+	if (bpf_map_lookup_elem(&inner_frees, &key))
+		return 1;
+	if (!t || !(t->free_sp & FREED_AGAIN) ||
+	    bpf_probe_read_user(&address, sizeof(address),
+				(void *)((t->free_sp & ~FREED_AGAIN) - JUMPED_BACK_BELOW)))
+		return 0;
+	key.distance = address - ip;
+	if (!bpf_map_lookup_elem(&inner_frees, &key))
+		return 0;
+	t->free_ptr = 0; /* the word is still there at the next one */
+	return 1;
 }
 
 /* realloc(p, 0) that jumps to free(p): the call is over as a free. */
@@ -141,13 +158,15 @@ static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *pro
 		temporary = t->last_key == ABI_BLOCK_KEY(slot, addr);
 		if (temporary)
 			t->last_key = 0;
+		t->free_sp = sp | (t->free_ptr == addr && t->free_fn == fn &&
+				   (t->free_sp & ~FREED_AGAIN) == sp);
 		t->free_ptr = addr;
-		t->free_sp = sp;
 		t->free_fn = fn;
 	}
 	origin = take_any(slot, addr, &fault->block);
 	if (origin == BLOCK_UNKNOWN) {
-		if (is_inner_free(ctx, fn))
+		if (is_inner_free(return_address(PT_REGS_SP(ctx), LINK_REGISTER(ctx)),
+				  PT_REGS_IP(ctx), fn))
 			return;
 		count_unknown_free(proc);
 		fault->kind = fault_of_unknown(slot, addr, fn);

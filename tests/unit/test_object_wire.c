@@ -136,6 +136,7 @@ static void assert_same_probe(const struct plan_probe *a, const struct plan_prob
 	assert_int_equal(x.family, y.family);
 	assert_int_equal(x.forms, y.forms);
 	assert_int_equal(x.entry_emulated, y.entry_emulated);
+	assert_int_equal(x.only_jumps, y.only_jumps);
 	assert_int_equal(x.exits, y.exits);
 	assert_int_equal(x.function_offset, y.function_offset);
 	assert_int_equal(x.entry_site, y.entry_site);

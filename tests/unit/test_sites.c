@@ -285,6 +285,35 @@ static void every_return_is_an_exit_or_it_is_said_why_not(void **state)
 	}
 }
 
+/* tcmalloc's pvalloc() rounds the size up before its jump; musl's memalign() is a jump alone. */
+static void a_function_only_jumps_where_its_arguments_stay(void **state)
+{
+	static const struct {
+		struct code_image image;
+		bool only_jumps;
+	} cases[] = {
+		{ { .bytes = { JMP(0, STUB_MALLOC) } }, true },
+		{ { .bytes = { SLOT_JMP(0, 0) } }, true },
+		{ { .bytes = { 0xf3, 0x0f, 0x1e, 0xfa, JMP(4, STUB_MALLOC) } }, true },
+		{ { .bytes = { 0x31, 0xc0, JMP(2, STUB_MALLOC) } }, true },  /* xor eax, eax */
+		{ { .bytes = { 0xff, 0xc7, JMP(2, STUB_MALLOC) } }, false }, /* inc edi */
+		{ { .bytes = { 0xeb, 1, NOP, JMP(3, STUB_MALLOC) } }, false },
+		{ { .bytes = { TEST_RDI, JE(1), RET, JMP(6, STUB_MALLOC) } }, false },
+		{ { .bytes = { CALL(0, STUB_MALLOC), RET } }, false },
+		{ { .bytes = { RET } }, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_(sites_done) struct sites sites = { 0 };
+		struct code_image image = cases[i].image;
+
+		print_message("%zu\n", i);
+		code_image_finish(&image);
+		find(*state, &image, "valloc", &everyday, &sites);
+		assert_int_equal(sites.only_jumps, cases[i].only_jumps);
+	}
+}
+
 static void code_that_ends_is_an_exit_only_of_calls(void **state)
 {
 	static const struct {
@@ -462,6 +491,7 @@ int main(void)
 		cmocka_unit_test(the_entry_site_is_the_first_emulated_instruction_that_is_as_good),
 		cmocka_unit_test(the_kernel_s_abilities_decide_the_entry_site),
 		cmocka_unit_test(every_return_is_an_exit_or_it_is_said_why_not),
+		cmocka_unit_test(a_function_only_jumps_where_its_arguments_stay),
 		cmocka_unit_test(code_that_ends_is_an_exit_only_of_calls),
 		cmocka_unit_test(a_walk_without_end_is_given_up),
 		cmocka_unit_test(forwarding_is_told_from_mere_use),

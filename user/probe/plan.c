@@ -391,6 +391,7 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 		.family = function->by_user ? 0 : allocator_family_number(family),
 		.forms = candidate->forms,
 		.entry_emulated = sites->entry_emulated,
+		.only_jumps = sites->only_jumps,
 		.exits = exits_of(function, sites),
 	};
 	int r;

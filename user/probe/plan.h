@@ -34,6 +34,7 @@ struct plan_probe {
 	uint8_t family;
 	uint8_t forms;	     /* allocator_function_forms() of all its names; 0: not known */
 	bool entry_emulated; /* the kernel emulates the instruction at entry_site */
+	bool only_jumps;     /* as of struct sites */
 	enum plan_exits exits;
 	uint64_t function_offset; /* file offset of the function's first byte */
 	uint64_t entry_site; /* file offset of the probe: sp and the arguments are as at entry */

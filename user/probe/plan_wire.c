@@ -165,6 +165,7 @@ static const struct field probe_fields[] = {
 	F(plan_probe, family, FIELD_U8),
 	F(plan_probe, forms, FIELD_U8),
 	F(plan_probe, entry_emulated, FIELD_BOOL),
+	F(plan_probe, only_jumps, FIELD_BOOL),
 	F_MAX(plan_probe, exits, FIELD_U32, PLAN_EXIT_SITES),
 	F(plan_probe, function_offset, FIELD_FILE_OFFSET),
 	F(plan_probe, entry_site, FIELD_FILE_OFFSET),

@@ -462,6 +462,24 @@ static int always_forwards(const struct walk *first, bool *ret_always)
 	return r;
 }
 
+/* Its code is one line that leaves the arguments as they are, and ends by a jump out of it. */
+static bool only_jumps(struct walk *w)
+{
+	uint64_t addr = w->entry;
+	struct insn insn;
+
+	for (size_t i = 1; i <= w->n_addresses; i++) {
+		if (decode_at(w, addr, &insn) < 0)
+			return false;
+		if (insn.flow != INSN_NEXT)
+			return insn.flow == INSN_JUMP && i == w->n_addresses;
+		if (!insn.is_plain || insn.writes_args)
+			return false;
+		addr += insn.len;
+	}
+	return false;
+}
+
 int sites_find(struct insn_decoder *decoder, const struct sites_code *code,
 	       const struct allocator_function *function, uint64_t entry,
 	       const struct plan_emulation *emulation, struct sites *ret_sites)
@@ -490,6 +508,7 @@ int sites_find(struct insn_decoder *decoder, const struct sites_code *code,
 		if (decode_at(&w, entry, &first) == 0 && first.is_refused)
 			w.sites.why_no_entry = why_refused;
 	}
+	w.sites.only_jumps = only_jumps(&w);
 	vec_sort(&w.sites.exits, by_address);
 	*ret_sites = w.sites;
 	w.sites = (struct sites){ 0 };

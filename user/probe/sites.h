@@ -55,6 +55,7 @@ struct sites {
 	const char *why_no_exits; /* static */
 	enum sites_forwards forwards;
 	bool by_operator; /* forwards to an operator of C++ */
+	bool only_jumps;  /* on to other functions, which have its arguments as they are */
 };
 
 void sites_done(struct sites *sites);

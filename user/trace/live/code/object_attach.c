@@ -82,10 +82,11 @@ static int add_probe(struct objects *objects, struct object *object, struct site
 		return path == ATTACH_PATH_SESSION ? vec_push(&lists->session, site) :
 						     vec_push(&lists->entry, site);
 	/*
-	 * It only jumps on to functions with probes of their own, whose sites stand for its. A
-	 * library may stand in between that is not probed, as ours, and returns unseen.
+	 * It only jumps on to functions with probes of their own, whose sites stand for its, and
+	 * which have the size that it was asked for. A library may stand in between that is not
+	 * probed, as ours, and returns unseen.
 	 */
-	if (by_sites && probe->n_exit_sites == 0)
+	if (by_sites && probe->only_jumps && probe->n_exit_sites == 0)
 		return 0;
 	if (by_sites) {
 		site.cookie |= ABI_COOKIE_BY_SITES;

@@ -5,6 +5,7 @@
  */
 #include "report/text/table.h"
 
+#include "base/escape.h"
 #include "base/saturate.h"
 #include "base/vec.h"
 #include "config/units.h"
@@ -159,6 +160,19 @@ static bool is_by_library(const struct record_run *run)
 	return run->counted_by && strcmp(run->counted_by, RECORD_BY_LIBRARY) == 0;
 }
 
+/* The words may be of a recording from elsewhere. */
+static void why_probes(struct table *t, const struct record_run *run)
+{
+	_cleanup_strbuf_ struct strbuf line = { 0 };
+
+	if (!run->counted_by || is_by_library(run))
+		return;
+	strbuf_adds(&line, "not by a preloaded library: ");
+	escape_text(&line, run->counted_by);
+	table_line(t, 4, "%s", strbuf_str(&line));
+	strbuf_pass_error(&t->out, &line);
+}
+
 /* Where it is not as the head has it. */
 static void heap_counted_by(struct table *t, const struct record_totals *totals)
 {
@@ -308,8 +322,7 @@ static void head_line(struct table *t)
 		strbuf_addf(&line, " by %s probes", run->attach_path);
 	text_fit(&t->out, strbuf_str(&line), view_opts(t->view)->width);
 	strbuf_adds(&t->out, "\n");
-	if (run->counted_by && !is_by_library(run))
-		table_line(t, 4, "not by a preloaded library: %s", run->counted_by);
+	why_probes(t, run);
 	strbuf_adds(&t->out, "\n");
 	strbuf_pass_error(&t->out, &line);
 }

@@ -58,7 +58,7 @@ static void announce(int fd)
 	memtraced_book(fd, fd < 0 ? 0 : ABI_BOOK_BYTES);
 	/* Who hears it may trace others; a book that stays can be found later. */
 	if (fd >= 0 && probe_book_is_heard() && (!book_stays || was_read))
-		book_await(&book.header->answer);
+		book_wait_for(&book.header->answer);
 }
 
 bool book_is_complete(void)

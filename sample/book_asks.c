@@ -17,7 +17,7 @@
 /* One thread at a time: there is one answer. */
 static uint32_t asking;
 
-void book_await(uint32_t *word)
+void book_wait_for(uint32_t *word)
 {
 	const struct timespec limit = { .tv_sec = ANSWER_S };
 
@@ -46,7 +46,7 @@ static struct abi_unwind_rule ask_rule(uint64_t address)
 	header->rule = 0;
 	__atomic_store_n(&header->has_rule, 0, __ATOMIC_RELEASE);
 	memtraced_book(ABI_BOOK_ASKS, address);
-	book_await(&header->has_rule);
+	book_wait_for(&header->has_rule);
 	if (__atomic_load_n(&header->has_rule, __ATOMIC_ACQUIRE))
 		memcpy(&rule, &header->rule, sizeof(rule));
 	book_unlock(&asking);

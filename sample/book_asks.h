@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* A word of the header, 0: until the daemon has made another one of it, two seconds at most. */
-void book_await(uint32_t *word);
+void book_wait_for(uint32_t *word);
 
 /* A process begins its book: from now on rules are asked for (walk_rules_ask()). */
 void book_asks_begin(void);

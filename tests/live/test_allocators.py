@@ -6,7 +6,7 @@ import re
 
 import matrix
 
-from lib import (ATTACH_PATHS, LONG, SERIAL_KEYS, SMALL, Skip, attach_option, by_library,
+from lib import (ATTACH_PATHS, LONG, SERIAL_KEYS, SMALL, Place, Skip, attach_option, by_library,
                  called_by, exact, heap_sites, need_program, need_root, run, run_memtraced, same,
                  same_calls, same_images, scaled, target, test, total, trace, with_function)
 
@@ -25,9 +25,10 @@ def family(name):
     return path
 
 
-def run_alone(program, options, calls, preload=""):
+def run_alone(program, path, calls, preload=""):
     """The totals of the process, and what main() counted of them itself."""
-    run_ = trace([program, str(calls)], *options, library=None, preload=preload, timeout=900)
+    run_ = trace([program, str(calls)], attach_option(path), library=None, preload=preload,
+                 timeout=900)
     assert f"done {calls}" in run_.stdout, run_.stdout
     exact(run_.report)
     (own,), = run_.own.values()
@@ -36,15 +37,14 @@ def run_alone(program, options, calls, preload=""):
     return alloc, own
 
 
-def only_main_differs(what, program, path, calls, preload="", options=()):
+def only_main_differs(what, program, path, calls, preload=""):
     """What the loader and the run-time libraries do on top of main() is the same when that does
     little. what: for the table (matrix.py)."""
-    options = (attach_option(path), *options)
-    alloc, own = run_alone(program, options, calls, preload)
+    alloc, own = run_alone(program, path, calls, preload)
     assert own["allocs"] > calls // 3, own
     # Not none: peaks add up only where both are main()'s. What stays until the exit alone, as
     # libgcc's of a static program, is not live at the end, but at the peak.
-    little, own_little = run_alone(program, options, calls // 10, preload)
+    little, own_little = run_alone(program, path, calls // 10, preload)
     besides = {key: little[key] - own_little[key] for key in SERIAL_KEYS}
     # The library asks the dynamic linker for functions that are not there, which allocates.
     most = 40 if by_library() else 20
@@ -69,7 +69,7 @@ def a_function_that_jumps_into_our_library_counts(path):
     """musl's memalign jumps to aligned_alloc, which is the library's, and that calls musl's. Our
     library is never probed, and keeps no book of musl."""
     only_main_differs(("musl", "shared", "C", "families, our library"), family("musl"), path,
-                      scaled(3000, 300000), options=["--exact=library"])
+                      scaled(3000, 300000), os.path.join(Place.build, "libmemtraced-sample.so"))
 
 
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",

@@ -117,6 +117,13 @@ static void one_change(struct table *t, const struct record_depth_change *change
 	table_wrap(t, 7, &line);
 }
 
+/* Of a limit that was reached, though it was not given. */
+static void limit_words(const struct record_overhead *overhead, struct strbuf *line)
+{
+	strbuf_addf(line, "; the limit was %" PRIu64 " %%: --max-overhead=none counts all calls",
+		    overhead->max_ppm / 10000);
+}
+
 /* `overhead`: of a limit that was reached, though it was not given; NULL: of none. */
 static void put_cost(struct table *t, const struct record_cost *cost,
 		     const struct record_overhead *overhead)
@@ -126,15 +133,13 @@ static void put_cost(struct table *t, const struct record_cost *cost,
 	strbuf_adds(&line, "cost: ");
 	cost_words(cost, &line);
 	if (overhead)
-		strbuf_addf(&line,
-			    "; the limit was %" PRIu64 " %%: --max-overhead=none counts all calls",
-			    overhead->max_ppm / 10000);
+		limit_words(overhead, &line);
 	else if (cost_is_high(cost))
 		strbuf_addf(&line, "; %s", COST_ADVICE);
 	table_wrap(t, 6, &line);
 }
 
-static void put_overhead(struct table *t, const struct record_overhead *overhead)
+static void put_overhead(struct table *t, const struct record_overhead *overhead, bool was_given)
 {
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char time[FORMAT_UNIT_LEN];
@@ -149,10 +154,12 @@ static void put_overhead(struct table *t, const struct record_overhead *overhead
 		strbuf_adds(&line, "not measured");
 	else
 		strbuf_addf(&line, "%.2f %% measured", (double)overhead->measured_ppm / 10000);
-	strbuf_addf(&line,
-		    " (the kernel's count of the programs' time, with traps and what these drive "
-		    "out of caches); asked for: %.2f %%",
-		    (double)overhead->max_ppm / 10000);
+	strbuf_adds(&line, " (the kernel's count of the programs' time, with traps and what these "
+			   "drive out of caches)");
+	if (was_given)
+		strbuf_addf(&line, "; asked for: %.2f %%", (double)overhead->max_ppm / 10000);
+	else
+		limit_words(overhead, &line);
 	table_wrap(t, 10, &line);
 }
 
@@ -174,5 +181,5 @@ void table_depths(struct table *t)
 	if (cost && cost_is_known(cost))
 		put_cost(t, cost, overhead);
 	else if (overhead)
-		put_overhead(t, overhead);
+		put_overhead(t, overhead, !cost);
 }

@@ -69,6 +69,9 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 		return 0; /* it cannot bear breakpoints */
 	if (owner && live_process_at(live, (slot_t){ owner - 1 })->links.book)
 		return attach_beside_book(live, object, owner, pid);
+	/* The first: what is counted from now on is stamped by a tick that is not of the start. */
+	if (!live->tick_ns)
+		live_tick_programs(live);
 	*ret_late |= object_is_probed(object);
 	if (owner)
 		live_process_at(live, (slot_t){ owner - 1 })->links.own = true;

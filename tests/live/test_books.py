@@ -77,7 +77,7 @@ def sites_by_stack(process):
         sums = sites.setdefault(callers(site), {**dict.fromkeys(SITE_KEYS, 0), "frees": {}})
         for key in SITE_KEYS:
             sums[key] += site[key]
-        for place in site["frees"] or ():
+        for place in site.get("frees") or ():
             freed = sums["frees"].setdefault(callers(place), dict.fromkeys(FREE_KEYS, 0))
             for key in FREE_KEYS:
                 freed[key] += place[key]

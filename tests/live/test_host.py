@@ -228,7 +228,7 @@ def threads_that_execute_what_is_not_counted_are_forgotten():
         bash = os.path.join(folder, "wanted-bash")
         shutil.copy("/bin/bash", bash)
         with tracing("--comm=wanted-bash") as wide:
-            done = run([bash, "-c", "for i in {1..40}; do /bin/true; done; :"])
+            done = run([bash, "-c", "for i in {1..400}; do /bin/true; done; :"])
             assert done.returncode == 0, done.stderr
             known = known_threads(wide.process.pid)
             assert any(process["alloc"]["allocs"] for process in wide.finish()["processes"])

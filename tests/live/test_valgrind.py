@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import xml.etree.ElementTree
 
 import clients
@@ -153,7 +154,7 @@ def what_a_process_executes_is_traced_if_that_is_asked_for():
         assert done.returncode == 9, done
         assert [record[0] for record in records(done.stderr)] == [55], done.stderr
         assert done.stderr.count("Command: ") == 2, done.stderr
-        forks = ["python3", "-c", "import os, ctypes\npid = os.fork()\n"
+        forks = [sys.executable, "-c", "import os, ctypes\npid = os.fork()\n"
                  "if pid: os.waitpid(pid, 0)\nos._exit(0)"]
         both = by_link(folder, *forks).stderr
         one = by_link(folder, "--child-silent-after-fork=yes", *forks).stderr

@@ -11,6 +11,7 @@ from lib import (attached, load_report, memtraced, need_program, need_root, run,
                  scratch, send_line, started, target, test)
 
 BESIDE_OTHERS = True
+TRANSLATES = True
 SEGV_MAPERR, SEGV_ACCERR, BUS_ADRERR = 1, 2, 2
 MIB = 1 << 20
 

@@ -13,6 +13,7 @@ from lib import (heap_sites, load_report, need_long, need_program, need_root, ru
                  scratch, target, test, total, with_function)
 
 BESIDE_OTHERS = True
+TRANSLATES = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 VIEWER = "/usr/libexec/valgrind/dh_view.js"
 FIELDS = {"tb": "bytes", "tbk": "allocs", "gb": "peak_bytes", "gbk": "peak_blocks",

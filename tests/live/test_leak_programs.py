@@ -14,6 +14,7 @@ from lib import (ROOT, Skip, need_long, need_program, need_root, run, run_memtra
 from test_programs import redis_in_use
 
 BESIDE_OTHERS = True
+TRANSLATES = True
 SOURCE = """#include <iostream>
 #include <map>
 #include <string>

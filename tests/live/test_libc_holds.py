@@ -8,6 +8,7 @@ from leaks import memcheck, read_sums
 from lib import need_long, need_program, need_root, note, run_memtraced, scratch, target, test
 
 BESIDE_OTHERS = True
+TRANSLATES = True
 KEPT = {"messages_of_errors": (40, 2)}  # memcheck, too
 
 

@@ -14,6 +14,7 @@ from leaks import KINDS, memcheck_variables, number
 from lib import LONG, ROOT, Skip, memtraced, need_long, need_program, need_root, run, scratch, test
 
 BESIDE_OTHERS = True
+TRANSLATES = True
 SOURCE = os.environ.get("MEMTRACED_VALGRIND_SOURCE", "")
 FOLDERS = ("memcheck/tests", "memcheck/tests/linux", "memcheck/tests/amd64",
            "memcheck/tests/amd64-linux", "none/tests/linux", "none/tests/amd64-linux",

@@ -8,6 +8,7 @@ from leaks import read_sums
 from lib import need_program, need_root, refused, run, run_memtraced, scratch, target, test
 
 BESIDE_OTHERS = True
+TRANSLATES = True
 
 
 def annotated(path):

@@ -122,9 +122,10 @@ def a_file_system_from_which_a_program_ran_can_be_unmounted(case):
         check_unmount(point, served)
 
 
-@test(need_root, need_sampling, timeout=120)
+@test(need_root, need_sampling, timeout=120, alone=True)
 def a_program_that_runs_again_has_its_names():
-    """And has them while its files are closed: they were looked up before."""
+    """And has them while its files are closed: they were looked up before. The page is of the whole
+    host: beside others' programs this one may not be among what it keeps."""
     with scratch() as folder, service(folder, growth=GROWTH) as served, \
             file_system(folder) as point:
         program, = copied(point, "mapper")
@@ -140,7 +141,8 @@ def a_program_that_runs_again_has_its_names():
         grown(asks=False)
         eventually(lambda: not users_of(point, served.process.pid), "closed")
         host = served.text("/debug/pprof/growth?format=folded")
-        assert re.search(r"^mapper-\d+;.*;keeps \d+$", host, re.M), host
+        assert re.search(r"^mapper-\d+;.*;keeps \d+$", host, re.M), \
+            [line for line in host.splitlines() if line.startswith("mapper")] or host
         again = grown()
         assert ";keeps " in again, again
         check_unmount(point, served)

@@ -120,7 +120,7 @@ static __always_inline __u32 form_of_free(struct pt_regs *ctx, __u32 slot)
 	__u64 sp = PT_REGS_SP(ctx), fp = PT_REGS_FP(ctx), link = LINK_REGISTER(ctx);
 	__u32 form = call_form(slot, sp, fp, link, FORM_OF_FREES);
 
-	if (form != ABI_FORM_OWN)
+	if (form_is_of_mark(form))
 		mark_used(slot, FORM_OF_FREES);
 	return form;
 }
@@ -428,7 +428,7 @@ static __always_inline void alloc_exit(struct pt_regs *ctx, struct abi_proc *pro
 	if (knob_free_stacks && t->call.old_from)
 		old_block_ended(ctx, slot, t, at);
 	/* When there was no memory, new may call its handler, and then malloc once more. */
-	if (knob_forms && addr && t->call.form != ABI_FORM_OWN)
+	if (knob_forms && addr && form_is_of_mark(t->call.form))
 		mark_used(slot, FORM_OF_ALLOCS);
 	if (knob_heap_errors && addr && t->call.old_from && t->call.ptr != addr) {
 		fault.addr = t->call.ptr;

@@ -11,6 +11,15 @@
 #include "nesting.bpf.h"
 #include "return_address.bpf.h"
 
+/*
+ * Has a call of this form done what a mark was for? One that is not known may be within the marked
+ * one, as that of a new handler, after which new asks once more.
+ */
+static __always_inline bool form_is_of_mark(__u32 form)
+{
+	return form == ABI_FORM_NEW || form == ABI_FORM_ARRAY;
+}
+
 #if !NESTING_BY_CFI
 
 static __always_inline int mark_add(__u32 slot, __u64 sp, __u64 fp, __u64 link, __u32 form_which)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * mismatches N [memory | wait]: blocks made by each of C's and C++'s forms and given back by each,
- * the right one and the wrong ones, N times; then right uses that are hard to tell: a new handler
- * that allocates and frees, constructors that throw, what the standard library does. With "memory",
+ * the right one and the wrong ones, N times; then right uses that are hard to tell: new handlers
+ * that allocate and free, constructors that throw, what the standard library does. With "memory",
  * no request fails, since mimalloc and memcheck end the program then. With "wait" it waits first.
  */
 #include "tests/targets/target.h"
@@ -11,6 +11,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <sys/resource.h>
 #include <thread>
 #include <vector>
 
@@ -85,6 +86,29 @@ static __attribute__((noinline)) void with_a_handler()
 	delete new long;
 }
 
+static struct rlimit limit;
+
+/* Inside of new, which asks once more then, and gets it. */
+static void helping_handler()
+{
+	free(malloc(10));
+	CHECK(!setrlimit(RLIMIT_DATA, &limit));
+	std::set_new_handler(nullptr);
+}
+
+static __attribute__((noinline)) void with_a_handler_that_helps()
+{
+	struct rlimit none;
+
+	CHECK(!getrlimit(RLIMIT_DATA, &limit));
+	none = { 1, limit.rlim_max }; /* 0 is none, for Valgrind */
+	CHECK(!setrlimit(RLIMIT_DATA, &none));
+	std::set_new_handler(helping_handler);
+	kept = ::operator new(64 << 20);
+	CHECK(!std::get_new_handler());
+	::operator delete(kept);
+}
+
 struct thrower {
 	std::string text = std::string(100, 'a');
 	explicit thrower(int n)
@@ -145,7 +169,7 @@ int main(int argc, char **argv)
 		pair<1, 0>(), pair<1, 1>(), pair<1, 2>();
 		pair<2, 0>(), pair<2, 1>(), pair<2, 2>();
 		if (argc < 3 || strcmp(argv[2], "memory"))
-			with_a_handler();
+			with_a_handler(), with_a_handler_that_helps();
 		with_exceptions();
 		from_one_place();
 		library();

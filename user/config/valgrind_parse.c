@@ -4,6 +4,7 @@
  * program; before them the words of .valgrindrc and VALGRIND_OPTS.
  */
 #include "base/cleanup.h"
+#include "base/glob.h"
 #include "config/near_name.h"
 #include "config/option_parser.h"
 #include "config/words.h"
@@ -177,25 +178,26 @@ static int end_of_options(const struct option_parser *p)
 	return end;
 }
 
-static bool ends_in(const char *path, const char *suffix)
+static int add_output(struct options *o, const char *format, const char *path, struct strbuf *error)
 {
-	size_t len = strlen(path), n = strlen(suffix);
+	_cleanup_strbuf_ struct strbuf value = { 0 };
 
-	return len >= n && strcmp(path + len - n, suffix) == 0;
+	strbuf_addf(&value, "%s:%s", format, path);
+	return strbuf_error(&value) < 0 ? -ENOMEM :
+					  option_output(o, option_find_short(&option_keys, 'o'),
+							strbuf_str(&value), error);
 }
 
 static int set_xtree_memory(struct options *o, struct strbuf *error)
 {
 	const char *file = o->valgrind.xtree_memory_file;
-	_cleanup_strbuf_ struct strbuf value = { 0 };
 
 	if (!o->valgrind.xtree_memory)
 		return 0;
-	strbuf_addf(&value, "%s:%s", file && ends_in(file, ".ms") ? "massif" : "callgrind",
-		    file ? file : "xtmemory.kcg.%p");
-	return strbuf_error(&value) < 0 ? -ENOMEM :
-					  option_output(o, option_find_short(&option_keys, 'o'),
-							strbuf_str(&value), error);
+	if (!file)
+		file = "xtmemory.kcg.%p";
+	return add_output(o, glob_match("*.ms", file, strlen(file)) ? "massif" : "callgrind", file,
+			  error);
 }
 
 /* glibc has one byte for both, which is ~ of what it hands blocks out with. */
@@ -222,21 +224,18 @@ static int set_fills(struct options *o, struct strbuf *error)
 
 static int set_output(struct options *o, struct strbuf *error)
 {
-	static const char *const names[] = {
-		[VALGRIND_MASSIF] = "massif", [VALGRIND_DHAT] = "dhat"
+	static const struct {
+		const char *format, *file;
+	} outputs[] = {
+		[VALGRIND_MASSIF] = { "massif", "massif.out.%p" },
+		[VALGRIND_DHAT] = { "dhat", "dhat.out.%p" },
 	};
-	_cleanup_strbuf_ struct strbuf value = { 0 };
+	const char *file = o->valgrind.out_file;
 
 	if (o->valgrind.tool == VALGRIND_MEMCHECK)
 		return 0;
-	strbuf_addf(&value, "%s:", names[o->valgrind.tool]);
-	if (o->valgrind.out_file)
-		strbuf_adds(&value, o->valgrind.out_file);
-	else
-		strbuf_addf(&value, "%s.out.%%p", names[o->valgrind.tool]);
-	return strbuf_error(&value) < 0 ? -ENOMEM :
-					  option_output(o, option_find_short(&option_keys, 'o'),
-							strbuf_str(&value), error);
+	return add_output(o, outputs[o->valgrind.tool].format,
+			  file ? file : outputs[o->valgrind.tool].file, error);
 }
 
 /* What holds in place of the defaults of memtraced's own command line. */

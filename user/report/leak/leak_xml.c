@@ -12,23 +12,13 @@
 #include <string.h>
 
 #define TOOL "memcheck"
-#define QUOTE "&#39;"
 
 /* "<name>text</name>", a line, after so many blanks; quotes are as they are, as in Valgrind. */
 static void element(struct strbuf *out, int indent, const char *name, const char *text)
 {
-	_cleanup_strbuf_ struct strbuf escaped = { 0 };
-	const char *at, *quote;
-
-	text_xml(&escaped, text);
-	if (strbuf_error(&escaped) < 0)
-		out->error = strbuf_error(&escaped);
 	strbuf_addf(out, "%*s<%s>", indent, "", name);
-	for (at = strbuf_str(&escaped); (quote = strstr(at, QUOTE)); at = quote + strlen(QUOTE)) {
-		strbuf_add(out, at, (size_t)(quote - at));
-		strbuf_addch(out, '\'');
-	}
-	strbuf_addf(out, "%s</%s>\n", at, name);
+	text_xml_element(out, text);
+	strbuf_addf(out, "</%s>\n", name);
 }
 
 static void number(struct strbuf *out, int indent, const char *name, uint64_t value)

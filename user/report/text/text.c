@@ -36,17 +36,27 @@ static const char *xml_entity(char c)
 	}
 }
 
-void text_xml(struct strbuf *out, const char *s)
+static void add_xml(struct strbuf *out, const char *s, char kept)
 {
 	_cleanup_strbuf_ struct strbuf clean = { 0 };
 
 	escape_text(&clean, s);
 	strbuf_pass_error(out, &clean);
 	for (const char *at = strbuf_str(&clean); *at; at++)
-		if (xml_entity(*at))
+		if (*at != kept && xml_entity(*at))
 			strbuf_adds(out, xml_entity(*at));
 		else
 			strbuf_addch(out, *at);
+}
+
+void text_xml(struct strbuf *out, const char *s)
+{
+	add_xml(out, s, '\0');
+}
+
+void text_xml_element(struct strbuf *out, const char *s)
+{
+	add_xml(out, s, '\'');
 }
 
 void text_grouped(struct strbuf *out, uint64_t number)

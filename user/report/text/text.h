@@ -25,6 +25,8 @@ void text_folded(struct strbuf *out, const char *s);
 
 /* Escaped text as XML has it, in elements and in attributes. */
 void text_xml(struct strbuf *out, const char *s);
+/* The same in elements alone, where an apostrophe stays. */
+void text_xml_element(struct strbuf *out, const char *s);
 
 /* 1234567 as "1,234,567". */
 void text_grouped(struct strbuf *out, uint64_t number);

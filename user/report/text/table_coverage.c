@@ -56,6 +56,7 @@ static bool has_stacks(const struct view *view, const struct record_coverage *co
 static void stacks(struct table *t, const struct record_coverage *coverage)
 {
 	const struct record_run *run = model_run(view_model(t->view));
+	uint64_t resolution_ns = view_age_resolution_ns(t->view);
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 	char duration[FORMAT_UNIT_LEN];
 
@@ -72,9 +73,8 @@ static void stacks(struct table *t, const struct record_coverage *coverage)
 			    coverage->stacks_guided);
 	strbuf_addf(&line, ", %" PRIu64 " truncated", coverage->stacks_truncated);
 	coverage_causes(&line, coverage->cuts, coverage->n_cuts);
-	if (view_age_resolution_ns(t->view) > 0 && view_has_allocations(t->view))
-		strbuf_addf(&line, "; age resolution %s",
-			    format_duration(view_age_resolution_ns(t->view), duration));
+	if (resolution_ns > 0 && view_has_allocations(t->view))
+		strbuf_addf(&line, "; age resolution %s", format_duration(resolution_ns, duration));
 	if (coverage->stacks_truncated)
 		table_warn(t, true);
 	table_wrap(t, 8, &line);

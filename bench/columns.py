@@ -45,6 +45,7 @@ class Memtraced(Column):
     options: tuple = ()
     needs: str = None  # an option that this build may not have
     counts: bool = True  # allocations
+    env: dict = None  # beside the bench's own
 
     def missing(self, place):
         if self.needs and not has_option(place, self.needs):
@@ -55,7 +56,7 @@ class Memtraced(Column):
         report = place.file("report.json")
         before = [place.memtraced, "-q", *self.options, "-o", f"json:{report}", "--"]
         sample, status, output = run_under(place, row.times(self.pairs), before=before,
-                                           limit_s=limit_s)
+                                           env=self.env, limit_s=limit_s)
         if status != 0:
             raise Failed(f"memtraced ended with status {status}: {output.strip()[-300:]}")
         if self.counts:

@@ -62,19 +62,6 @@ class Place:
     def file(self, name):
         return os.path.join(self.work, name)
 
-    @staticmethod
-    @contextlib.contextmanager
-    def variable(name, value):
-        """What is started meanwhile has it."""
-        before = os.environ.get(name)
-        os.environ[name] = value
-        try:
-            yield
-        finally:
-            del os.environ[name]
-            if before is not None:
-                os.environ[name] = before
-
     @property
     def memtraced(self):
         return os.path.join(self.build, "memtraced")

@@ -20,17 +20,6 @@ SCALE = 2  # of the inputs: most programs run for a second or two when they are 
 # Whose operator new has a `ret` that would be single-stepped.
 OTHERS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
           "mimalloc": "libmimalloc.so.2"}
-
-
-@dataclasses.dataclass
-class BySites(Memtraced):
-    sites: str = ""
-
-    def run(self, place, row, limit_s):
-        with place.variable("MEMTRACED_TEST_RESULT_SITES", self.sites):
-            return super().run(place, row, limit_s)
-
-
 COLUMNS = (("two", "entry and return", "never"), ("one", "as it is", "checked"))
 
 
@@ -80,8 +69,9 @@ def measure(place, quick, limits, start):
     made = Inputs(place.work, QUICK_SCALE if quick else SCALE)
     programs = [row for row in with_allocators(rows.program_rows(place, made))
                 if not quick or row.name.split(",")[0] in QUICK_PROGRAMS]
-    columns = [Bare("bare", "bare")] + [BySites(key, title, sites=how)
-                                        for key, title, how in COLUMNS]
+    columns = [Bare("bare", "bare")] + [
+        Memtraced(key, title, env={"MEMTRACED_TEST_RESULT_SITES": how})
+        for key, title, how in COLUMNS]
     results = rounds.measure_all(place, [row for row in programs if not row.missing], columns,
                                  dataclasses.replace(limits, end_s=END_S), start)
     return [*(line for row in programs for line in lines_of(results, row)),

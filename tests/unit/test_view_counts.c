@@ -16,6 +16,19 @@ static void begin(const struct script *s)
 	emit_event(s, 1, "getrandom");
 }
 
+/* Of the event of begin(), all at one time. */
+static void emit_count(const struct script *s, uint32_t image, uint64_t stack,
+		       uint64_t kernel_stack, uint64_t count)
+{
+	emit_event_count(s, (struct record_event_count){ .id = 1,
+							 .image = { image },
+							 .stack = stack,
+							 .kernel_stack = kernel_stack,
+							 .count = count,
+							 .first_ns = 2000,
+							 .last_ns = 2000 });
+}
+
 /* Frames of a stack, innermost first, as "function@object" or "offset@object". */
 static const char *frames_of(const struct view_event_stack *stack)
 {
@@ -103,12 +116,9 @@ static void a_view_of_one_image_has_its_stacks_and_those_before_its_exec(void **
 	emit_begin(s, 2, 11, 1, 0, 1600, "worker");
 	emit_stack(s, 71, 0, 2000, 0x10123);
 	emit_cut(s, 9000);
-	emit_event_count(s,
-			 (struct record_event_count){ 1, { 0 }, 71, 0, 1, 2000, 2000, 0, 0, 0, 0 });
-	emit_event_count(
-		s, (struct record_event_count){ 1, { 1 }, 71, 0, 20, 2000, 2000, 0, 0, 0, 0 });
-	emit_event_count(
-		s, (struct record_event_count){ 1, { 2 }, 71, 0, 300, 2000, 2000, 0, 0, 0, 0 });
+	emit_count(s, 0, 71, 0, 1);
+	emit_count(s, 1, 71, 0, 20);
+	emit_count(s, 2, 71, 0, 300);
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, &opts), 0);
@@ -142,17 +152,7 @@ static void a_process_whose_depth_changed_has_each_stack_once(void **state)
 	emit_stack(s, 71, 0, 2000, 0x10123);
 	emit_cut(s, 9000);
 	for (uint32_t image = 1; image <= 4; image++)
-		emit_event_count(s, (struct record_event_count){ 1,
-								 { image },
-								 71,
-								 0,
-								 1 + 10 * (image - 1),
-								 2000,
-								 2000,
-								 0,
-								 0,
-								 0,
-								 0 });
+		emit_count(s, image, 71, 0, 1 + 10 * (image - 1));
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 0);
@@ -176,16 +176,11 @@ static void processes_and_kernel_stacks_are_not_merged(void **state)
 	emit_stack(s, 81, RECORD_NO_IMAGE.n, 2000, KERNEL + 0x10);
 	emit_stack(s, 82, RECORD_NO_IMAGE.n, 2000, KERNEL + 0x20);
 	emit_cut(s, 9000);
-	emit_event_count(s,
-			 (struct record_event_count){ 1, { 0 }, 71, 0, 1, 2000, 2000, 0, 0, 0, 0 });
-	emit_event_count(
-		s, (struct record_event_count){ 1, { 0 }, 71, 81, 2, 2000, 2000, 0, 0, 0, 0 });
-	emit_event_count(
-		s, (struct record_event_count){ 1, { 0 }, 71, 82, 4, 2000, 2000, 0, 0, 0, 0 });
-	emit_event_count(
-		s, (struct record_event_count){ 1, { 1 }, 71, 82, 3, 2000, 2000, 0, 0, 0, 0 });
-	emit_event_count(
-		s, (struct record_event_count){ 1, { 1 }, 71, 81, 0, 2000, 2000, 0, 0, 0, 0 });
+	emit_count(s, 0, 71, 0, 1);
+	emit_count(s, 0, 71, 81, 2);
+	emit_count(s, 0, 71, 82, 4);
+	emit_count(s, 1, 71, 82, 3);
+	emit_count(s, 1, 71, 81, 0);
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 0);
@@ -230,17 +225,7 @@ static void lost_stacks_are_told_from_those_that_are_none(void **state)
 	emit_stack(s, 81, RECORD_NO_IMAGE.n, 2000, KERNEL + 0x10);
 	emit_cut(s, 9000);
 	for (size_t i = 0; i < n; i++)
-		emit_event_count(s, (struct record_event_count){ 1,
-								 { cases[i].image },
-								 cases[i].stack,
-								 cases[i].kernel_stack,
-								 1000 - i,
-								 2000,
-								 2000,
-								 0,
-								 0,
-								 0,
-								 0 });
+		emit_count(s, cases[i].image, cases[i].stack, cases[i].kernel_stack, 1000 - i);
 	emit_cut_end(s);
 
 	event = view_event(fixture_view(f, NULL), 0);
@@ -342,9 +327,7 @@ static void emit_both_jobs(const struct script *s)
 	emit_end(s, 1, RECORD_END_SIGNAL, 9, 4000);
 	emit_cut(s, 9000);
 	for (uint32_t image = 0; image < 2; image++)
-		emit_event_count(s,
-				 (struct record_event_count){
-					 1, { image }, 71 + image, 0, 5, 2000, 2000, 0, 0, 0, 0 });
+		emit_count(s, image, 71 + image, 0, 5);
 	emit_coverage(s, true, 10, NULL, 0);
 	emit_cut_end(s);
 }

@@ -178,14 +178,25 @@ def note(line):
 # --- running -----------------------------------------------------------------------------------
 
 @contextlib.contextmanager
-def without(features):
-    """Features of the kernel are left out, by the names of --features with commas (None: none)."""
-    if features:
-        os.environ["MEMTRACED_WITHOUT"] = features
+def variable(name, value):
+    """What is started meanwhile has it in its environment; None: it has none of that name."""
+    def put(text):
+        if text is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = text
+
+    before = os.environ.get(name)
+    put(value)
     try:
         yield
     finally:
-        os.environ.pop("MEMTRACED_WITHOUT", None)
+        put(before)
+
+
+def without(features):
+    """Features of the kernel are left out, by the names of --features with commas (None: none)."""
+    return variable("MEMTRACED_WITHOUT", features) if features else contextlib.nullcontext()
 
 
 def memtraced():
@@ -251,15 +262,9 @@ if not by_library():
     os.environ[PRELOAD] = "no"
 
 
-@contextlib.contextmanager
 def as_users_do():
     """Nothing is said, whatever the run of all tests says."""
-    before = os.environ.pop(PRELOAD, None)
-    try:
-        yield
-    finally:
-        if before is not None:
-            os.environ[PRELOAD] = before
+    return variable(PRELOAD, None)
 
 
 def run_memtraced(*args, timeout=60, **how):

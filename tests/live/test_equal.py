@@ -2,7 +2,6 @@
 """Tests of other areas with commands that are counted by the library in place of probes: their
 numbers are the same. What the library does not have is a skip."""
 
-import os
 import zlib
 
 import test_accounting
@@ -14,11 +13,10 @@ import test_free_stacks
 import test_heap_errors
 import test_leak_check
 import test_nesting
-from lib import ATTACH_PATHS, TESTS, as_users_do, need_root, test
+from lib import ATTACH_PATHS, TESTS, as_users_do, need_root, test, variable
 
 BESIDE_OTHERS = True
 TRANSLATES = True  # as leak_check's
-VARIABLE = "MEMTRACED_TEST_EXACT"
 
 AREAS = [module.__name__.removeprefix("test_") for module in
          (test_accounting, test_allocators, test_crashes, test_cuts, test_follow, test_free_stacks,
@@ -35,12 +33,5 @@ SHUFFLED = sorted(OTHERS, key=lambda name: zlib.crc32(name.encode()))
 
 @test(need_root, each=SHUFFLED, in_turn=4, timeout=max(one.timeout for one in OTHERS.values()))
 def by_the_library(name):
-    was = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = "library"
-    try:
-        with as_users_do():
-            OTHERS[name].run()
-    finally:
-        os.environ.pop(VARIABLE)
-        if was is not None:
-            os.environ[VARIABLE] = was
+    with variable("MEMTRACED_TEST_EXACT", "library"), as_users_do():
+        OTHERS[name].run()

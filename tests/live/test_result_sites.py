@@ -1,30 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One trap for an allocation: probes inside malloc see what its entry and its return see."""
 
-import contextlib
-import os
 import re
 
 from lib import (EXACT_KEYS, Skip, attach_option, exact, heap_sites, need_probes, need_root,
                  run_memtraced, same_calls, same_images, scaled, target, test, total, trace,
-                 with_function)
+                 variable, with_function)
 from test_allocators import library_path
 
 BESIDE_OTHERS = True
-VARIABLE = "MEMTRACED_TEST_RESULT_SITES"
 PATHS = ["multi", "perf", "session"]  # --attach=exit has none
 
 
-@contextlib.contextmanager
 def sites(how):
-    before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = how
-    try:
-        yield
-    finally:
-        del os.environ[VARIABLE]
-        if before is not None:
-            os.environ[VARIABLE] = before
+    return variable("MEMTRACED_TEST_RESULT_SITES", how)
 
 
 def need_sites():

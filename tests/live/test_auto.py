@@ -20,6 +20,20 @@ def traced(command, *options, **how):
         return trace(command, *options, library=None, **how)
 
 
+def reported(tracer, command, **how):
+    """tracer: its words up to -o. What it says of the command, and its report."""
+    with as_users_do(), scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        done = run([*tracer, "-o", f"json:{path}", "--", *command], **how)
+        return done, load_report(path)
+
+
+def quietly_reported(tracer, command):
+    done, report = reported(tracer, command)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    return report
+
+
 def ways(run_):
     """{name: was it counted by the library?}, and that nothing is lost, and nothing was said."""
     exact(run_.report)
@@ -53,11 +67,7 @@ NEED_PROBES = ["--allocator=malloc=nowhere:size@1;free=no:ptr@1", "--attach=perf
 @test(need_root, each=NEED_PROBES)
 def an_option_that_needs_probes_has_them_and_is_named(option):
     name = option.split("=")[0]
-    with as_users_do(), scratch() as folder:
-        path = os.path.join(folder, "report.json")
-        done = run_memtraced("-v", option, "-f", "table", "-o", f"json:{path}", "--",
-                             target("aligned"), "20")
-        report = load_report(path)
+    done, report = reported([memtraced(), "-v", option, "-f", "table"], [target("aligned"), "20"])
     library = report["coverage"]["library"]
     assert not library["used"] and library["why_not"].startswith(name), library
     assert library["why_not"].endswith(" needs probes"), library
@@ -70,11 +80,8 @@ def an_option_that_needs_probes_has_them_and_is_named(option):
 @test(need_root, each=["--exact=probes", PRELOAD])
 def who_asks_for_probes_is_given_no_reason(way):
     options = [] if way == PRELOAD else [way]
-    with as_users_do(), scratch() as folder:
-        path = os.path.join(folder, "report.json")
-        done = run_memtraced(*options, "-f", "table", "-o", f"json:{path}", "--", target("aligned"),
-                             "20", env={**os.environ, PRELOAD: "no"} if way == PRELOAD else None)
-        report = load_report(path)
+    done, report = reported([memtraced(), *options, "-f", "table"], [target("aligned"), "20"],
+                            env={**os.environ, PRELOAD: "no"} if way == PRELOAD else None)
     assert "library" not in report["coverage"], report["coverage"]
     assert "library" not in done.stdout.split("aligned", 1)[0], done.stdout[:300]
 
@@ -97,12 +104,11 @@ def a_static_command_is_counted_by_probes():
 
 @test(need_root)
 def without_the_library_probes_count():
-    with as_users_do(), scratch() as folder:
-        alone, path = os.path.join(folder, "memtraced"), os.path.join(folder, "report.json")
+    with scratch() as folder:
+        alone = os.path.join(folder, "memtraced")
         shutil.copy(memtraced(), alone)
-        done = run([alone, "-q", "-o", f"json:{path}", "--", target("aligned"), "20"])
-        assert done.returncode == 0 and done.stderr == "", done.stderr
-        library = load_report(path)["coverage"]["library"]
+        report = quietly_reported([alone, "-q"], [target("aligned"), "20"])
+    library = report["coverage"]["library"]
     assert not library["used"] and LIBRARY in library["why_not"], library
 
 
@@ -187,8 +193,8 @@ def in_another_root_where_it_is_not_nothing_is_said_of_it():
 @test(need_root, need_program("setpriv"), each=["its own", "another's"])
 def who_may_not_read_it_runs_without(whose):
     """Where it is in its user's own folder, he may."""
-    with as_users_do(), scratch() as folder:
-        place, path = os.path.join(folder, "place"), os.path.join(folder, "report.json")
+    with scratch() as folder:
+        place = os.path.join(folder, "place")
         program = target_for_all(folder, "aligned")
         os.mkdir(place)
         for name in ("memtraced", LIBRARY):
@@ -197,10 +203,9 @@ def who_may_not_read_it_runs_without(whose):
         if whose == "its own":
             for name in (".", LIBRARY):
                 os.chown(os.path.join(place, name), NOBODY, NOBODY)
-        done = run([os.path.join(place, "memtraced"), "-q", "-o", f"json:{path}", "--", "setpriv",
-                    f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", program, "20"])
-        assert done.returncode == 0 and done.stderr == "", done.stderr
-        report = load_report(path)
+        report = quietly_reported(
+            [os.path.join(place, "memtraced"), "-q"],
+            ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", program, "20"])
     exact(report)
     found = {process["comm"]: process["alloc"]["by_library"] for process in report["processes"]}
     assert found == {"setpriv": True, "aligned": whose == "its own"}, found
@@ -275,13 +280,9 @@ def a_child_behind_a_filter_has_probes_and_its_inheritance_is_lost():
 
 @test(need_root, each=["v", "f"])
 def a_limit_of_memtraced_itself_is_the_reason(limit):
-    with as_users_do(), scratch() as folder:
-        path = os.path.join(folder, "report.json")
-        size = "60000000" if limit == "v" else "2000000"
-        done = run(["/bin/bash", "-c", f'ulimit -{limit} {size}; exec "$@"', "sh", memtraced(),
-                    "-q", "-o", f"json:{path}", "--", target("aligned"), "20"])
-        assert done.returncode == 0 and done.stderr == "", done.stderr
-        report = load_report(path)
+    size = "60000000" if limit == "v" else "2000000"
+    report = quietly_reported(["/bin/bash", "-c", f'ulimit -{limit} {size}; exec "$@"', "sh",
+                               memtraced(), "-q"], [target("aligned"), "20"])
     library = report["coverage"]["library"]
     assert not library["used"] and "limit" in library["why_not"], library
     exact(report)

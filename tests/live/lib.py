@@ -540,12 +540,17 @@ OF_LIBRARY = {"bytes": "allocs", "live_bytes": "live_blocks", "peak_bytes": "pea
 ENTRY = 16
 
 
+def without_entries(counts, entries):
+    """entries: how many, by the keys of numbers of blocks."""
+    return {key: value - ENTRY * entries[OF_LIBRARY[key]] if key in OF_LIBRARY else value
+            for key, value in counts.items()}
+
+
 def without_library(process, counts):
-    vectors = with_function(heap_sites(process), "_dl_allocate_tls")
     if not process["alloc"].get("by_library"):
         return counts
-    return {key: value - ENTRY * total(vectors, OF_LIBRARY[key]) if key in OF_LIBRARY else value
-            for key, value in counts.items()}
+    vectors = with_function(heap_sites(process), "_dl_allocate_tls")
+    return without_entries(counts, {key: total(vectors, key) for key in OF_LIBRARY.values()})
 
 
 def same(process, counts, keys=EXACT_KEYS):

@@ -10,9 +10,9 @@ import signal
 import subprocess
 import time
 
-from lib import (ENTRY, LONG, OF_LIBRARY, Place, attached, eventually, exact, free_port, heap_sites,
+from lib import (ENTRY, LONG, Place, attached, eventually, exact, free_port, heap_sites,
                  load_report, memtraced, need_program, need_root, note, process_state, run, scaled,
-                 scratch, send_line, started, target, test)
+                 scratch, send_line, started, target, test, without_entries)
 from test_programs import Redis, redis_command
 from test_sample_programs import SETTLED, write_inputs
 from test_sample_programs import PROGRAMS as WORDS
@@ -244,8 +244,7 @@ def each_operation_is_told_by_both_at_once(threads):
     book, probes = (since(*pair, keys) for pair in zip(before, after))
     for key, sums in probes.items():
         if any(function == "_dl_allocate_tls" for function, *_ in key[1:]):
-            sums.update({name: sums[name] - ENTRY * sums[OF_LIBRARY[name]]
-                         for name in OF_LIBRARY if name in sums})
+            probes[key] = without_entries(sums, sums)
     different = [(key, book.get(key), probes.get(key)) for key in {*book, *probes}
                  if book.get(key) != probes.get(key)]
     frees = [total_of(b, "frees") - total_of(a, "frees") for a, b in zip(before, after)]

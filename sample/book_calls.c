@@ -11,8 +11,11 @@
 #include "sample/book_totals.h"
 #include "sample/next.h"
 
-/* So often a thread looks whether anybody reads. */
-#define CALLS_UNSEEN 16384
+/*
+ * So often a thread looks whether anybody reads, by calls that make blocks. A prime: of a loop that
+ * makes and frees some, each call comes to be the one of this number.
+ */
+#define CALLS_UNSEEN 16381
 
 static void count_end(struct book_thread *thread, const struct book_block *block, enum book_end how,
 		      uint64_t now_ns)

@@ -115,6 +115,20 @@ def when_its_reader_was_killed_it_goes_on_if_it_is_to():
         assert total(called_by(process, "waves"), "live_bytes") == 100, process["alloc"]
 
 
+@test(need_root, each=[1, 2])
+def whichever_of_its_calls_make_blocks_it_sees_that_its_reader_was_killed(kept):
+    with counting_itself() as process:
+        waves = Waves(process)
+        waves.do(f"keep {kept} 10")
+        with attached([process.pid]) as session:
+            session.process.kill()
+        assert is_read(process.pid)
+        waves.do("busy 50")
+        time.sleep(SILENCE)
+        waves.do("busy 50")
+        assert not is_read(process.pid)
+
+
 @test(need_root)
 def two_do_not_read_one_process():
     with counting_itself() as process:
@@ -227,14 +241,23 @@ def read_books(pid):
         return books(session.finish())
 
 
-def forks_of(pid):
-    """Forks that the book has told of, and how many of these are over (struct abi_book_header)."""
+def header_of(pid):
+    """The first words of its book (struct abi_book_header)."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
         place = next(line.split()[0] for line in maps
                      if "rw-s 00000000" in line and "/memfd:memtraced-book" in line)
     start, end = (f"{int(address, 16):x}" for address in place.split("-"))
     with open(f"/proc/{pid}/map_files/{start}-{end}", "rb") as book:
-        return struct.unpack_from("II", book.read(32), 24)
+        return struct.unpack("8I", book.read(32))
+
+
+def forks_of(pid):
+    """Forks that the book has told of, and how many of these are over."""
+    return header_of(pid)[6:]
+
+
+def is_read(pid):
+    return header_of(pid)[3] == 1  # ABI_BOOK_READ
 
 
 def tell(process, pid, sig):

@@ -174,7 +174,7 @@ void exact_replace(void *block, size_t size, enum abi_book_function function,
 	ret_old->block = block;
 	ret_old->is_unknown = block && !inside->has_taken && !next_first_block_size(block);
 	ret_old->is_mismatched = false;
-	if (!inside->has_taken)
+	if (!inside->has_taken || !book_looks_at_forms())
 		return;
 	made = inside->taken.block.is.size_fn;
 	ret_old->is_mismatched =

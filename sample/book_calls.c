@@ -138,7 +138,7 @@ static inline __attribute__((always_inline)) void enter_block(const struct book_
 {
 	struct book_thread *thread = book_come();
 	struct book_block added = { .address = (uintptr_t)block };
-	uint32_t wanted;
+	uint32_t wanted, form = ABI_FORM_UNKNOWN;
 	uint64_t now_ns;
 
 	if (!thread)
@@ -165,12 +165,11 @@ static inline __attribute__((always_inline)) void enter_block(const struct book_
 	}
 	if (BOOK_RARELY(thread->shared->at / 2 % CALLS_UNSEEN == 0))
 		book_look_for_reader();
-	added.is.size_fn = ABI_BOOK_SIZE_FN(size, book.header->era, ABI_FORM_UNKNOWN, function);
 	added.is.tick = book_tick(now_ns);
 	added.is.node = book_stack(thread, from);
 	if (BOOK_RARELY(wanted & ABI_BOOK_ERRORS))
-		added.is.size_fn = ABI_BOOK_SIZE_FN(size, book.header->era,
-						    form_of_block(thread, function), function);
+		form = form_of_block(thread, function);
+	added.is.size_fn = ABI_BOOK_SIZE_FN(size, book.header->era, form, function);
 	count_begin(thread, &added, now_ns);
 	if (BOOK_RARELY(wanted & WANTED_OF_FREES))
 		note_begin(thread, &added, now_ns, wanted);

@@ -50,9 +50,9 @@ static inline bool book_looks_at_forms(void)
 {
 	return BOOK_RARELY(book_wants() & ABI_BOOK_ERRORS);
 }
+void book_mark(uint32_t form, enum book_form_of which, const struct walk_registers *from);
 /* A free has ended whose mark is done with, although it has freed nothing that is known. */
 void book_freed_nothing(const struct walk_registers *from);
-void book_mark(uint32_t form, enum book_form_of which, const struct walk_registers *from);
 
 /* Does the call go on from which this caller seems to have come? Counted, where it is not known. */
 enum walk_meeting book_find_call(const struct book_call *call, const struct walk_registers *from);

@@ -2,6 +2,7 @@
 #include "sample/book.h"
 
 #include "sample/book_asks.h"
+#include "sample/book_clock.h"
 #include "sample/book_errors.h"
 #include "sample/book_forks.h"
 #include "sample/book_frees.h"
@@ -18,7 +19,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Until there is a page that fork clears. */
@@ -236,19 +236,19 @@ BOOK_SELDOM void book_look_for_reader(void)
 {
 	static struct {
 		uint32_t tick;
-		time_t since;
+		uint64_t since_s;
 	} seen;
 	const struct abi_book_header *header = book.header;
+	uint64_t now_s = book_call_ns(0) / 1000000000;
 	int error = errno;
-	struct timespec now;
 
-	if (header->answer == ABI_BOOK_UNANSWERED || clock_gettime(CLOCK_MONOTONIC_COARSE, &now))
+	if (header->answer == ABI_BOOK_UNANSWERED)
 		return;
 	if (seen.tick != header->tick) {
 		seen.tick = header->tick;
-		seen.since = now.tv_sec;
+		seen.since_s = now_s;
 	} else if (header->answer == ABI_BOOK_UNREAD ||
-		   (now.tv_sec - seen.since > SILENCE_S && !book_is_filtered() &&
+		   (now_s - seen.since_s > SILENCE_S && !book_is_filtered() &&
 		    syscall(SYS_kill, header->reader, 0) && errno == ESRCH)) {
 		end_reading();
 	}

@@ -15,7 +15,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -33,6 +32,7 @@ static uint32_t generations, process_lock;
 static bool was_read;
 
 /* Absent where the C library is not glibc. */
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 			     void *object) __attribute__((weak));
 
@@ -92,9 +92,7 @@ static enum book_state cease(void)
 /* Which glibc 2 it is; 0: it is another C library. */
 static uint32_t glibc_minor(void)
 {
-	const char *(*get_version)(void) =
-		(const char *(*)(void))next_look_up(RTLD_DEFAULT, "gnu_get_libc_version");
-	const char *version = get_version ? get_version() : "";
+	const char *version = gnu_get_libc_version ? gnu_get_libc_version() : "";
 	uint32_t minor = 0;
 
 	if (strncmp(version, "2.", 2) != 0)

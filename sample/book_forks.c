@@ -211,9 +211,8 @@ void book_add_tomb(const struct book_block *block)
 
 	if (has_tomb(block, next, header->era))
 		return;
-	number = __atomic_add_fetch(&header->tombs, 1, __ATOMIC_RELAXED);
-	if (number >= ABI_BOOK_TOMBS) {
-		__atomic_store_n(&header->tombs, ABI_BOOK_TOMBS, __ATOMIC_RELAXED);
+	number = book_next_number(&header->tombs, ABI_BOOK_TOMBS);
+	if (!number) {
 		book_lose(ABI_BOOK_LOST_FORK);
 		return;
 	}

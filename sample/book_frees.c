@@ -45,13 +45,11 @@ static bool is_pair(uint32_t number, const void *key)
 static struct abi_book_pair *make_pair(struct book_thread *thread, const struct pair_key *key,
 				       uint32_t *place)
 {
-	uint32_t number = __atomic_add_fetch(&book.header->pairs, 1, __ATOMIC_RELAXED);
+	uint32_t number = book_next_number(&book.header->pairs, ABI_BOOK_PAIRS);
 	struct abi_book_pair *pair = &book.pairs[number];
 
-	if (number >= ABI_BOOK_PAIRS) {
-		__atomic_store_n(&book.header->pairs, ABI_BOOK_PAIRS, __ATOMIC_RELAXED);
+	if (!number)
 		return NULL;
-	}
 	pair->node = key->node;
 	pair->free_node = key->free_node;
 	pair->function = key->function;

@@ -94,6 +94,16 @@ void book_unlock(uint32_t *lock)
 	__atomic_store_n(lock, LOCK_FREE, __ATOMIC_RELEASE);
 }
 
+BOOK_SELDOM uint32_t book_next_number(uint32_t *begun, uint32_t most)
+{
+	uint32_t number = __atomic_add_fetch(begun, 1, __ATOMIC_RELAXED);
+
+	if (number < most)
+		return number;
+	__atomic_store_n(begun, most, __ATOMIC_RELAXED);
+	return 0;
+}
+
 BOOK_SELDOM void book_lose(enum abi_book_loss loss)
 {
 	__atomic_fetch_add(&book.header->lost[loss], 1, __ATOMIC_RELAXED);

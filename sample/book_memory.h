@@ -40,6 +40,9 @@ static inline uint32_t book_wants(void)
 	return __atomic_load_n(&book.header->wants, __ATOMIC_RELAXED);
 }
 
+/* The next number of what `begun` counts, below `most`; 0: there is no room for more. */
+uint32_t book_next_number(uint32_t *begun, uint32_t most);
+
 /* Counts what could not be entered. */
 void book_lose(enum abi_book_loss loss);
 

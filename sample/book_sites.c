@@ -35,11 +35,9 @@ static __attribute__((noinline)) struct abi_book_site *make_site(struct book_thr
 
 	if (!book_index_make_room(&thread->sites, hash_of_site))
 		return NULL;
-	number = __atomic_add_fetch(&book.header->sites, 1, __ATOMIC_RELAXED);
-	if (number >= ABI_BOOK_SITES) {
-		__atomic_store_n(&book.header->sites, ABI_BOOK_SITES, __ATOMIC_RELAXED);
+	number = book_next_number(&book.header->sites, ABI_BOOK_SITES);
+	if (!number)
 		return NULL;
-	}
 	book.sites[number].node = key->node;
 	book.sites[number].function = (uint16_t)key->function;
 	/* Readers know by it that the rest is there. */

@@ -325,12 +325,11 @@ struct nothrow;
 	{                                                                                          \
 		void(*function) params = LOAD(name##_next.passes);                                 \
                                                                                                    \
-		if (function && !exact_looks_at_forms()) {                                         \
-			function args;                                                             \
-			return;                                                                    \
-		}                                                                                  \
 		if (function) {                                                                    \
-			name##_marked args;                                                        \
+			if (exact_looks_at_forms())                                                \
+				name##_marked args;                                                \
+			else                                                                       \
+				function args;                                                     \
 			return;                                                                    \
 		}                                                                                  \
 		function = LOAD(name##_next.counts);                                               \

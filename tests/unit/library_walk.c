@@ -41,12 +41,12 @@ void library_walk(const struct library_registers *from, struct library_stack *re
 		.pc = from->pc, .sp = from->sp, .bp = from->bp, .bx = from->bx
 	};
 
+	const struct walk_frame *frame;
+
 	memset(ret, 0, sizeof(*ret));
 	walk(&walker, &regs);
-	for (uint32_t i = 0; i < walker.n_fresh; i++)
-		add(ret, &walker.fresh[i]);
-	for (uint32_t i = walker.joined; i-- > 0;)
-		add(ret, &walker.path[i]);
+	for (uint32_t i = 0; (frame = walk_frame_at(&walker, i)); i++)
+		add(ret, frame);
 	ret->shared = walker.joined;
 	ret->cut = walker.cut;
 	walk_keep(&walker);

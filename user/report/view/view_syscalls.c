@@ -8,15 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* A process whose beginning was lost. */
-static const struct model_process unknown_image = {
-	.id = RECORD_NO_IMAGE,
-	.parent_id = RECORD_NO_IMAGE,
-	.prev_id = RECORD_NO_IMAGE,
-	.next_id = RECORD_NO_IMAGE,
-	.comm = "",
-};
-
 static int compare_down(uint64_t a, uint64_t b)
 {
 	return (a < b) - (a > b);
@@ -309,9 +300,7 @@ static int add_process(const struct view_resolver *resolver, const struct model_
 
 	if (!list || !files)
 		return -ENOMEM;
-	calls->image = model_find_process(resolver->model, from->image);
-	if (!calls->image)
-		calls->image = &unknown_image;
+	calls->image = view_resolve_process(resolver, from->image);
 	for (size_t i = 0; i < from->calls.len; i++)
 		list[i] = &from->calls.data[i];
 	r = sum_calls(calls, list, from->calls.len);

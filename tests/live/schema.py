@@ -438,7 +438,7 @@ def without_frees(report):
 
 
 def without_library(report):
-    """What only runs with --exact=library have."""
+    """What only runs have that the library counts, or would count but for a reason."""
     coverage, processes = dict(report["coverage"]), []
     if "library" not in coverage:
         return report

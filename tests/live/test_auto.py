@@ -192,7 +192,7 @@ def in_another_root_where_it_is_not_nothing_is_said_of_it():
 
 @test(need_root, need_program("setpriv"), each=["its own", "another's"])
 def who_may_not_read_it_runs_without(whose):
-    """Where it is in its user's own folder, he may."""
+    """In its user's own folder it can be read."""
     with scratch() as folder:
         place = os.path.join(folder, "place")
         program = target_for_all(folder, "aligned")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How programs come to have our library (--sample, --exact=library): by the environment of a
+ * How programs come to have our library (--sample, --exact): by the environment of a
  * command, or by systemd's of a service.
  */
 #ifndef MEMTRACED_SERVICE_SAMPLE_LIBRARY_H

@@ -203,7 +203,7 @@ void json_coverage(struct json_out *out, const struct view *view)
 		json_out_null(out, json, "all_stacks_complete");
 	json_out_add_or_null(out, json, "stack_check", stack_check_json(out, view));
 	json_out_string(out, json, "kernel_lacks", lacks ? run->kernel_lacks : NULL);
-	/* Of a run with --exact=library. */
+	/* Of a run whose processes could count their calls themselves, or would else. */
 	if (run && run->counted_by)
 		json_out_add(out, json, "library", library_json(out, run->counted_by));
 	/* Only a service's reports have it. */

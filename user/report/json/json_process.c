@@ -52,7 +52,7 @@ static struct json_object *before_json(struct json_out *out, const struct record
 	return json;
 }
 
-/* Of a run with --exact=library. */
+/* As coverage.library. */
 static bool is_asked_how(const struct view *view)
 {
 	const struct record_run *run = model_run(view_model(view));

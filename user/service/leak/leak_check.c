@@ -237,13 +237,12 @@ static void note(struct leak_noted *noted, const struct allocator_family *family
 static void count_noted(const struct live *live, uint32_t slot, struct leak_scan *scan)
 {
 	bool areas_known = !scan->unknown_blocks && !scan->older_blocks;
-	const struct allocator_family *family = NULL;
-	uint16_t fn = 0; /* of that */
+	const struct allocator_family *behind = live_family_behind(live, slot);
 
 	for (size_t i = 0; i < scan->n_blocks; i++) {
-		if (scan->blocks[i].fn != fn)
-			family = live_family_of(live, slot, scan->blocks[i].fn);
-		fn = scan->blocks[i].fn;
+		const struct allocator_family *family =
+			live_family_of(live, scan->blocks[i].fn, behind);
+
 		if (family && family->traces == ALLOCATOR_TRACES_INSIDE)
 			note(&scan->noted_inside, family);
 		else if (family && family->traces == ALLOCATOR_TRACES_APART && !areas_known)

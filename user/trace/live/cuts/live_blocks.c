@@ -53,10 +53,9 @@ const struct ranges *live_areas(const struct live *live, uint32_t slot)
 	return &live_process_at(live, (slot_t){ slot })->regions.areas;
 }
 
-/* A process that keeps a book has called the allocator behind our library, which is not glibc's. */
-static const struct allocator_family *family_behind(const struct live *live, slot_t slot)
+const struct allocator_family *live_family_behind(const struct live *live, uint32_t slot)
 {
-	vec_foreach(&live_process_at(live, slot)->code.ranges, range) {
+	vec_foreach(&live_process_at(live, (slot_t){ slot })->code.ranges, range) {
 		const struct allocator_family *family = allocator_family_numbered(
 			range->object ? object_malloc_family(range->object) : 0);
 
@@ -66,12 +65,13 @@ static const struct allocator_family *family_behind(const struct live *live, slo
 	return NULL;
 }
 
-const struct allocator_family *live_family_of(const struct live *live, uint32_t slot, uint16_t fn)
+const struct allocator_family *live_family_of(const struct live *live, uint16_t fn,
+					      const struct allocator_family *behind)
 {
 	uint16_t book_fn = (uint16_t)(fn - live->books.first_fn);
 
 	if (live->books.first_fn && book_fn && book_fn < ABI_BOOK_FUNCTIONS)
-		return family_behind(live, (slot_t){ slot });
+		return behind;
 	return allocator_family_numbered(ABI_FAMILY(live->programs->traits[fn]));
 }
 

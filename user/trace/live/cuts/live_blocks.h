@@ -39,8 +39,14 @@ enum live_older live_older_blocks(const struct live *live, uint32_t slot);
  * blocks in there are known. Valid until the next drain.
  */
 const struct ranges *live_areas(const struct live *live, uint32_t slot);
-/* The function's allocator, or NULL: not known. */
-const struct allocator_family *live_family_of(const struct live *live, uint32_t slot, uint16_t fn);
+/*
+ * Of a process that keeps a book, the allocator behind our library, which its blocks are of; NULL:
+ * not known, or it leaves no traces, as glibc's.
+ */
+const struct allocator_family *live_family_behind(const struct live *live, uint32_t slot);
+/* The function's allocator, or NULL: not known. behind: that of the block's process. */
+const struct allocator_family *live_family_of(const struct live *live, uint16_t fn,
+					      const struct allocator_family *behind);
 /* The pids of all that is traced and has not ended; malloc'ed. 0 or -ENOMEM. */
 int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n);
 

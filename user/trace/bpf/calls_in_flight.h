@@ -6,12 +6,11 @@
 #ifndef MEMTRACED_TRACE_BPF_CALLS_IN_FLIGHT_H
 #define MEMTRACED_TRACE_BPF_CALLS_IN_FLIGHT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct programs;
 
-/* A call of function `fn` that began before abi_result_check.sited was set. 0 or negative errno. */
-int calls_in_flight(const struct programs *programs, uint16_t fn, bool *ret_any);
+/* In one of `fn` that began before abi_result_check.sited was set: 1, 0, or negative errno. */
+int calls_in_flight(const struct programs *programs, uint16_t fn);
 
 #endif

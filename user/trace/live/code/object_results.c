@@ -136,13 +136,12 @@ static int can_close_returns(const struct objects *objects, const struct object 
 			     size_t function, bool *ret_can)
 {
 	const struct abi_result_check *check = objects->opts.programs->result_check;
-	bool any = true;
-	int r = 0;
+	int r = 1;
 
 	if (__atomic_load_n(&check->pending, __ATOMIC_SEQ_CST) == 0)
-		r = calls_in_flight(objects->opts.programs, function_id(object, function), &any);
-	*ret_can = !any;
-	return r;
+		r = calls_in_flight(objects->opts.programs, function_id(object, function));
+	*ret_can = r == 0;
+	return r < 0 ? r : 0;
 }
 
 static int go_on(struct objects *objects)

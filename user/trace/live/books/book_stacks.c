@@ -14,17 +14,7 @@ struct node_stack {
 	uint64_t id;
 };
 
-static uint64_t node_hash(const void *item)
-{
-	return hash_u64(((const struct node_stack *)item)->node);
-}
-
-static bool node_equal(const void *a, const void *b)
-{
-	return ((const struct node_stack *)a)->node == ((const struct node_stack *)b)->node;
-}
-
-static const struct hashmap_ops node_ops = { node_hash, node_equal, free };
+DEFINE_HASHMAP_OPS(node_ops, struct node_stack, free, node);
 
 /* An image's number is in it, as in ids that the programs make: no other image has the same. */
 static uint64_t id_by(const struct live_process *process, const struct book_stack *stack)
@@ -95,16 +85,9 @@ static int tell_stack(struct live *live, const struct live_process *process, uin
 
 static int keep_id(struct live_process *process, uint32_t node, uint64_t id)
 {
-	struct node_stack *item = malloc(sizeof(*item));
-	int r;
+	const struct node_stack item = { node, id };
 
-	if (!item)
-		return -ENOMEM;
-	*item = (struct node_stack){ node, id };
-	r = hashmap_insert(&process->book_stacks, item);
-	if (r)
-		free(item);
-	return r;
+	return hashmap_intern(&process->book_stacks, &item, sizeof(item), NULL) ? 0 : -ENOMEM;
 }
 
 /* The stack of a node that was not read before. */
@@ -150,6 +133,13 @@ static int find_stack(struct live *live, struct live_process *process, uint32_t 
 	return 0;
 }
 
+/* An error other than -ENOMEM is no end of the run: the reading of sites has counted it. */
+static int end_reading(struct live *live, struct live_process *process, int r)
+{
+	book_forget_nodes(process->book.book);
+	return r == -ENOMEM ? r : live_release_stacks(live, process);
+}
+
 struct reading {
 	struct live *live;
 	struct live_process *process;
@@ -178,13 +168,9 @@ int live_book_sites(struct live *live, struct live_process *process, live_book_s
 		return 0;
 	r = book_read_sites(process->book.book, live->programs->control->cut_epoch, on_site,
 			    &reading);
-	book_forget_nodes(process->book.book);
-	if (r && r != -ENOMEM) {
-		/* No end of the run. */
+	if (r && r != -ENOMEM)
 		live_count_loss(live, process, LOSS_BOOK);
-		r = 0;
-	}
-	return r ? r : live_release_stacks(live, process);
+	return end_reading(live, process, r);
 }
 
 static int ignore_site(const struct live_book_site *site, void *userdata)
@@ -234,7 +220,7 @@ static int on_block(const struct book_block *block, void *userdata)
 	return reading->fn(&told, reading->userdata);
 }
 
-/* Whoever reads its sites is told that it cannot be read. */
+/* As end_reading(). */
 static int only_known_errors(int error)
 {
 	return error == -ENOMEM || error == -EAGAIN || error == -ETIME ? error : 0;
@@ -306,9 +292,7 @@ int live_book_errors(struct live *live, struct live_process *process, live_book_
 	if (!process->book.book)
 		return 0;
 	r = book_read_errors(process->book.book, on_error, &reading);
-	book_forget_nodes(process->book.book);
-	/* Whoever reads its sites is told that it cannot be read. */
-	return r == -ENOMEM ? r : live_release_stacks(live, process);
+	return end_reading(live, process, r);
 }
 
 struct freed_reading {
@@ -349,9 +333,7 @@ int live_book_freed(struct live *live, struct live_process *process, live_book_f
 	if (!process->book.book)
 		return 0;
 	r = book_read_freed(process->book.book, on_freed, &reading);
-	book_forget_nodes(process->book.book);
-	/* Whoever reads its sites is told that it cannot be read. */
-	return r == -ENOMEM ? r : live_release_stacks(live, process);
+	return end_reading(live, process, r);
 }
 
 struct free_reading {
@@ -392,13 +374,9 @@ int live_book_frees(struct live *live, struct live_process *process, live_book_f
 	if (!process->book.book || !live->opts.free_stacks)
 		return 0;
 	r = book_read_pairs(process->book.book, on_pair, &reading);
-	book_forget_nodes(process->book.book);
-	if (r && r != -ENOMEM) {
-		/* No end of the run. */
+	if (r && r != -ENOMEM)
 		live_count_loss(live, process, LOSS_BOOK);
-		r = 0;
-	}
-	return r ? r : live_release_stacks(live, process);
+	return end_reading(live, process, r);
 }
 
 void live_book_stacks_done(struct live_process *process)

@@ -506,12 +506,7 @@ static int add_sites(struct prover *p, struct result_sites *sites)
 	return r;
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct result_site *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
+DEFINE_COMPARE(by_address, struct result_site, addr)
 
 static bool has_two_at_one(const struct result_sites *sites)
 {
@@ -585,8 +580,7 @@ int result_sites_find(struct insn_decoder *decoder, const struct sites_code *cod
 		r = prove_either(&p, &sites);
 	if (r < 0)
 		return r;
-	if (sites.list.len)
-		qsort(sites.list.data, sites.list.len, sizeof(sites.list.data[0]), by_address);
+	vec_sort(&sites.list, by_address);
 	if (!p.why && has_two_at_one(&sites))
 		p.why = why_no_site;
 	sites.why_none = p.why;

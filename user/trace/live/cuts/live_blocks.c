@@ -113,12 +113,7 @@ static int on_block(const struct walked_block *walked, void *userdata)
 								ABI_BLOCK_FN(walked->block) });
 }
 
-static int by_address(const void *item_a, const void *item_b)
-{
-	const struct live_block *a = item_a, *b = item_b;
-
-	return (a->addr > b->addr) - (a->addr < b->addr);
-}
+DEFINE_COMPARE(by_address, struct live_block, addr)
 
 /* A block can pass from a table into a map, or to another process, between the readings of both. */
 static size_t without_repeats(struct live_block *blocks, size_t n)

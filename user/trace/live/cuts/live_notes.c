@@ -150,12 +150,7 @@ static int frees_fd(const struct live *live)
 	return bpf_map__fd(live->programs->skel->maps.free_pairs);
 }
 
-static int compare_images(const void *item_a, const void *item_b)
-{
-	const struct live_free *a = item_a, *b = item_b;
-
-	return (a->key.image > b->key.image) - (a->key.image < b->key.image);
-}
+DEFINE_COMPARE(compare_images, struct live_free, key.image)
 
 int live_frees_read(const struct live *live, struct live_frees *ret_frees)
 {

@@ -89,6 +89,19 @@ static void a_files_status_is_that_of_fstat(void **state)
 	assert_int_equal(file_status(-1, &st), -EBADF);
 }
 
+static void two_descriptors_of_one_file_are_the_same(void **state)
+{
+	_cleanup_close_ int file = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	_cleanup_close_ int again = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int other = open("/", O_PATH | O_CLOEXEC);
+
+	(void)state;
+	assert_true(file_is_same(file, again));
+	assert_false(file_is_same(file, other));
+	assert_false(file_is_same(file, -1));
+	assert_false(file_is_same(-1, -1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -96,6 +109,7 @@ int main(void)
 		cmocka_unit_test(an_open_file_is_judged_by_its_mount),
 		cmocka_unit_test(a_device_is_judged_by_its_mount),
 		cmocka_unit_test(a_files_status_is_that_of_fstat),
+		cmocka_unit_test(two_descriptors_of_one_file_are_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,6 +211,14 @@ int file_status(int path_fd, struct stat *ret_st)
 	return 0;
 }
 
+bool file_is_same(int a, int b)
+{
+	struct stat of_a, of_b;
+
+	return file_status(a, &of_a) == 0 && file_status(b, &of_b) == 0 &&
+	       of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
 int open_place(int path_fd)
 {
 	char link[32];

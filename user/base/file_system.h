@@ -48,6 +48,8 @@ bool file_system_is_same_mount(int a, int b);
  * st_ino, st_mode, st_uid, st_gid and st_size alone are set. 0 or negative errno.
  */
 int file_status(int path_fd, struct stat *ret_st);
+/* Are two descriptors of one file? By file_status(); false where that is not known. */
+bool file_is_same(int a, int b);
 
 /*
  * Opening a file that a stranger has named: first only its place (O_PATH), which no rename can

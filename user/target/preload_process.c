@@ -25,20 +25,12 @@
 
 /* --- can it be opened? ------------------------------------------------------------------------ */
 
-static bool is_same_file(int fd, int other_fd)
-{
-	struct stat st, other;
-
-	return fstat(fd, &st) == 0 && fstat(other_fd, &other) == 0 && st.st_dev == other.st_dev &&
-	       st.st_ino == other.st_ino;
-}
-
 static bool has_our(pid_t pid, const char *name, const char *ours)
 {
 	_cleanup_close_ int fd = proc_file_open(pid, name, O_PATH);
 	_cleanup_close_ int our_fd = open(ours, O_PATH | O_CLOEXEC);
 
-	return fd >= 0 && our_fd >= 0 && is_same_file(fd, our_fd);
+	return fd >= 0 && our_fd >= 0 && file_is_same(fd, our_fd);
 }
 
 /* In another root, no file system is searched that another user may serve. */
@@ -50,7 +42,7 @@ static bool is_in_root(pid_t pid, const char *library, int library_fd)
 		return true;
 	root_fd = proc_file_open(pid, "root", O_PATH | O_DIRECTORY);
 	fd = root_fd < 0 ? root_fd : root_find(root_fd, pid, library, FILE_SYSTEM_LOCAL);
-	return fd >= 0 && is_same_file(fd, library_fd);
+	return fd >= 0 && file_is_same(fd, library_fd);
 }
 
 static bool allows(const struct stat *st, const struct process_info *user, mode_t bit)

@@ -226,10 +226,8 @@ static bool is_name_of_exe(pid_t pid, const char *path)
 	_cleanup_close_ int exe_fd = proc_file_open(pid, "exe", O_PATH);
 	_cleanup_close_ int fd =
 		root_fd < 0 ? root_fd : root_find(root_fd, pid, path, FILE_SYSTEM_LOCAL);
-	struct stat exe, st;
 
-	return exe_fd >= 0 && fd >= 0 && file_status(exe_fd, &exe) == 0 &&
-	       file_status(fd, &st) == 0 && exe.st_dev == st.st_dev && exe.st_ino == st.st_ino;
+	return exe_fd >= 0 && fd >= 0 && file_is_same(exe_fd, fd);
 }
 
 int process_exe(pid_t pid, char **ret_exe)

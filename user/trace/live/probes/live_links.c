@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file_system.h"
 #include "target/preload.h"
 #include "target/preload_process.h"
 #include "target/process.h"
@@ -20,7 +21,6 @@
 #include "trace/live/slots/shared_state.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* For translators, on all of the host. */
@@ -329,13 +329,8 @@ void live_links_fork(const struct live_process *parent, struct live_process *chi
 
 bool live_is_book_library(const struct live *live, const struct object *object)
 {
-	struct stat ours, theirs;
-
-	if (!preload_is_library(object_path(object)))
-		return false;
-	return fstat(live->books.library_fd, &ours) == 0 &&
-	       fstat(object_fd(object), &theirs) == 0 && ours.st_dev == theirs.st_dev &&
-	       ours.st_ino == theirs.st_ino;
+	return preload_is_library(object_path(object)) &&
+	       file_is_same(live->books.library_fd, object_fd(object));
 }
 
 /* It is mapped below all libraries. */

@@ -41,14 +41,24 @@ enum effect_memory {
 	MEMORY_FIXED,	/* not on the stack: by rip, a segment or an absolute address */
 };
 
-/* Which argument of a call the register has, from 1 on; 0: none. */
+#define INSN_ARGUMENTS 5
+
+/* The register of a call's argument, from 1 on. */
+static inline uint8_t insn_argument_register(unsigned n)
+{
+	static const uint8_t registers[INSN_ARGUMENTS] = { INSN_RDI, INSN_RSI, INSN_RDX, INSN_RCX,
+							   8 };
+
+	return registers[n - 1];
+}
+
+/* Which argument of a call the register has; 0: none. */
 static inline unsigned insn_argument_of(uint8_t reg)
 {
-	static const uint8_t arguments[INSN_REGS] = {
-		[INSN_RDI] = 1, [INSN_RSI] = 2, [INSN_RDX] = 3, [INSN_RCX] = 4, [8] = 5
-	};
-
-	return reg < INSN_REGS ? arguments[reg] : 0;
+	for (unsigned n = 1; n <= INSN_ARGUMENTS; n++)
+		if (insn_argument_register(n) == reg)
+			return n;
+	return 0;
 }
 
 struct insn_effect {

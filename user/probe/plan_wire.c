@@ -4,6 +4,7 @@
 #include "bpf/abi.h"
 #include "probe/allocators.h"
 #include "probe/custom_allocators.h"
+#include "probe/insn_effect.h"
 #include "probe/plan.h"
 #include "probe/sample_plan.h"
 #include "probe/sites.h"
@@ -183,8 +184,8 @@ static bool args_are_sound(const struct plan_probe *probe, struct named named)
 {
 	unsigned block = probe->args >> 8;
 
-	return probe->args == named.args ||
-	       (probe->kind == ABI_FREE && !(probe->args & 0xff) && block > 0 && block <= 5);
+	return probe->args == named.args || (probe->kind == ABI_FREE && !(probe->args & 0xff) &&
+					     block > 0 && block <= INSN_ARGUMENTS);
 }
 
 /* That realloc(p, 0) frees is the family's, which the object is of; else a row says the kind. */

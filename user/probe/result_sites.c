@@ -53,16 +53,6 @@ void result_sites_done(struct result_sites *sites)
 	vec_done(&sites->exits);
 }
 
-#define MAX_ARGUMENTS 5
-
-/* In the order of the calling convention, from 1 on. */
-static uint8_t argument_register(unsigned n)
-{
-	static const uint8_t registers[] = { INSN_RDI, INSN_RSI, INSN_RDX, INSN_RCX, 8 };
-
-	return registers[n - 1];
-}
-
 /* Before all nodes are looked at (once more); false: that is too much work. */
 static bool spend(struct prover *p)
 {
@@ -240,7 +230,7 @@ static struct abi_usdt_arg place_of(const struct flow_state *state, value v)
 
 static uint8_t size_register(const struct prover *p)
 {
-	return argument_register(p->function->args & 0xf);
+	return insn_argument_register(p->function->args & 0xf);
 }
 
 /* What a probe could see at the node; false: not where the stack begins, or no probe is there. */
@@ -377,8 +367,8 @@ static bool leaves_as_it_came(const struct prover *p, uint16_t node, struct resu
 	};
 	if (p->from_entry)
 		return true;
-	for (uint16_t i = 1; i <= MAX_ARGUMENTS && !site->args; i++)
-		if (state->at[argument_register(i)] == (value)VALUE_ENTRY + size_register(p))
+	for (uint16_t i = 1; i <= INSN_ARGUMENTS && !site->args; i++)
+		if (state->at[insn_argument_register(i)] == (value)VALUE_ENTRY + size_register(p))
 			site->args = ABI_SIZE_ARG(i);
 	return site->args != 0;
 }
@@ -571,7 +561,7 @@ int result_sites_find(struct insn_decoder *decoder, const struct sites_code *cod
 	unsigned size = function->args & 0xf;
 	int r;
 
-	if (size == 0 || size > MAX_ARGUMENTS || function->args >> 4) {
+	if (size == 0 || size > INSN_ARGUMENTS || function->args >> 4) {
 		*ret_sites = (struct result_sites){ .why_none = why_product };
 		return 0;
 	}

@@ -278,6 +278,20 @@ def code_of(program):
     raise AssertionError("no .text")
 
 
+def many_symbols(program):
+    """As a large program, which takes its time and is read whole: functions at places and with
+    names of their own."""
+    address, section = code_of(program)
+    names, offsets = bytearray(b"\0"), []
+    for i in range(SYMBOLS):
+        offsets.append(len(names))
+        names += b"function_%d\0" % i
+    table = bytes(24) + b"".join(symbol(name, address + i, size=1, section=section)
+                                 for i, name in enumerate(offsets))
+    return with_sections(program, [(".symtab", SHT_SYMTAB, table, 24),
+                                   (".strtab", SHT_STRTAB, bytes(names), 0)])
+
+
 def symbols_of_megabytes(program):
     """As names_of_megabytes(), all at one address, so that they are compared."""
     address, section = code_of(program)

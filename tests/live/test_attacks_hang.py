@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 
+import bombs
 from health import HEALTH_SECONDS, health
 import schema
 from lib import (counting, descendants, eventually, exact, load_report, memtraced, need_root, same,
@@ -59,10 +60,21 @@ def traced_exactly(served, counts, process):
     same(one(report, pid), own)
 
 
+def target_of_many_symbols(folder, name):
+    """It has not been parsed yet, and takes longer than a look at all processes, so that its parser
+    can be stopped in the midst of it."""
+    path = target_for_all(folder, name)
+    with open(path, "rb") as file:
+        program = file.read()
+    with open(path, "wb") as file:
+        file.write(bombs.many_symbols(program))
+    return path
+
+
 def holds_up_its_own_trace_alone(served, counts):
     """False: the parser had answered all that the trace asks of it before it was stopped."""
     environ = dict(os.environ, **counting(counts))
-    command = [target_for_all(counts, "attach"), str(BLOCKS), str(THREADS)]  # not parsed yet
+    command = [target_of_many_symbols(counts, "attach"), str(BLOCKS), str(THREADS)]
     with started(command, env=environ) as hung, started_target(counts) as process:
         pid = int(hung.lines.until("ready"))
         asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=1&format=json")

@@ -6,7 +6,7 @@
 BENCH_DIR := $(O)/bench/workloads
 BENCH_CFLAGS = -O2 -g $(WARNINGS) -D_GNU_SOURCE
 BENCH_PROGRAMS := $(patsubst %,$(BENCH_DIR)/%,\
-	timed pairs stress stamp syscalls blocks processes sites libs rows large yardstick)
+	timed timed-dynamic pairs stress stamp syscalls blocks processes sites libs rows large yardstick)
 BENCH_PROGRAMS += $(BENCH_DIR)/interpose.so
 # A row that cannot be built is left out of the table, which says so.
 BENCH_PROGRAMS += $(if $(shell command -v rustc),$(BENCH_DIR)/trees)
@@ -20,6 +20,11 @@ $(BENCH_DIR)/timed: bench/workloads/timed.c
 	$(call say,BENCH,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BENCH_CFLAGS) -static -s -o $@ $<
+
+$(BENCH_DIR)/timed-dynamic: bench/workloads/timed.c
+	$(call say,BENCH,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BENCH_CFLAGS) -s -o $@ $<
 
 $(BENCH_LIBRARIES): $(BENCH_DIR)/libraries/lib%.so: bench/workloads/library.c
 	$(call say,BENCH,$@)

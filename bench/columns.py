@@ -46,6 +46,7 @@ class Memtraced(Column):
     needs: str = None  # an option that this build may not have
     counts: bool = True  # allocations
     env: dict = None  # beside the bench's own
+    launcher: str = "timed"
 
     def missing(self, place):
         if self.needs and not has_option(place, self.needs):
@@ -56,7 +57,8 @@ class Memtraced(Column):
         report = place.file("report.json")
         before = [place.memtraced, "-q", *self.options, "-o", f"json:{report}", "--"]
         sample, status, output = run_under(place, row.times(self.pairs), before=before,
-                                           env=self.env, limit_s=limit_s)
+                                           env=self.env, limit_s=limit_s,
+                                           launcher=self.launcher)
         if status != 0:
             raise Failed(f"memtraced ended with status {status}: {output.strip()[-300:]}")
         if self.counts:
@@ -77,13 +79,30 @@ class Memtraced(Column):
         sample.complete = coverage["stacks_complete"] / stacks if stacks else None
 
 
+class Library(Memtraced):
+    """Counted by a preloaded library, which a launcher that is linked statically would prevent."""
+
+    @staticmethod
+    def take_counts(sample, report):
+        probed = [process["command"] for process in report["processes"]
+                  if process["alloc"] and not process["alloc"]["by_library"]]
+        if probed:
+            raise Failed(f"counted by probes: {', '.join(probed)}")
+        Memtraced.take_counts(sample, report)
+
+
+PROBES = ("--exact=probes",)
+
+
 def own_columns():
     return [
         Bare("bare", "bare", pairs=25),
         Memtraced("growth", "growth", pairs=25, options=("--page-faults",), needs="--page-faults",
                   counts=False),
         Memtraced("floor", "floor", options=("--floor",), needs="--floor", counts=False),
-        Memtraced("nostack", "exact, no stacks", options=("--max-stack=0",), needs="--max-stack"),
-        Memtraced("exact", "exact"),
-        Memtraced("library", "library", pairs=5, options=("--exact=library",), needs="--exact"),
+        Memtraced("nostack", "exact, no stacks", options=(*PROBES, "--max-stack=0"),
+                  needs="--max-stack"),
+        Memtraced("exact", "exact", options=PROBES),
+        Library("library", "library", pairs=5, options=("--exact=library",), needs="--exact",
+                launcher="timed-dynamic"),
     ]

@@ -5,13 +5,14 @@ and two entries of maps."""
 import rounds
 import rows
 import stats
-from columns import Memtraced
+from columns import PROBES, Memtraced
 from lines import Line
 from values import Values
 
 DEPTHS = (4, 20)
-COLUMNS = [Memtraced("exact", "exact"),
-           Memtraced("free", "--free-stacks", options=("--free-stacks",), needs="--free-stacks")]
+COLUMNS = [Memtraced("exact", "exact", options=PROBES),
+           Memtraced("free", "--free-stacks", options=(*PROBES, "--free-stacks"),
+                     needs="--free-stacks")]
 
 
 def measure(place, limits, quick, start):

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 
+from columns import PROBES
 from lines import Line
 from measure import Failed, Running, forget_cost, read_cost, used_s, wait_until
 from rows import DEPTHS
@@ -93,7 +94,7 @@ def measure_memory(place):
     ready = place.file("ready")
     if os.path.exists(ready):
         os.unlink(ready)
-    argv = [place.memtraced, "-q", "-o", f"json:{place.file('report.json')}", "--",
+    argv = [place.memtraced, "-q", *PROBES, "-o", f"json:{place.file('report.json')}", "--",
             place.program("blocks"), str(BLOCKS), ready]
     with Running(argv, place.file("tool.log")) as tool:
         wait_until(lambda: os.path.exists(ready), "making the blocks")
@@ -119,7 +120,7 @@ def memory_with(place, count):
     ready = place.file("ready")
     if os.path.exists(ready):
         os.unlink(ready)
-    argv = [place.memtraced, "-q", "-o", f"json:{place.file('report.json')}", "--",
+    argv = [place.memtraced, "-q", *PROBES, "-o", f"json:{place.file('report.json')}", "--",
             place.program("processes"), str(count), ready]
     with Running(argv, place.file("tool.log")) as tool:
         wait_until(lambda: os.path.exists(ready), "starting the processes", LIMIT_S)
@@ -170,7 +171,7 @@ def descendant(pid, name):
 def measure_daemon(place, quick):
     """Over a stretch in the middle of a run of the pair loop, without start and end."""
     pairs, stretch_s = (1_000_000, 1.0) if quick else (2_500_000, 3.0)
-    argv = [place.memtraced, "-q", "-o", f"json:{place.file('report.json')}", "--",
+    argv = [place.memtraced, "-q", *PROBES, "-o", f"json:{place.file('report.json')}", "--",
             place.program("timed"), "-c", str(place.target_cpu), place.file("cost"),
             place.program("pairs"), "4", "1", str(pairs)]
     forget_cost(place)

@@ -73,12 +73,12 @@ def cores():
     return usable[-1], usable[0]
 
 
-def timed(place, row, hold=False, execs=0):
+def timed(place, row, hold=False, execs=0, launcher="timed"):
     """The launcher's part of a command line; what it writes is in place.file("cost"). With execs
     (1: the command's, 2: what it starts) the task clock counts from there on, and nothing is pinned
     to a core, as a tool that starts the program would be, too."""
     cpus = [place.target_cpu] if row.threads == 1 else [place.tool_cpu, place.target_cpu]
-    words = [place.program("timed")]
+    words = [place.program(launcher)]
     if execs:
         words += ["-x", str(execs), "-c", f"{place.tool_cpu},{place.target_cpu}"]
     else:
@@ -183,10 +183,10 @@ def wait_until(condition, what, limit_s=READY_LIMIT_S):
         time.sleep(POLL_S)
 
 
-def run_under(place, row, before=(), inside=(), env=None, limit_s=60, execs=0):
+def run_under(place, row, before=(), inside=(), env=None, limit_s=60, execs=0, launcher="timed"):
     """before: the tool's words ahead of the launcher, inside: those between it and the command.
     Returns (Sample, the tool's exit status, its output)."""
-    argv = [*before, *timed(place, row, execs=execs), *inside, *row.command]
+    argv = [*before, *timed(place, row, execs=execs, launcher=launcher), *inside, *row.command]
     forget_cost(place)
     with Running(argv, place.file("tool.log"), env) as running:
         if row.driver:

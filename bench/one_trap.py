@@ -9,7 +9,7 @@ import glob
 import rounds
 import rows
 import stats
-from columns import Bare, Memtraced
+from columns import PROBES, Bare, Memtraced
 from inputs import Inputs
 from lines import Line
 from sampling import QUICK_SCALE
@@ -70,7 +70,7 @@ def measure(place, quick, limits, start):
     programs = [row for row in with_allocators(rows.program_rows(place, made))
                 if not quick or row.name.split(",")[0] in QUICK_PROGRAMS]
     columns = [Bare("bare", "bare")] + [
-        Memtraced(key, title, env={"MEMTRACED_TEST_RESULT_SITES": how})
+        Memtraced(key, title, options=PROBES, env={"MEMTRACED_TEST_RESULT_SITES": how})
         for key, title, how in COLUMNS]
     results = rounds.measure_all(place, [row for row in programs if not row.missing], columns,
                                  dataclasses.replace(limits, end_s=END_S), start)

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import kernelside
-from columns import has_option
+from columns import PROBES, has_option
 from lines import Line
 from measure import Failed, Running
 
@@ -29,6 +29,7 @@ def starters(place):
     return [
         ("none", "no tool", [], None),
         ("memtraced", "memtraced", [*quiet, "--"], None),
+        ("probes", "memtraced --exact=probes", [*quiet, *PROBES, "--"], None),
         ("fp", "memtraced --unwind=fp",
          [*quiet, "--unwind=fp", "--"] if has_option(place, "--unwind") else None,
          "this memtraced has no --unwind"),

@@ -14,7 +14,7 @@ import subprocess
 import kernelside
 import rows
 import stats
-from columns import Memtraced
+from columns import PROBES, Memtraced
 from lines import Line
 from measure import Failed, Sample
 
@@ -63,9 +63,10 @@ def begin(place, depth):
     for name, options, sites in WAYS:
         report = place.file(f"turns-{name}.json")
         yield Runner(place, name, [
-            "env", f"MEMTRACED_TEST_RESULT_SITES={sites}", place.memtraced, "-q", *options,
-            "-o", f"json:{report}", "--", "env", f"LD_LIBRARY_PATH={own_library(place, name)}",
-            *on_cpu, place.program("pairs"), str(depth), "1", str(BATCH), "turns"])
+            "env", f"MEMTRACED_TEST_RESULT_SITES={sites}", place.memtraced, "-q", *PROBES,
+            *options, "-o", f"json:{report}", "--", "env",
+            f"LD_LIBRARY_PATH={own_library(place, name)}", *on_cpu, place.program("pairs"),
+            str(depth), "1", str(BATCH), "turns"])
     yield Runner(place, "stackid",
                  [*on_cpu, place.program("yardstick"), "turns", str(BATCH), str(depth)])
 

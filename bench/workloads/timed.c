@@ -16,7 +16,8 @@
  * command starts, and the command, a tracer that starts the program itself, is not counted.
  *
  * Linked statically: preloaded libraries (heaptrack) pass through it to the command, and no
- * allocator of its own shows in a trace.
+ * allocator of its own shows in a trace. timed-dynamic is the same, linked dynamically, for a tool
+ * that must not find a static program at the start (memtraced --exact=library).
  */
 #include <errno.h>
 #include <fcntl.h>

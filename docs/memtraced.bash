@@ -17,7 +17,7 @@ _memtraced_values() {
             case $dir in *[!0-9]*) ;; *) printf '%s\n' "$before$dir" ;; esac
         done ;;
     -h | --help)
-        compgen -W 'targets jobs leaks start times filters output tracing service other report diff ctl sample valgrind formats all' -- "$2" ;;
+        compgen -W 'targets jobs leaks start times filters output tracing service other report diff ctl sample valgrind formats status all' -- "$2" ;;
     -c) compgen -c -- "$2" ;;
     --cgroup) compgen -d -- "${2:-/sys/fs/cgroup/}" ;;
     --comm) sort -u /proc/[0-9]*/comm 2> /dev/null | grep -- "^$2" ;;

@@ -69,6 +69,9 @@ static int print_help(const char *topic)
 	}
 	for (size_t i = 0; i < n && options_help_formats(topic); i++)
 		options_help_row(&text, formats[i].name, formats[i].description);
+	if (options_help_formats(topic))
+		options_help_row(&text, "record",
+				 "the run itself, for memtraced report; with -o only");
 	return print_text(&text);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The texts of --help. */
 #include "config/option_table.h"
+#include "config/where.h"
 #include "tests/unit/parse_words.h"
 
 #include <errno.h>
@@ -109,6 +110,10 @@ static void each_option_is_a_row_of_its_topic_and_of_no_other(void **state)
 	assert_true(has_row(&help, "--where") && !has_row(&help, "--pid"));
 	get("ctl", &help);
 	assert_true(has_row(&help, "--revoke") && !has_row(&help, "--top"));
+	get("sample", &help); /* a subcommand and an option */
+	assert_true(has_row(&help, "--unit") && has_row(&help, "--sample"));
+	get("status", &help);
+	assert_non_null(strstr(strbuf_str(&help), "  127  "));
 }
 
 static void an_option_is_a_topic(void **state)
@@ -130,8 +135,29 @@ static void an_option_is_a_topic(void **state)
 		strbuf_str(&error),
 		"no help on ''; give the name of an option, or targets, jobs, leaks, start, "
 		"times, filters, output, tracing, service, other, report, diff, ctl, "
-		"sample, valgrind, formats, all");
+		"sample, valgrind, formats, status, all");
 	assert_int_equal(help.len, 0);
+}
+
+static void filters_are_explained_with_all_their_fields(void **state)
+{
+	static const char *const topics[] = { "where", "filters", "all" };
+	_cleanup_strbuf_ struct strbuf help = { 0 }, error = { 0 };
+	struct where *where;
+	char *fields, *rest;
+
+	(void)state;
+	assert_int_equal(where_parse("qqqqqqqq = 1", &where, &error), -EINVAL);
+	fields = strstr(strbuf_str(&error), "fields are: ");
+	assert_non_null(fields);
+	for (char *field = strtok_r(fields + strlen("fields are: "), " ", &rest); field;
+	     field = strtok_r(NULL, " ", &rest))
+		for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++) {
+			get(topics[i], &help);
+			if (!strstr(strbuf_str(&help), field))
+				fail_msg("not in --help %s: %s", topics[i], field);
+		}
+	count_lines(&help);
 }
 
 static void help_is_about_the_next_word_or_the_subcommand_before_it(void **state)
@@ -166,6 +192,7 @@ int main(void)
 		cmocka_unit_test(the_whole_help_has_a_row_for_each_option),
 		cmocka_unit_test(each_option_is_a_row_of_its_topic_and_of_no_other),
 		cmocka_unit_test(an_option_is_a_topic),
+		cmocka_unit_test(filters_are_explained_with_all_their_fields),
 		cmocka_unit_test(help_is_about_the_next_word_or_the_subcommand_before_it),
 	};
 

@@ -113,6 +113,7 @@ const struct option_topic option_topics[] = {
 	{ "sample", "Make a service show samples", 0, &sample_keys },
 	{ "valgrind", "Valgrind's command line", 0, &valgrind_keys },
 	{ OPTION_TOPIC_FORMATS, "Formats of -f and -o", 0, NULL },
+	{ OPTION_TOPIC_STATUS, "Exit status", 0, NULL },
 	{ OPTION_TOPIC_ALL, "All of it", 0, NULL },
 	{ NULL, NULL, 0, NULL },
 };
@@ -248,7 +249,7 @@ static const struct key options[] = {
 	{ leaks, "--xtree-leak-file", KEY_OWN, OPTION_ALLOC | OPTION_LEAK, FIELD(leak.xtree_to),
 	  .apply = option_text_file,
 	  .expected = "a path; %p in it is the process id", .metavar = "FILE",
-	  .help = "Where --xtree-leak writes, by itself to xtleak.kcg.%p." },
+	  .help = "The file of --xtree-leak; without it, xtleak.kcg.%p." },
 	{ leaks, "--error-exitcode", KEY_NUMBER, OPTION_ALLOC | OPTION_LEAK,
 	  FIELD(leak.error_exitcode), .most = 255, .fallback = "0",
 	  .expected = "1 to 255, or 0 for none", .metavar = "N",

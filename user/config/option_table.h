@@ -45,7 +45,7 @@ void valgrind_options_offer(struct near_name *near);
 /* Of a row of valgrind_keys. */
 uint32_t valgrind_key_tools(const struct key *key);
 
-/* What --help has a page on: rows of a group, rows with a flag, or a table; or the two below. */
+/* What --help has a page on: rows of a group, rows with a flag, or a table; or the three below. */
 struct option_topic {
 	const char *name;
 	const char *title; /* that of the group */
@@ -55,6 +55,7 @@ struct option_topic {
 extern const struct option_topic option_topics[]; /* ends with a name of NULL */
 #define OPTION_TOPIC_ALL "all"
 #define OPTION_TOPIC_FORMATS "formats"
+#define OPTION_TOPIC_STATUS "status"
 
 /* What the rows apply, in option_values.c. */
 key_fn option_pids, option_command, option_comm, option_env;

@@ -51,13 +51,31 @@ static const char values_of_jobs[] =
 	"CATEGORY:EVENT:FIELD, or malloc (sizes); behind it ,lin=MIN-MAX/STEP for buckets\n"
 	"of one width, ,by=comm or ,by=pid. EVENT: SYSCALL or CATEGORY:EVENT.\n";
 
+static const char values_of_where[] =
+	"\n"
+	"EXPR: comparisons by = != < <= > >=, with and, or, not and parentheses, of\n"
+	"live, peak, allocated, size (bytes), blocks, allocs, pid, temporary (percent),\n"
+	"oldest, newest, lifetime (times); function, file, object, process (= and !=,\n"
+	"with * and ?); class (heap, mmap), growth (leak, growing, cache, steady), leak\n"
+	"(definite, indirect, possible, reachable).\n";
+
 static const char values[] =
 	"\n"
 	"SEC may have a fraction or a unit: 1.5, 100ms, 2m, 1h. SIZE: 4096, 64k, 1.5G.\n";
 
-static const char closing[] =
-	"Exit status: that of the command; 126, 127: it cannot be executed, is not found;\n"
-	"1: wrong usage; 2: cannot trace; that of --error-exitcode: leak check errors.\n";
+static const struct {
+	const char *status, *meaning;
+} statuses[] = {
+	{ "the command's", "A command was run; 128 + N: signal N ended it." },
+	{ "126", "The command was found, but cannot be executed." },
+	{ "127", "The command was not found." },
+	{ "0", "The trace of -p has ended, and its reports are written." },
+	{ "1", "Wrong usage." },
+	{ "2", "memtraced cannot trace, read a recording or write a report; or a leak check is "
+	       "missing that --error-exitcode asks for." },
+	{ "that of the option", "With --error-exitcode, a leak check found errors." },
+	{ "141", "Standard output was closed." },
+};
 
 /* Adds `text`, broken between words, each line but the first indented by `indent`. */
 static void add_wrapped(struct strbuf *out, const char *text, size_t column, size_t indent)
@@ -131,8 +149,17 @@ static void add_title(struct strbuf *out, const char *title)
 /* A topic whose rows are those below its title. */
 static bool is_group(const struct option_topic *topic)
 {
-	return !topic->flags && !topic->table && strcmp(topic->name, OPTION_TOPIC_FORMATS) != 0 &&
-	       strcmp(topic->name, OPTION_TOPIC_ALL) != 0;
+	for (size_t i = 0; i < option_keys.n; i++)
+		if (strcmp(option_keys.keys[i].section, topic->title) == 0)
+			return true;
+	return false;
+}
+
+static void add_statuses(struct strbuf *out)
+{
+	add_title(out, "Exit status");
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+		options_help_row(out, statuses[i].status, statuses[i].meaning);
 }
 
 static bool is_measured(const struct key *key)
@@ -202,8 +229,8 @@ static void add_all(struct strbuf *out)
 		if (is_group(topic) || topic->table)
 			(void)add_options(out, topic); /* what is measured is said below */
 	strbuf_adds(out, values_of_jobs);
-	strbuf_adds(out, values + 1);
-	strbuf_adds(out, closing);
+	strbuf_adds(out, values_of_where);
+	strbuf_adds(out, values);
 }
 
 static void add_topic(struct strbuf *out, const struct option_topic *topic)
@@ -214,6 +241,8 @@ static void add_topic(struct strbuf *out, const struct option_topic *topic)
 	any_measured = add_options(out, topic);
 	if (strcmp(topic->name, "jobs") == 0)
 		strbuf_adds(out, values_of_jobs);
+	if (strcmp(topic->name, "filters") == 0 || topic->flags & OPTION_RECORDED)
+		strbuf_adds(out, values_of_where);
 	if (any_measured)
 		strbuf_adds(out, values);
 }
@@ -271,14 +300,21 @@ int options_help(const char *topic, struct strbuf *out, struct strbuf *error)
 	} else if (strcmp(topic, OPTION_TOPIC_FORMATS) != 0) {
 		while (known->name && strcmp(known->name, topic) != 0)
 			known++;
-		key = known->name ? NULL : find_option(topic);
-		if (known->name)
-			add_topic(out, known);
-		else if (!key)
+		key = find_option(topic);
+		if (!known->name && !key)
 			return refuse_topic(topic, error);
-		else
+		if (known->name && strcmp(topic, OPTION_TOPIC_STATUS) != 0)
+			add_topic(out, known);
+		if (key && known->table) /* a subcommand and an option: sample */
+			add_title(out, key->section);
+		if (key && (known->table || !known->name))
 			add_option(out, key);
+		if (key && strcmp(key->name, "--where") == 0)
+			strbuf_adds(out, values_of_where);
 	}
+	if (topic &&
+	    (strcmp(topic, OPTION_TOPIC_STATUS) == 0 || strcmp(topic, OPTION_TOPIC_ALL) == 0))
+		add_statuses(out);
 	if (options_help_formats(topic))
 		add_title(out, "Formats");
 	return strbuf_error(out);

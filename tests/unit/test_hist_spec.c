@@ -165,7 +165,7 @@ static void wrong_texts_are_refused_with_what_to_give(void **state)
 				    "in lin=MIN-MAX/STEP" },
 		{ "read,lin=0--1/1", "'lin=0--1/1' of '--hist' has no values: give a MAX above "
 				     "MIN in lin=MIN-MAX/STEP" },
-		{ "read,lin=0-9/0", "'lin=0-9/0' of '--hist' never ends: give a STEP above 0" },
+		{ "read,lin=0-9/0", "'lin=0-9/0' of '--hist' has no width: give a STEP above 0" },
 		{ "read,lin=0-1025/1", "'lin=0-1025/1' of '--hist' makes 1025 buckets, and 1024 "
 				       "are the most: give a larger STEP" },
 		{ "read,lin=0-2049/2", "'lin=0-2049/2' of '--hist' makes 1025 buckets, and 1024 "

@@ -468,8 +468,8 @@ static void wrong_values_are_refused_with_what_to_give(void **state)
 		{ { { "--env", "X", "-cls" } }, "invalid --env 'X': expected NAME=VALUE" },
 		{ { { "--run-as=", "-cls" } }, "'--run-as' needs a user's name or uid" },
 		{ { { "-c", "ls '" } },
-		  "the command of '-c' is empty, leaves a quote open or ends "
-		  "in a backslash: put it in quotes as a shell would want it" },
+		  "invalid command of '-c': it is empty, or its end lacks a quote or what a "
+		  "backslash escapes; quote it as for a shell" },
 		{ { { "-c", "''" } }, "the command's first word is empty: give a program" },
 		{ { { "--", "", "x" } }, "the command's first word is empty: give a program" },
 	};

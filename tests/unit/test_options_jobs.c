@@ -240,8 +240,9 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		  "--page-faults" },
 		{ "-p1 --stacks -e read",
 		  "'--stacks' applies to system calls: give --syscalls too" },
-		{ "-p1 --mappings --alloc", "'--mappings' is there where allocations are traced, "
-					    "beside which mappings are counted: leave it out" },
+		{ "-p1 --mappings --alloc",
+		  "'--mappings' is not needed: mappings are counted where "
+		  "allocations are; leave it out" },
 		{ "-p1 --page-faults --where=class=mmap", "'--where" NO_MEMORY },
 		{ "-p1 -e read --each -o json:x",
 		  "'--each' needs a format that has a line for each event: give -f perf-script "

@@ -381,7 +381,7 @@ static int check_range(const struct hist_spec *spec, const char *range, struct s
 				    "lin=MIN-MAX/STEP",
 				    range);
 	if (step == 0)
-		return config_error(error, "'lin=%s' of '--hist' never ends: give a STEP above 0",
+		return config_error(error, "'lin=%s' of '--hist' has no width: give a STEP above 0",
 				    range);
 	span = (uint64_t)spec->max - (uint64_t)spec->min;
 	buckets = span / step + (span % step != 0);

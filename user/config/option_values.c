@@ -79,8 +79,8 @@ int option_command(void *object, const struct key *key, const char *value, struc
 	r = words_split(value, &o->command);
 	if (r == -EINVAL)
 		return config_error(error,
-				    "the command of '%s' is empty, leaves a quote open or ends "
-				    "in a backslash: put it in quotes as a shell would want it",
+				    "invalid command of '%s': it is empty, or its end lacks a "
+				    "quote or what a backslash escapes; quote it as for a shell",
 				    key->name);
 	return r;
 }

@@ -206,8 +206,8 @@ static int check_jobs(const struct option_parser *p)
 		  "-o perf-script:PATH",
 		  NULL },
 		{ o->mappings && options_trace_allocations(o),
-		  "'--mappings' is there where allocations are traced, beside which mappings are "
-		  "counted: leave it out",
+		  "'--mappings' is not needed: mappings are counted where allocations are; leave "
+		  "it out",
 		  NULL },
 		{ of_growth && !options_trace_growth(o),
 		  "applies to allocations, which other jobs turn off: leave it out, or give "

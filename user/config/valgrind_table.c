@@ -202,7 +202,7 @@ static const struct key rows[] = {
 		  "default: no." },
 	{ "valgrind", "--fullpath-after", KEY_LIST, OF(CORE), FIELD(leak.fullpath_after),
 	  .apply = apply_fullpath_after, .metavar = "PREFIX",
-	  .help = "Print paths of source files, what stands behind PREFIX. May be repeated." },
+	  .help = "Print paths of source files, of each the part behind PREFIX. May be repeated." },
 	{ "valgrind", "--show-below-main", KEY_CHOICE, OF(CORE), FIELD(leak.below_main),
 	  .choices = no_yes, .fallback = "no",
 	  .help = "Print what calls main, too; default: no." },

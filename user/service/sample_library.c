@@ -292,7 +292,8 @@ int running_books(const struct options *options, struct kept_books *ret_books)
 			 n, options->n_pids);
 	if (n < options->n_pids && options->exact == EXACT_LIBRARY) {
 		log_error("--exact=library: not each process of -p counts its calls itself; "
-			  "'memtraced sample --exact' has a service do it, from its next start on");
+			  "'memtraced sample --unit=NAME --exact' makes a service do so from its "
+			  "next start on");
 		return -ENOTSUP;
 	}
 	if (n < options->n_pids || preload_library(library) < 0)

@@ -30,12 +30,12 @@ static void cut_off_words(const struct view *view, uint64_t lost, struct strbuf 
 	uint64_t now_ns = view_now_ns(view);
 	char at[FORMAT_UNIT_LEN];
 
-	strbuf_adds(line, "NOT EXACT: the recording has no end, and all is as it was");
+	strbuf_adds(line, "NOT EXACT: the recording is unfinished, and values are those of");
 	if (run && now_ns >= run->start_ns)
 		strbuf_addf(line, " %s after its start",
 			    format_duration(now_ns - run->start_ns, at));
 	else
-		strbuf_adds(line, " before");
+		strbuf_adds(line, " an earlier moment");
 	if (lost > 0)
 		strbuf_addf(line, "; %" PRIu64 " lost", lost);
 }
@@ -59,12 +59,12 @@ static void totals_words(const struct view *view, const char *next, struct strbu
 		strbuf_adds(line, "none lost: totals are ESTIMATES");
 	else if (view_is_exact(view))
 		strbuf_adds(line, has_sampled_events(view) ?
-					  "none lost: totals are exact, of sampled events "
+					  "none lost: totals are exact, those of sampled events "
 					  "ESTIMATES" :
 					  "none lost: totals are exact");
 	else if (model_depths(model)->changes.len > 0)
-		strbuf_adds(line, "none lost: totals are exact, or ESTIMATES, as each "
-				  "process says, of the time that it says");
+		strbuf_adds(line, "none lost: totals are exact or ESTIMATES, as stated for each "
+				  "time of each process");
 	else if (view_is_sampled(model))
 		strbuf_adds(line, "none lost: totals are ESTIMATES, not exact");
 	else
@@ -108,7 +108,8 @@ void coverage_words(const struct view *view, struct strbuf *line)
 	} else {
 		totals_words(view, next, line);
 		if (lost > 0)
-			strbuf_addf(line, "; of stacks or names LOST: %" PRIu64, lost);
+			strbuf_addf(line, "; %" PRIu64 " stack%s or name%s lost", lost,
+				    lost == 1 ? "" : "s", lost == 1 ? "" : "s");
 	}
 	coverage_causes(line, coverage->losses, coverage->n_losses);
 	if (next)

@@ -183,8 +183,9 @@ static int prepare_inherited(struct listeners_next *next, int fd, struct strbuf 
 	if (r == 0 && !next->listeners->config)
 		r = serve_listener(next, &listener, "a socket of systemd's", true);
 	if (r == -EPERM)
-		strbuf_adds(error, "a socket of systemd's can be reached from other hosts; [http] "
-				   "remote = yes and token_file must say that this is meant");
+		strbuf_adds(error,
+			    "a socket of systemd's can be reached from other hosts; to allow "
+			    "this, set [http] remote = yes and token_file");
 	else if (r < 0)
 		strbuf_addf(error, "a socket of systemd's cannot be served: %s", strerror(-r));
 	return r;

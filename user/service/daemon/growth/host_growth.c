@@ -146,8 +146,7 @@ static void fail_growth(struct host_growth *growth, int error)
 	growth->retry_ns =
 		growth->retry_ns * 2 < MOST_RETRY_NS ? growth->retry_ns * 2 : MOST_RETRY_NS;
 	log_warning("[growth]: page faults of the host are not sampled: %s%s", strerror(-error),
-		    for_good ? "; [growth] enabled = no says that this is meant" :
-			       "; it is tried again");
+		    for_good ? "; [growth] enabled = no turns them off" : "; it is tried again");
 }
 
 static void on_look(struct growth_run *run, bool is_cut, void *userdata);

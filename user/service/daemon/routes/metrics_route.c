@@ -408,7 +408,7 @@ static void put_reloads(const struct service *service, struct metrics_out *out)
 static void put_helpers(const struct service *service, struct metrics_out *out)
 {
 	metrics_out_counter(out, "memtraced_helper_restarts", "",
-			    "Helper processes that were started again, as they were killed.");
+			    "Helper processes that were killed and started again.");
 	metrics_out_labelled(out, "helper", KEEPER_COMM, worker_keeper_restarts(service->worker));
 	metrics_out_labelled(out, "helper", FILE_HELPER_COMM, file_helper_restarts());
 }

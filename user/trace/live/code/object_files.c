@@ -222,7 +222,7 @@ static int list_skipped(struct object *object, const struct plan *plan)
 
 static const struct unprobed not_read = {
 	"all functions",
-	"the process that parses files died of it, or was not there: nothing is known of it",
+	"the process that parses files ended while reading it, or was not running",
 };
 
 /* What is known of it is the object's. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Blocks of code of README.md and docs/guide. One that shows output has a mark above it:
+"""Blocks of code of README.md and docs/guide. Each has a mark above it:
 
     <!-- run: PREPARATION -->       test_documents.py runs its commands; they print the output
     <!-- run long: PREPARATION -->  the same, in make check-long
@@ -32,9 +32,6 @@ class Block:
             else:
                 found[-1][1].append(line)
         return [(command, output) for command, output in found if command or any(output)]
-
-    def shows_output(self):
-        return any(any(line.strip() for line in output) for _, output in self.commands())
 
 
 def blocks_of(path):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Outputs of README.md and docs/guide: their commands print them again (documents.py), on the
-release that they are from, Debian 12."""
+"""Commands of README.md and docs/guide: they work, and print again what is shown (documents.py),
+on the release that it is from, Debian 12."""
 
 import contextlib
 import os
@@ -78,10 +78,30 @@ def project(folder):
     yield None
 
 
+@contextlib.contextmanager
+def jobs(folder):
+    """A script, and a server that ends with --once or by itself."""
+    need_program("sqlite3", "python3")()
+    build(folder, "server.c", "server", "-DENTRIES=100")
+    with open(os.path.join(folder, "job.py"), "w", encoding="ascii") as file:
+        file.write("print(sum(range(1000000)))\n")
+    yield None
+
+
+@contextlib.contextmanager
+def recording(folder):
+    done = run_memtraced("-o", "record:build.rec", "--", "true", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    yield None
+
+
 # What a mark names: in a folder of its own, with the process that stands for the number of -p.
 PREPARATIONS = {
     "dd": lambda _: programs("dd"),
     "openssl": lambda _: programs("openssl"),
+    "graph": lambda _: programs("openssl", "gprof2dot", "dot"),
+    "jobs": jobs,
+    "recording": recording,
     "leak": lambda folder: c_program(folder, "leak.c", "leak"),
     "lost": lambda folder: c_program(folder, "lost.c", "prog"),
     "servers": servers,
@@ -109,7 +129,7 @@ def run_block(block, folder, pid):
 
 
 @test(need_root, need_speed, need_debian_12, need_names_of_libc, each=tuple(to_run()), timeout=90)
-def shown_output_is_printed(name):
+def commands_work_and_print_what_is_shown(name):
     block = to_run()[name]
     if block.kind == "run long" and not LONG:
         raise Skip("only in make check-long")

@@ -48,6 +48,18 @@ class Changelog(unittest.TestCase):
                 last = kinds.index(text)
 
 
+class Losses(unittest.TestCase):
+    def test_the_guide_explains_each_cause(self):
+        source = read("user", "trace", "live", "cuts", "live_cut.c")
+        names = source.split("loss_names[LOSSES] = {")[1].split("};")[0]
+        causes = set(re.findall(r'= "([\w-]+)"', names))
+        header = read("user", "trace", "record", "record_cut.h")
+        causes |= set(re.findall(r'^#define RECORD_CAUSE_\w+ "([\w-]+)"', header, re.M))
+        self.assertGreater(len(causes), 40)
+        table = read("docs", "guide", "accuracy.md").split("## Causes of losses")[1]
+        self.assertEqual(causes - set(re.findall(r"`([\w-]+)`", table)), set())
+
+
 class ThirdParty(unittest.TestCase):
     def test_each_library_that_is_linked_or_loaded_has_its_licence(self):
         makefile = read("Makefile")

@@ -71,7 +71,7 @@ STRIP ?= strip
 # Whose kernels and libraries the scripts shall take, where it is not this machine's.
 ARCH_OPTION := $(if $(CROSS_COMPILE),--arch $(ARCH:x86=amd64))
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 # The program has its own idea of where the configuration is; one that is elsewhere must be there.
 SERVICE_COMMAND = $(PREFIX)/bin/memtraced --service$(if $(filter-out /etc,$(SYSCONFDIR)), \
 	--config=$(SYSCONFDIR)/memtraced/memtraced.conf)

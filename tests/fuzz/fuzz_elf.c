@@ -99,12 +99,15 @@ static void try_survey(int fd)
 /* As a file with code, and as its debug file. */
 static void try_symbols(int fd)
 {
-	_cleanup_(object_symbols_free_p) struct object_symbols *object = NULL;
+	_cleanup_(object_store_free_p) struct object_store *store = NULL;
 	_cleanup_(names_done) struct names names;
 	const struct object_files files = { .fds = { fd, fd, -1 } };
+	const struct object_limits limits = { 1, UINT64_MAX };
+	struct object_symbols *object;
 
 	names_init(&names);
-	if (object_symbols_new(&files, &object) < 0)
+	if (object_store_new(&store) < 0 ||
+	    object_store_find(store, 1, &files, &limits, &object) < 0)
 		return;
 	for (uint64_t i = 0; i < PLACES; i++) {
 		const struct object_place place = { 0x490 + 7 * i, i % 2 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Jitdumps, which traced programs write, in two pieces; the second by another process. */
-#include "symbol/jit/jit_loads.h"
+#include "symbol/jit/jit_reader.h"
 #include "symbol/jit/jitdump.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ static int check_code(const struct jit_item *item, void *userdata)
 
 static int take(const struct jit_item *item, void *userdata)
 {
-	return jit_loads_take(userdata, item, check_code, NULL);
+	return jit_loads_pass(userdata, item, check_code, NULL);
 }
 
 static size_t feed(struct jitdump *dump, struct jit_loads *loads, const void *data, size_t size)

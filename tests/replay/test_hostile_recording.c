@@ -7,7 +7,7 @@
  */
 #include "report/diff/diff.h"
 #include "report/leak/leak_result.h"
-#include "report/perf/perf_script_stream.h"
+#include "report/perf/perf_script.h"
 #include "tests/replay/hostile_records.h"
 #include "tests/replay/scenarios.h"
 #include "tests/report_fixture.h"
@@ -47,7 +47,7 @@ static void read_others(struct reader *reader, const struct record *record)
 							reader->null, &reader->stream),
 				 0);
 	if (record->type == RECORD_OCCURRENCE && reader->stream)
-		assert_int_equal(perf_script_stream_take(reader->stream, &record->occurrence), 0);
+		assert_int_equal(perf_script_stream_add(reader->stream, &record->occurrence), 0);
 	if (record->type == RECORD_LEAKS) {
 		leak_result_free(reader->leaks);
 		assert_int_equal(leak_record_read(&record->leaks, &reader->leaks), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rules of code that GHC has made, which has no information, by what StgRun keeps on the stack. */
 #include "cfi_section.h"
-#include "elf/cfi/cfi_known.h"
+#include "elf/cfi/cfi_pieces.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/live/code/code_times.h"
+#include "trace/live/code/code_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

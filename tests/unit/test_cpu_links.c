@@ -56,11 +56,11 @@ static void a_sleep_has_them_made_anew_and_nothing_else_does(void **state)
 	assert_int_equal(cpu_links_new(make, &made, &links), 0);
 	for (uint64_t times = 1; times <= 3; times++) {
 		for (int i = 0; i < 100; i++)
-			assert_int_equal(cpu_links_look(links), 0);
+			assert_int_equal(cpu_links_check(links), 0);
 		assert_int_equal(made.n, times);
 		assert_int_equal(cpu_links_gaps(links), times - 1);
 		slept_s += 5;
-		assert_int_equal(cpu_links_look(links), 0);
+		assert_int_equal(cpu_links_check(links), 0);
 	}
 	cpu_links_free(links);
 	assert_int_equal(lowest_free(), before);
@@ -83,7 +83,7 @@ static void what_cannot_be_made_is_told_and_leaves_nothing_open(void **state)
 	assert_int_equal(cpu_links_new(make, &made, &links), 0);
 	made.others = -EACCES;
 	slept_s += 5;
-	assert_int_equal(cpu_links_look(links), -EACCES);
+	assert_int_equal(cpu_links_check(links), -EACCES);
 	cpu_links_free(links);
 	assert_int_equal(lowest_free(), before);
 }

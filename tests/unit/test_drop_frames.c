@@ -82,7 +82,7 @@ static void what_is_inside_of_the_name_is_dropped_and_nothing_that_calls_it(void
 		emit_cut_end(&f.script);
 		process = view_process(fixture_view(&f, NULL), 0);
 		for (size_t j = 0; j < process->n_sites; j++)
-			assert_int_equal(drop_frames_keep(&frames, &process->sites[j].stack), 0);
+			assert_int_equal(drop_frames_mark(&frames, &process->sites[j].stack), 0);
 		for (size_t j = 0; j < process->n_sites; j++)
 			assert_int_equal(drop_frames_drop(&frames, &process->sites[j].stack), 0);
 		if (cases[i].pattern)

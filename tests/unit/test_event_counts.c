@@ -20,7 +20,6 @@ static int setup(void **state)
 
 	if (!f)
 		return -1;
-	strings_init(&f->strings);
 	event_counts_init(&f->events, &f->strings);
 	*state = f;
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/view/event_groups.h"
+#include "report/view/site_groups.h"
 
 #include "tests/report_fixture.h"
 

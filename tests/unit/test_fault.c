@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/live/cuts/live_fault.h"
+#include "trace/live/cuts/live_cuts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

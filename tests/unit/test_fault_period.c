@@ -3,7 +3,7 @@
  * A CPU with so many page faults a second is simulated, as perf and bpf/fault_sample.bpf.h count
  * them: what has not ticked when the period changes ticks at once.
  */
-#include "trace/jobs/fault_period.h"
+#include "trace/jobs/fault_clocks.h"
 
 #include "base/clock.h"
 
@@ -33,7 +33,7 @@ static void run_init(struct run *run, const struct fault_period_opts *opts)
 
 static void look(struct run *run)
 {
-	if (!fault_period_look(&run->period, run->opts, run->ticks, run->now_ns))
+	if (!fault_period_update(&run->period, run->opts, run->ticks, run->now_ns))
 		return;
 	/* PERF_EVENT_IOC_PERIOD: the next fault ticks, whoever makes it. */
 	run->shifted += run->faults - run->seen;

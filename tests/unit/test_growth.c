@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyze/growth.h"
-#include "analyze/trend.h"
 #include "tests/unit/growth_patterns.h"
 #include "tests/unit/random_numbers.h"
 

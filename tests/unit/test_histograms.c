@@ -21,7 +21,6 @@ static int setup(void **state)
 
 	if (!f)
 		return -1;
-	strings_init(&f->strings);
 	f->histograms.strings = &f->strings;
 	*state = f;
 	return 0;

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "sandbox/worker.h"
-#include "symbol/file_server.h"
+#include "symbol/symbol_server.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/strbuf.h"
-#include "symbol/jit/jit_loads.h"
+#include "symbol/jit/jit_reader.h"
 #include "symbol/jit/jitdump.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ static int take(const struct jit_item *item, void *userdata)
 {
 	struct reading *reading = userdata;
 
-	return jit_loads_take(reading->loads, item, note, &reading->out);
+	return jit_loads_pass(reading->loads, item, note, &reading->out);
 }
 
 static void add_u32(struct strbuf *file, uint32_t value)

@@ -23,7 +23,7 @@ static void replayed(const struct record *record, char text[256])
 	assert_int_equal(leak_replay_new(&replay), 0);
 	fflush(stderr);
 	assert_true(dup2(file, STDERR_FILENO) >= 0);
-	assert_int_equal(leak_replay_take(record, replay), 0);
+	assert_int_equal(leak_replay_add(record, replay), 0);
 	fflush(stderr);
 	assert_true(dup2(before, STDERR_FILENO) >= 0);
 	n = pread(file, text, 255, 0);

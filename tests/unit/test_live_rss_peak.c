@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/live/cuts/live_rss_peak.h"
+#include "trace/live/cuts/live_usage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

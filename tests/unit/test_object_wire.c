@@ -10,7 +10,7 @@
 #include "probe/object_reader.h"
 #include "probe/object_wire.h"
 #include "sandbox/worker.h"
-#include "symbol/file_server.h"
+#include "symbol/symbol_server.h"
 #include "target/proc_maps.h"
 
 #include <dlfcn.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reports of recordings to files, and what is written as it happens. */
 #include "model/model.h"
+#include "service/commands.h"
 #include "service/output/jobs.h"
 #include "service/output/outputs.h"
-#include "service/replay.h"
 #include "tests/record_script.h"
 #include "trace/record/recording.h"
 
@@ -369,7 +369,7 @@ static int take_live(const struct record *record, void *userdata)
 	struct live *live = userdata;
 	int r = model_apply(record, live->model);
 
-	return r ? r : outputs_take(live->outputs, record);
+	return r ? r : outputs_add_record(live->outputs, record);
 }
 
 static void with_each_a_file_holds_the_events_as_they_happened(void **state)

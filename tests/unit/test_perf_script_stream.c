@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/perf/perf_script_stream.h"
+#include "report/perf/perf_script.h"
 #include "tests/report_fixture.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static void begin(struct streamed *t)
 
 static void take(struct streamed *t, struct record_occurrence occurrence)
 {
-	assert_int_equal(perf_script_stream_take(t->stream, &occurrence), 0);
+	assert_int_equal(perf_script_stream_add(t->stream, &occurrence), 0);
 }
 
 static void end(struct streamed *t)
@@ -146,7 +146,7 @@ static void full_disk_is_an_error(void **state)
 	setvbuf(full, NULL, _IONBF, 0);
 	begin(&t);
 	assert_int_equal(perf_script_stream_new(t.f.model, t.f.symbols, 3, full, &stream), 0);
-	assert_int_equal(perf_script_stream_take(stream, &occurrence), -EIO);
+	assert_int_equal(perf_script_stream_add(stream, &occurrence), -EIO);
 	end(&t);
 }
 

@@ -88,7 +88,7 @@ static void allocations_are_those_since_the_baseline(void **state)
 	got = sum(view, &part);
 	assert_int_equal(got.values[0], 5);
 	assert_int_equal(got.values[1], 50);
-	assert_int_equal(baseline_take(view, &base), 0);
+	assert_int_equal(baseline_new(view, &base), 0);
 	assert_int_equal(baseline_time_ns(base), 9000);
 
 	cut(&f, 12000, 7, 3);
@@ -282,7 +282,7 @@ static void without_samples_there_is_nothing_to_send(void **state)
 	cut(&f, 9000, 5, 0);
 	view = fixture_view(&f, NULL);
 	part.process = view_process(view, 0);
-	assert_int_equal(baseline_take(view, &base), 0);
+	assert_int_equal(baseline_new(view, &base), 0);
 	part.base = base;
 	assert_int_equal(push_body_make(PUSH_PARCA, view, &part, &labels, &item), 0);
 	assert_null(item);

@@ -7,7 +7,7 @@
 #include "sandbox/worker.h"
 #include "service/sample_library.h"
 #include "service/session/session.h"
-#include "symbol/file_server.h"
+#include "symbol/symbol_server.h"
 
 #include <json-c/json.h>
 #include <setjmp.h>

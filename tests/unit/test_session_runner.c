@@ -9,7 +9,7 @@
 #include "config/options.h"
 #include "sandbox/worker.h"
 #include "service/session/session.h"
-#include "symbol/file_server.h"
+#include "symbol/symbol_server.h"
 
 #include <errno.h>
 #include <setjmp.h>

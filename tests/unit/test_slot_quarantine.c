@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/live/slots/slot_quarantine.h"
+#include "trace/live/slots/slot.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -40,9 +40,9 @@ static void slots_rest_before_they_are_free(void **state)
 	int fd = free_slots(8);
 
 	(void)state;
-	assert_int_equal(slot_quarantine_add(&quarantine, 3), 0);
+	assert_int_equal(slot_quarantine_add(&quarantine, (slot_t){ 3 }), 0);
 	assert_int_equal(slot_quarantine_release(&quarantine, fd, LATER_NS), 0);
-	assert_int_equal(slot_quarantine_add(&quarantine, 4), 0);
+	assert_int_equal(slot_quarantine_add(&quarantine, (slot_t){ 4 }), 0);
 	assert_int_equal(slot_quarantine_release(&quarantine, fd, LATER_NS), 0);
 	take(fd, &taken);
 	assert_int_equal(taken, 0);
@@ -65,7 +65,7 @@ static void after_a_failed_push_no_slot_is_free_twice(void **state)
 
 	(void)state;
 	for (uint32_t slot = 0; slot < 5; slot++)
-		assert_int_equal(slot_quarantine_add(&quarantine, slot), 0);
+		assert_int_equal(slot_quarantine_add(&quarantine, (slot_t){ slot }), 0);
 	assert_int_equal(slot_quarantine_release(&quarantine, fd, LATER_NS), 0);
 	assert_true(slot_quarantine_release(&quarantine, fd, 2 * LATER_NS) < 0);
 	for (int i = 0; i < 5; i++) {

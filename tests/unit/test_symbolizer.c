@@ -376,12 +376,12 @@ static void what_is_made_known_is_not_looked_up(void **state)
 	uint64_t at = fixture_find(f->path, "main").file_offset;
 	const struct symbol *symbol;
 
-	assert_int_equal(symbolizer_know(f->symbolizer, object, at, &known), 0);
+	assert_int_equal(symbolizer_add(f->symbolizer, object, at, &known), 0);
 	memset(function, 'x', sizeof(function));
 	memset(linkage, 'x', sizeof(linkage));
 	memset(file, 'x', sizeof(file));
 	memset(frames, 0, sizeof(frames));
-	assert_int_equal(symbolizer_know(f->symbolizer, object, at, &known), 0);
+	assert_int_equal(symbolizer_add(f->symbolizer, object, at, &known), 0);
 	for (int is_call = 0; is_call < 2; is_call++) {
 		symbol = fixture_resolve(f, object, at, is_call);
 		assert_int_equal(symbol->n_frames, 2);

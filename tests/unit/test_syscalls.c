@@ -20,7 +20,6 @@ static int set_up(void **state)
 
 	if (!f)
 		return -1;
-	strings_init(&f->strings);
 	syscalls_init(&f->syscalls, &f->strings);
 	*state = f;
 	return 0;

@@ -54,8 +54,8 @@ static int add_functions(struct exit_frame *frame, const struct object_ranges *r
 }
 
 /* What cannot be read is as if it had no such function. */
-static int look_into(struct exit_frame *frame, struct worker *worker,
-		     const struct memory_code *code)
+static int search_file(struct exit_frame *frame, struct worker *worker,
+		       const struct memory_code *code)
 {
 	_cleanup_close_ int fd = memory_open_file(frame->memory, code->start);
 	struct object_ranges ranges;
@@ -66,7 +66,7 @@ static int look_into(struct exit_frame *frame, struct worker *worker,
 	return add_functions(frame, &ranges, code);
 }
 
-static int look_everywhere(struct exit_frame *frame, struct worker *worker, bool libc)
+static int search_files(struct exit_frame *frame, struct worker *worker, bool libc)
 {
 	struct memory_code code;
 	size_t index = 0;
@@ -74,7 +74,7 @@ static int look_everywhere(struct exit_frame *frame, struct worker *worker, bool
 
 	while (r == 0 && memory_next_any(frame->memory, &index, &code))
 		if (code.executable && code.is_file && is_libc(code.path) == libc)
-			r = look_into(frame, worker, &code);
+			r = search_file(frame, worker, &code);
 	return r;
 }
 
@@ -87,9 +87,9 @@ int exit_frame_new(const struct memory *memory, struct worker *worker,
 	if (!frame)
 		return -ENOMEM;
 	frame->memory = memory;
-	r = look_everywhere(frame, worker, true);
+	r = search_files(frame, worker, true);
 	if (r == 0 && frame->functions.len == 0)
-		r = look_everywhere(frame, worker, false);
+		r = search_files(frame, worker, false);
 	if (r < 0)
 		return r;
 	*ret_frame = TAKE_PTR(frame);

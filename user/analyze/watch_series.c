@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyze/watch_series.h"
 
-#include "analyze/trend.h"
+#include "analyze/growth.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -38,7 +38,7 @@ void watch_series_add(struct watch_series *series, uint64_t time_ns, uint64_t by
 struct watch_point watch_series_at(const struct watch_series *series, uint32_t index);
 
 /*
- * The median slope (analyze/trend.h) over the last window_ns, of means of its equal parts. False
+ * The median slope (analyze/growth.h) over the last window_ns, of means of its equal parts. False
  * where that is not known: there is no point as old, there are fewer than four, or between two of
  * them half of the window passed (there was no sample, as the machine stood still).
  */

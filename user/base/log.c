@@ -74,7 +74,7 @@ static bool put_line(const char *line, size_t len)
 	return true;
 }
 
-static void put(const char *line, size_t len)
+static void write_line(const char *line, size_t len)
 {
 	unsigned int lost = atomic_exchange(&n_lost, 0);
 	char text[80];
@@ -104,8 +104,8 @@ void log_message(enum log_level level, const char *fmt, ...)
 	escape_text(&line, strbuf_str(&text));
 	strbuf_addch(&line, '\n');
 	if (strbuf_error(&text) == 0 && strbuf_error(&line) == 0)
-		put(line.data, line.len);
+		write_line(line.data, line.len);
 	else
-		put(no_memory, strlen(no_memory));
+		write_line(no_memory, strlen(no_memory));
 	errno = saved_errno;
 }

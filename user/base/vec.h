@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define VEC(type)                                                                                  \
 	struct {                                                                                   \
@@ -52,6 +53,16 @@ static inline int vec_grow_raw(void **data, size_t *cap, size_t size, size_t wan
 			(v)->data[(v)->len++] = (__VA_ARGS__);                                     \
 		vec_p_tmp;                                                                         \
 	})
+
+/* A copy of n elements of `size` bytes; of none, too, it is not NULL but without memory. */
+static inline void *array_copy(const void *from, size_t n, size_t size)
+{
+	void *to = calloc(n + 1, size);
+
+	if (to && n > 0)
+		memcpy(to, from, n * size);
+	return to;
+}
 
 /* A comparison for qsort(3): ascending by one member, a number. */
 #define DEFINE_COMPARE(name, type, member)                                                         \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/key.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "config/near_name.h"
 #include "config/units.h"
@@ -8,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SPELLING_LEN 64
@@ -388,9 +390,9 @@ static int unknown(const struct key_table *table, const char *section, const cha
 			    section, name);
 }
 
-int key_table_take(const struct key_table *table, void *object, unsigned int *lines,
-		   unsigned int line, const char *section, const char *name, const char *value,
-		   struct strbuf *error)
+int key_table_set(const struct key_table *table, void *object, unsigned int *lines,
+		  unsigned int line, const char *section, const char *name, const char *value,
+		  struct strbuf *error)
 {
 	const struct key *key = key_table_find(table, section, name);
 
@@ -430,4 +432,67 @@ int key_section_name(const char *section, const char *kind, const char **ret_nam
 			section, KEY_SECTION_NAME_MOST, kind);
 	*ret_name = name;
 	return 0;
+}
+
+static struct key_section *section_at(const struct key_sections *of, void *list, size_t i)
+{
+	return (struct key_section *)((char *)list + i * of->size);
+}
+
+static void section_done(const struct key_sections *of, struct key_section *section)
+{
+	if (of->done)
+		of->done(section);
+	free(section->name);
+	key_table_done(of->table, section);
+}
+
+static int add_section(const struct key_sections *of, void **list, size_t *n, const char *name,
+		       unsigned int line)
+{
+	void *grown = reallocarray(*list, *n + 1, of->size);
+	struct key_section *section;
+
+	if (!grown)
+		return -ENOMEM;
+	*list = grown;
+	section = section_at(of, grown, *n);
+	memset(section, 0, of->size);
+	section->name = strdup(name);
+	section->line = line;
+	if (!section->name || key_table_init(of->table, section) < 0) {
+		section_done(of, section);
+		return -ENOMEM;
+	}
+	++*n;
+	return 0;
+}
+
+int key_sections_set(const struct key_sections *of, void **list, size_t *n, const char *section,
+		     unsigned int line, const char *name, const char *value, struct strbuf *why)
+{
+	struct key_section *found;
+	const char *wanted;
+	size_t i = 0;
+	int r = key_section_name(section, of->kind, &wanted, why);
+
+	if (r < 0)
+		return r;
+	while (i < *n && strcmp(section_at(of, *list, i)->name, wanted) != 0)
+		i++;
+	if (i == of->most)
+		return config_error(why, "there are more than %zu %s", of->most, of->many);
+	if (i == *n)
+		r = add_section(of, list, n, wanted, line);
+	if (r < 0)
+		return r;
+	found = section_at(of, *list, i);
+	return key_table_set(of->table, found, found->lines, line, of->kind, name, value, why);
+}
+
+void key_sections_done(const struct key_sections *of, void *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		section_done(of, section_at(of, list, i));
+	free(list);
 }

@@ -93,9 +93,9 @@ const struct key *key_table_find(const struct key_table *table, const char *sect
  * A line of a configuration: `lines`, of KEY_LINES, has for each key of the table the line where it
  * was given, else 0. As key_apply().
  */
-int key_table_take(const struct key_table *table, void *object, unsigned int *lines,
-		   unsigned int line, const char *section, const char *name, const char *value,
-		   struct strbuf *error);
+int key_table_set(const struct key_table *table, void *object, unsigned int *lines,
+		  unsigned int line, const char *section, const char *name, const char *value,
+		  struct strbuf *error);
 
 /* Is this header that of a section of the kind, "[rule NAME]", well-formed or not? */
 bool key_section_is(const char *section, const char *kind);
@@ -106,5 +106,36 @@ int key_section_name(const char *section, const char *kind, const char **ret_nam
 
 /* Puts the message into *error. Returns -EINVAL, or -ENOMEM when there is no room for it. */
 __attribute__((format(printf, 2, 3))) int config_error(struct strbuf *error, const char *fmt, ...);
+
+/*
+ * Sections of a configuration of which there may be several, each with a name: [rule NAME]. Each is
+ * an object with keys of one table, and this its first member. Pure functions.
+ */
+struct key_section {
+	char *name;
+	unsigned int line;	       /* where it begins */
+	unsigned int lines[KEY_LINES]; /* of its keys, as in the table; 0: not given */
+};
+
+/* Of one kind. */
+struct key_sections {
+	const char *kind; /* "rule" */
+	const struct key_table *table;
+	size_t size;	  /* of an object */
+	size_t most;	  /* of them, */
+	const char *many; /* as a message calls them */
+	/* What it has beside its name and what the table says; NULL: nothing. */
+	void (*done)(void *object);
+};
+
+/*
+ * A line of the section with this header: of an object of *list, which has *n, or of a new one. 0;
+ * -EINVAL with one line without its place in *why; or -ENOMEM.
+ */
+int key_sections_set(const struct key_sections *of, void **list, size_t *n, const char *section,
+		     unsigned int line, const char *name, const char *value, struct strbuf *why);
+
+/* Frees them all. */
+void key_sections_done(const struct key_sections *of, void *list, size_t n);
 
 #endif

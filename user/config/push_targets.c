@@ -245,11 +245,11 @@ static const struct key_sections sections = {
 	.done = target_done,
 };
 
-int push_targets_take(struct push_targets *targets, const char *section, unsigned int line,
-		      const char *name, const char *value, struct strbuf *why)
+int push_targets_set(struct push_targets *targets, const char *section, unsigned int line,
+		     const char *name, const char *value, struct strbuf *why)
 {
 	void *list = targets->list;
-	int r = key_sections_take(&sections, &list, &targets->n, section, line, name, value, why);
+	int r = key_sections_set(&sections, &list, &targets->n, section, line, name, value, why);
 
 	targets->list = list;
 	return r;

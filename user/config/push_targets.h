@@ -6,7 +6,7 @@
 #ifndef MEMTRACED_CONFIG_PUSH_TARGETS_H
 #define MEMTRACED_CONFIG_PUSH_TARGETS_H
 
-#include "config/key_sections.h"
+#include "config/key.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,8 +54,8 @@ struct push_targets {
 bool push_targets_has(const char *section);
 
 /* A line of a target. 0; -EINVAL with one line without its place in *why; or -ENOMEM. */
-int push_targets_take(struct push_targets *targets, const char *section, unsigned int line,
-		      const char *name, const char *value, struct strbuf *why);
+int push_targets_set(struct push_targets *targets, const char *section, unsigned int line,
+		     const char *name, const char *value, struct strbuf *why);
 
 /* What only a whole target can say: as above, *ret_line is the place. */
 int push_targets_check(const struct push_targets *targets, unsigned int *ret_line,

@@ -304,12 +304,12 @@ static int set_key(struct parser *p, const char *section, const char *name, cons
 	int r;
 
 	if (service_rules_has(section))
-		r = service_rules_take(&p->config->rules, section, p->line, name, value, &why);
+		r = service_rules_set(&p->config->rules, section, p->line, name, value, &why);
 	else if (push_targets_has(section))
-		r = push_targets_take(&p->config->pushes, section, p->line, name, value, &why);
+		r = push_targets_set(&p->config->pushes, section, p->line, name, value, &why);
 	else
-		r = key_table_take(&service_keys, p->config, p->lines, p->line, section, name,
-				   value, &why);
+		r = key_table_set(&service_keys, p->config, p->lines, p->line, section, name, value,
+				  &why);
 	return r == -EINVAL ? fail(p, "%s", strbuf_str(&why)) : r;
 }
 

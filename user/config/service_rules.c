@@ -241,11 +241,11 @@ static const struct key_sections sections = {
 	.many = "rules",
 };
 
-int service_rules_take(struct service_rules *rules, const char *section, unsigned int line,
-		       const char *name, const char *value, struct strbuf *why)
+int service_rules_set(struct service_rules *rules, const char *section, unsigned int line,
+		      const char *name, const char *value, struct strbuf *why)
 {
 	void *list = rules->list;
-	int r = key_sections_take(&sections, &list, &rules->n, section, line, name, value, why);
+	int r = key_sections_set(&sections, &list, &rules->n, section, line, name, value, why);
 
 	rules->list = list;
 	return r;

@@ -8,7 +8,7 @@
 #ifndef MEMTRACED_CONFIG_SERVICE_RULES_H
 #define MEMTRACED_CONFIG_SERVICE_RULES_H
 
-#include "config/key_sections.h"
+#include "config/key.h"
 #include "config/options.h"
 
 #include <stdbool.h>
@@ -55,8 +55,8 @@ bool service_rules_has(const char *section);
 /*
  * A line of a rule. 0; -EINVAL with one line without its place in *why; or -ENOMEM.
  */
-int service_rules_take(struct service_rules *rules, const char *section, unsigned int line,
-		       const char *name, const char *value, struct strbuf *why);
+int service_rules_set(struct service_rules *rules, const char *section, unsigned int line,
+		      const char *name, const char *value, struct strbuf *why);
 
 /* What only a whole rule can say: as above, *ret_line is the place. */
 int service_rules_check(const struct service_rules *rules, unsigned int *ret_line,

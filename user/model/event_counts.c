@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/event_counts.h"
 
-#include "trace/record/image_list.h"
+#include "trace/record/image.h"
 
 #include <errno.h>
 

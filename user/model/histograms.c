@@ -2,7 +2,6 @@
 #include "model/histograms.h"
 
 #include <errno.h>
-#include <string.h>
 
 static void counts_done(struct record_hist_counts *counts)
 {
@@ -60,16 +59,6 @@ void histograms_cut_begin(struct histograms *histograms)
 	histograms->next.len = 0;
 }
 
-/* A copy, never NULL without an error: empty arrays too. */
-static void *copy_array(const void *data, size_t n, size_t size)
-{
-	void *to = calloc(n + 1, size);
-
-	if (to && n > 0)
-		memcpy(to, data, n * size);
-	return to;
-}
-
 int histograms_cut_counts(struct histograms *histograms, const struct record_hist_counts *record)
 {
 	struct record_hist_counts counts = *record;
@@ -80,8 +69,8 @@ int histograms_cut_counts(struct histograms *histograms, const struct record_his
 	r = strings_intern(histograms->strings, record->key, &counts.key);
 	if (r < 0)
 		return r;
-	counts.buckets = copy_array(record->buckets, record->n_buckets, sizeof(*record->buckets));
-	counts.errors = copy_array(record->errors, record->n_errors, sizeof(*record->errors));
+	counts.buckets = array_copy(record->buckets, record->n_buckets, sizeof(*record->buckets));
+	counts.errors = array_copy(record->errors, record->n_errors, sizeof(*record->errors));
 	r = counts.buckets && counts.errors ? vec_push(&histograms->next, counts) : -ENOMEM;
 	if (r < 0)
 		counts_done(&counts);

@@ -3,7 +3,6 @@
 
 #include "base/vec.h"
 #include "model/coverage.h"
-#include "model/depths.h"
 #include "model/event_counts.h"
 #include "model/histograms.h"
 #include "model/mappings.h"
@@ -48,7 +47,6 @@ int model_new(struct model **ret_model)
 
 	if (!model)
 		return -ENOMEM;
-	strings_init(&model->strings);
 	stacks_init(&model->stacks);
 	object_table_init(&model->objects, &model->strings);
 	event_counts_init(&model->events, &model->strings);

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "model/coverage.h"
-#include "model/depths.h"
 #include "model/ended.h"
 #include "model/event_counts.h"
 #include "model/histograms.h"

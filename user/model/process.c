@@ -7,7 +7,7 @@
 #include "model/process_values.h"
 #include "model/regions.h"
 #include "probe/program_kinds.h"
-#include "trace/record/image_list.h"
+#include "trace/record/image.h"
 
 #include <errno.h>
 #include <stdlib.h>

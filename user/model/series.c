@@ -3,7 +3,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "trace/record/image_list.h"
+#include "trace/record/image.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 #include "model/stacks.h"
 
 #include "base/vec.h"
-#include "trace/record/image_list.h"
+#include "trace/record/image.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,13 +6,13 @@
 #ifndef MEMTRACED_MODEL_STRINGS_H
 #define MEMTRACED_MODEL_STRINGS_H
 
-#include "base/hashmap.h"
+#include "base/interns.h"
 
+/* Zero-initialised is empty. */
 struct strings {
-	struct hashmap map; /* of NUL-terminated strings, each its own allocation */
+	struct interns known;
 };
 
-void strings_init(struct strings *ret_strings);
 void strings_done(struct strings *strings);
 
 /* The pool's copy of s; NULL gives NULL. 0 or -ENOMEM. */

@@ -2,7 +2,6 @@
 #include "model/syscalls.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* A process image, also when the cut that is being read is the first that it is in. */
 struct process_syscalls {
@@ -69,21 +68,12 @@ static struct process_syscalls *join_cut(struct syscalls *syscalls, image_t imag
 	return process;
 }
 
-static void *copy_array(const void *from, size_t n, size_t size)
-{
-	void *to = calloc(n + 1, size);
-
-	if (to && n > 0)
-		memcpy(to, from, n * size);
-	return to;
-}
-
 int syscalls_cut_call(struct syscalls *syscalls, const struct record_syscall *record)
 {
 	_cleanup_free_ struct record_bucket *buckets =
-		copy_array(record->buckets, record->n_buckets, sizeof(*buckets));
+		array_copy(record->buckets, record->n_buckets, sizeof(*buckets));
 	_cleanup_free_ struct record_errno *errnos =
-		copy_array(record->errnos, record->n_errnos, sizeof(*errnos));
+		array_copy(record->errnos, record->n_errnos, sizeof(*errnos));
 	struct process_syscalls *process = join_cut(syscalls, record->image);
 	struct record_syscall call = *record;
 	int r;

@@ -7,7 +7,7 @@
 #define MEMTRACED_REPORT_PROFILE_PART_H
 
 #include "config/push_targets.h"
-#include "report/baseline.h"
+#include "report/samples.h"
 
 #include <stdio.h>
 
@@ -60,5 +60,28 @@ int profile_part_each(const struct view *view, const struct profile_part *part, 
  * servers make series of these. 1; 0: it would have no samples, and is of no use; -ENOMEM or -EIO.
  */
 int pprof_write_part(const struct view *view, const struct profile_part *part, FILE *file);
+
+/*
+ * What the samples of a run had at an earlier moment, so that a profile can hold what came since:
+ * servers add up what they are sent. Plain data, independent of the view that it was taken of.
+ */
+struct baseline;
+
+/* Of all processes of the view. 0 or -ENOMEM. */
+int baseline_new(const struct view *view, struct baseline **ret_baseline);
+void baseline_free(struct baseline *baseline); /* NULL is legal */
+DEFINE_CLEANUP(struct baseline, baseline_free)
+
+/* CLOCK_MONOTONIC ns. */
+uint64_t baseline_time_ns(const struct baseline *baseline);
+
+/*
+ * What came since then; NULL: since the beginning. Of an allocation's stack the allocations and
+ * their bytes, of an event's how often it happened, and its value.
+ */
+struct baseline_values {
+	uint64_t count, value;
+};
+struct baseline_values baseline_since(const struct baseline *baseline, const struct sample *sample);
 
 #endif

@@ -10,7 +10,6 @@
 
 #include "base/strbuf.h"
 #include "sandbox/file_owner.h"
-#include "sandbox/file_version.h"
 
 #include <stdbool.h>
 #include <stddef.h>

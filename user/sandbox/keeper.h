@@ -3,7 +3,7 @@
  * A small process that is forked before there is anything to inherit, and forks workers from then
  * on: a clean image each, without what the daemon holds by then (threads, maps, secrets, open
  * files). It has no capabilities, ends when the daemon does, and takes its workers with it. One
- * that was killed is started again (sandbox/helper_start.h) when a worker is wanted. Any thread may
+ * that was killed is started again (sandbox/forker.h) when a worker is wanted. Any thread may
  * call all but keeper_new() and keeper_free().
  */
 #ifndef MEMTRACED_SANDBOX_KEEPER_H

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "sandbox/confine.h"
-#include "sandbox/helper_start.h"
+#include "sandbox/forker.h"
 #include "sandbox/message.h"
 #include "sandbox/work_limit.h"
 

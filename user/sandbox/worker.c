@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "sandbox/asked_ahead.h"
 #include "sandbox/file_owner.h"
-#include "sandbox/file_version.h"
 #include "sandbox/keeper_process.h"
 #include "sandbox/message.h"
 #include "sandbox/work_limit.h"

@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "sandbox/forker.h"
 #include "sandbox/owner_budget.h"
-#include "sandbox/start_budget.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "sandbox/file_owner.h"
-#include "sandbox/file_version.h"
 #include "sandbox/keeper.h"
 
 struct worker_group;

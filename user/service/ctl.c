@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/ctl.h"
+#include "service/commands.h"
 
 #include "base/escape.h"
 #include "base/log.h"
+#include "config/options.h"
 #include "config/service_config.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/diff.h"
+#include "service/commands.h"
 
 #include "base/log.h"
 #include "config/options.h"
@@ -9,7 +9,6 @@
 #include "service/output/hints.h"
 #include "service/output/jobs.h"
 #include "service/output/output_file.h"
-#include "service/replay.h"
 #include "service/report_confine.h"
 #include "symbol/symbolizer.h"
 #include "target/identity.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/replay.h"
+#include "service/commands.h"
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -65,7 +65,7 @@ static int apply_record(const struct record *record, void *userdata)
 	int r = model_apply(record, replay->model);
 
 	if (r == 0)
-		r = outputs_take(replay->outputs, record);
+		r = outputs_add_record(replay->outputs, record);
 	return r ? r : symbols_apply(record, outputs_symbols(replay->outputs));
 }
 

@@ -5,8 +5,6 @@
 #include "base/vec.h"
 #include "config/options.h"
 #include "sandbox/confine.h"
-#include "sandbox/confine_calls.h"
-#include "sandbox/confine_paths.h"
 #include "target/identity.h"
 
 #include <errno.h>

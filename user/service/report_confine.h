@@ -13,10 +13,9 @@ struct options;
 /*
  * Under sudo the process becomes the invoking user, whose files the outputs are. It has no
  * capabilities, but for two by which root replaces files of others if an output is one; neither
- * executes nor opens sockets (sandbox/confine_calls.h), and touches no files but its outputs
- * (sandbox/confine_paths.h). Its memory and its CPU time are limited by the sizes of the n
- * recordings: then reading ends with -ENOMEM, or the process with a message and status 2.
- * 0, or negative errno and the reason in the log.
+ * executes nor opens sockets, and touches no files but its outputs (sandbox/confine.h). Its memory
+ * and its CPU time are limited by the sizes of the n recordings: then reading ends with -ENOMEM, or
+ * the process with a message and status 2. 0, or negative errno and the reason in the log.
  */
 int report_confine(const struct options *options, FILE *const *files, size_t n);
 

@@ -2,20 +2,100 @@
 #include "symbol/object_symbols.h"
 
 #include "base/vec.h"
+#include "elf/elf_file.h"
+#include "probe/allocators.h"
+#include "probe/callee.h"
+#include "probe/insn.h"
 #include "symbol/elf_image.h"
 #include "symbol/names.h"
-#include "symbol/object_callees.h"
 #include "symbol/symbol_table.h"
 
 #include <errno.h>
 #include <string.h>
 
+/* Longer than any allocator's. */
+#define MAX_NAME 128
+
+/* Which allocator functions the object's code calls, by return address (probe/callee.h). */
+struct callees {
+	bool was_opened;
+	struct elf_file *file;	      /* NULL: not needed yet, or of no use */
+	struct insn_decoder *decoder; /* NULL: likewise */
+	char name[MAX_NAME];	      /* of the latest function */
+};
+
 struct object_symbols {
 	struct elf_image *images[OBJECT_FILES]; /* NULL: there is none, or another file by now */
 	struct symbol_table *table;
 	struct dwarf_index *dwarf; /* NULL: there is none */
-	struct object_callees *callees;
+	struct callees callees;
 };
+
+static void object_symbols_free(struct object_symbols *object)
+{
+	if (!object)
+		return;
+	insn_decoder_free(object->callees.decoder);
+	elf_file_free(object->callees.file);
+	symbol_table_free(object->table);
+	dwarf_index_free(object->dwarf);
+	for (size_t i = 0; i < OBJECT_FILES; i++)
+		elf_image_free(object->images[i]);
+	free(object);
+}
+DEFINE_CLEANUP(struct object_symbols, object_symbols_free)
+
+static size_t code_read(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	return elf_file_read_text(((struct object_symbols *)ctx)->callees.file, addr, buf, len);
+}
+
+static const char *code_slot_name(void *ctx, uint64_t slot)
+{
+	return elf_file_slot_symbol(((struct object_symbols *)ctx)->callees.file, slot);
+}
+
+static const char *code_function(void *ctx, uint64_t addr, uint64_t *ret_end)
+{
+	struct object_symbols *object = ctx;
+	const struct table_symbol *symbol = symbol_table_find(object->table, addr);
+	char *name = object->callees.name;
+	size_t len;
+
+	if (!symbol || symbol->is_label || symbol->start != addr)
+		return NULL;
+	len = symbol->name_len < MAX_NAME ? symbol->name_len : MAX_NAME - 1;
+	memcpy(name, symbol->name, len);
+	name[len] = '\0';
+	*ret_end = symbol->end;
+	return name;
+}
+
+/* What cannot be opened has no calls that are known. */
+static bool open_code(struct callees *callees, const struct elf_image *image)
+{
+	int fd = elf_image_fd(image);
+
+	if (!callees->was_opened && fd >= 0 &&
+	    elf_file_new_without_symbols(fd, &callees->file) == 0)
+		(void)insn_decoder_new(elf_file_machine(callees->file), &callees->decoder);
+	callees->was_opened = true;
+	return callees->file && callees->decoder;
+}
+
+/* The name that the call before the address calls by. Static; NULL: none, or not known. */
+static const char *callee_name(struct object_symbols *object, uint64_t return_vaddr)
+{
+	const struct callee_code code = { object, code_read, code_slot_name, code_function };
+	const struct elf_image *image = object->images[OBJECT_IMAGE];
+	const struct allocator_function *function;
+
+	if (!open_code(&object->callees, image))
+		return NULL;
+	function = callee_find(object->callees.decoder, &code, return_vaddr);
+	/* It may have been written to since it was opened. */
+	return function && elf_image_is_unchanged(image) ? function->name : NULL;
+}
 
 /*
  * A file that was written to is another's by its build ID, even where size and time are as before;
@@ -46,8 +126,6 @@ static int read_index(struct object_symbols *object)
 	const struct elf_image *image = object->images[OBJECT_IMAGE];
 	int r = symbol_table_new(image, object->images[OBJECT_DEBUG], &object->table);
 
-	if (r == 0)
-		r = object_callees_new(image, object->table, &object->callees);
 	if (r < 0)
 		return r;
 	r = dwarf_index_new(image, debug_image(object), object->images[OBJECT_ALT], &object->dwarf);
@@ -62,7 +140,11 @@ static bool is_unchanged(const struct object_symbols *object)
 	return true;
 }
 
-int object_symbols_new(const struct object_files *files, struct object_symbols **ret_object)
+/*
+ * All that is ever read of the files is read now. The descriptors are duplicated. 0; -ESTALE: the
+ * image is another file by now, or was written to meanwhile; or -ENOMEM.
+ */
+static int object_symbols_new(const struct object_files *files, struct object_symbols **ret_object)
 {
 	_cleanup_(object_symbols_free_p) struct object_symbols *object = NULL;
 	int r = 0;
@@ -81,18 +163,6 @@ int object_symbols_new(const struct object_files *files, struct object_symbols *
 	if (r == 0)
 		*ret_object = TAKE_PTR(object);
 	return r;
-}
-
-void object_symbols_free(struct object_symbols *object)
-{
-	if (!object)
-		return;
-	object_callees_free(object->callees);
-	symbol_table_free(object->table);
-	dwarf_index_free(object->dwarf);
-	for (size_t i = 0; i < OBJECT_FILES; i++)
-		elf_image_free(object->images[i]);
-	free(object);
 }
 
 /* Sections that were read, and what was made of symbols. */
@@ -204,7 +274,7 @@ static int find_frames(struct object_symbols *object, const struct code_address 
 static int find_callee(struct object_symbols *object, uint64_t return_vaddr, struct names *names,
 		       struct symbol_callee *callee)
 {
-	const char *name = object_callees_find(object->callees, return_vaddr);
+	const char *name = callee_name(object, return_vaddr);
 
 	return name ? names_demangle(names, name, strlen(name), &callee->linkage,
 				     &callee->function) :

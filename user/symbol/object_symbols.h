@@ -31,14 +31,6 @@ struct object_place {
 	bool is_call;
 };
 
-/*
- * All that is ever read of the files is read now. The descriptors are duplicated. 0; -ESTALE: the
- * image is another file by now, or was written to meanwhile; or -ENOMEM.
- */
-int object_symbols_new(const struct object_files *files, struct object_symbols **ret_object);
-void object_symbols_free(struct object_symbols *object); /* NULL is legal */
-DEFINE_CLEANUP(struct object_symbols, object_symbols_free)
-
 /* What is at a place, as in struct symbol. */
 struct symbol_found {
 	size_t n_frames; /* 1 at least */
@@ -75,7 +67,8 @@ DEFINE_CLEANUP(struct object_store, object_store_free)
 
 /*
  * The object of that number, from `files` unless it is held; then as many as are too many are
- * given up, this one never. Valid until the next call. As object_symbols_new.
+ * given up, this one never. Valid until the next call. 0; -ESTALE: the image is another file by
+ * now, or was written to meanwhile; or -ENOMEM.
  */
 int object_store_find(struct object_store *store, uint64_t id, const struct object_files *files,
 		      const struct object_limits *limits, struct object_symbols **ret_object);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/symbol_server.h"
 
+#include "probe/object_server.h"
+#include "sandbox/keeper_process.h"
 #include "symbol/elf_image.h"
+#include "symbol/jit/jit_server.h"
 #include "symbol/names.h"
 #include "symbol/symbol_wire.h"
 
@@ -134,3 +137,15 @@ static int serve_symbols(void *state, const struct strbuf *request, const int *f
 }
 
 const struct worker_ops symbol_server = { server_new, server_free, serve_symbols, NULL };
+
+static int serve_file(void *state, const struct strbuf *request, const int *fds, size_t n_fds,
+		      struct strbuf *answer)
+{
+	if (object_server_knows(request))
+		return object_serve(request, fds, n_fds, answer);
+	if (jit_server_knows(request))
+		return jit_serve(request, fds, n_fds, answer);
+	return serve_symbols(state, request, fds, n_fds, answer);
+}
+
+const struct worker_ops file_server = { server_new, server_free, serve_file, KEEPER_COMM };

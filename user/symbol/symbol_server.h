@@ -10,4 +10,11 @@
 
 extern const struct worker_ops symbol_server;
 
+/*
+ * All that a worker (sandbox/worker.h) reads for the daemon of files that others wrote: symbols,
+ * what run-times say of their code (symbol/jit/jit_server.h), and what tracing must know
+ * (probe/object_server.h).
+ */
+extern const struct worker_ops file_server;
+
 #endif

@@ -507,8 +507,8 @@ int symbolizer_fetch_from(struct symbolizer *symbolizer, struct debuginfod *debu
 	return 0;
 }
 
-int symbolizer_know(struct symbolizer *symbolizer, struct symbol_object *object,
-		    uint64_t file_offset, const struct symbol *symbol)
+int symbolizer_add(struct symbolizer *symbolizer, struct symbol_object *object,
+		   uint64_t file_offset, const struct symbol *symbol)
 {
 	struct place_key key = { .object = object, .file_offset = file_offset };
 	/* A symbol has a frame even where nothing is known. */

@@ -73,8 +73,8 @@ int symbolizer_look_up(struct symbolizer *symbolizer, struct symbol_object *obje
  * Makes a result known without looking it up (recordings), whether it is a call or not. Copies; of
  * two for the same place the first stays. 0 or -ENOMEM.
  */
-int symbolizer_know(struct symbolizer *symbolizer, struct symbol_object *object,
-		    uint64_t file_offset, const struct symbol *symbol);
+int symbolizer_add(struct symbolizer *symbolizer, struct symbol_object *object,
+		   uint64_t file_offset, const struct symbol *symbol);
 
 /*
  * From now on debug information that this host lacks is fetched when the first address of an object

@@ -4,7 +4,7 @@
  * in the kernel, where no signal but SIGKILL, or not even that, ends the wait: files of servers
  * (NFS, FUSE), and files of /proc/PID for which that process's mmap_lock is needed. They answer by
  * a deadline; one that does not is killed and forgotten, what it hung on is refused for a while.
- * The process that forks them is started again when it was killed (sandbox/helper_start.h).
+ * The process that forks them is started again when it was killed (sandbox/forker.h).
  *
  * There is one pool for all threads, begun by main() before there are any; where there is none (in
  * unit tests) nothing is watched over. All functions but the first two: any thread.

@@ -2,8 +2,8 @@
 #include "target/file_helper_process.h"
 
 #include "base/cleanup.h"
-#include "sandbox/confine_calls.h"
-#include "sandbox/helper_start.h"
+#include "sandbox/confine.h"
+#include "sandbox/forker.h"
 #include "sandbox/message.h"
 #include "target/proc_file.h"
 
@@ -185,24 +185,24 @@ static _Noreturn void run_opener(int fd, file_helper_open_fn open_fn)
 
 /* --- the one that forks them ----------------------------------------------------------------- */
 
-struct forker {
+struct opener_forks {
 	file_helper_open_fn open_fn;
 	pid_t killed[MOST_KILLED]; /* and not gone yet */
 	size_t n_killed;
 };
 
 /* What was killed is reaped when it has ended, which may be never: nothing waits for it. */
-static void reap_killed(struct forker *forker)
+static void reap_killed(struct opener_forks *forks)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < forker->n_killed; i++)
-		if (waitpid(forker->killed[i], NULL, WNOHANG) == 0)
-			forker->killed[n++] = forker->killed[i];
-	forker->n_killed = n;
+	for (size_t i = 0; i < forks->n_killed; i++)
+		if (waitpid(forks->killed[i], NULL, WNOHANG) == 0)
+			forks->killed[n++] = forks->killed[i];
+	forks->n_killed = n;
 }
 
-static int fork_one(const struct forker *forker)
+static int fork_one(const struct opener_forks *forks)
 {
 	_cleanup_strbuf_ struct strbuf answer = {};
 	int ends[2], r;
@@ -210,12 +210,12 @@ static int fork_one(const struct forker *forker)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
-	if (forker->n_killed < MOST_KILLED)
+	if (forks->n_killed < MOST_KILLED)
 		pid = fork();
 	if (pid == 0) {
 		close(ends[0]);
 		close(HELPER_SOCKET);
-		run_opener(ends[1], forker->open_fn);
+		run_opener(ends[1], forks->open_fn);
 	}
 	close(ends[1]);
 	codec_write(&answer, &codec_u32, &(pid_t){ pid > 0 ? pid : 0 }, NULL);
@@ -226,7 +226,7 @@ static int fork_one(const struct forker *forker)
 	return r;
 }
 
-static int serve_order(struct forker *forker)
+static int serve_order(struct opener_forks *forks)
 {
 	_cleanup_strbuf_ struct strbuf message = {};
 	struct file_helper_order order;
@@ -234,18 +234,18 @@ static int serve_order(struct forker *forker)
 
 	if (r < 0)
 		return r;
-	reap_killed(forker);
+	reap_killed(forks);
 	r = codec_read_all(&message, &file_helper_order_layout, &order);
 	if (r < 0)
 		return r;
 	if (order.what == FILE_HELPER_FORK)
-		return fork_one(forker);
-	if (order.pid <= 0 || forker->n_killed == MOST_KILLED)
+		return fork_one(forks);
+	if (order.pid <= 0 || forks->n_killed == MOST_KILLED)
 		return -EBADMSG;
 	/* A child of ours that was not reaped yet: the pid is still its own. */
 	(void)kill(order.pid, SIGKILL);
-	forker->killed[forker->n_killed++] = order.pid;
-	reap_killed(forker);
+	forks->killed[forks->n_killed++] = order.pid;
+	reap_killed(forks);
 	return 0;
 }
 
@@ -273,13 +273,13 @@ static int drop_capabilities(void)
 _Noreturn void file_helper_process(int fd, file_helper_open_fn open_fn)
 {
 	static const int sent[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1 };
-	struct forker forker = { .open_fn = open_fn };
+	struct opener_forks forks = { .open_fn = open_fn };
 
 	(void)prctl(PR_SET_NAME, FILE_HELPER_COMM); /* for ps(1) */
 	if (helper_isolate(fd, sent, sizeof(sent) / sizeof(sent[0])) < 0 ||
 	    drop_capabilities() < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		_exit(1);
-	while (serve_order(&forker) == 0)
+	while (serve_order(&forks) == 0)
 		;
 	_exit(0);
 }

@@ -189,7 +189,7 @@ void identity_done(struct identity *identity)
 }
 
 /* Takes over `assignment` ("N=V", malloc'ed, NULL when that failed) in place of an older one. */
-static int put(string_vec *environment, char *assignment)
+static int set_variable(string_vec *environment, char *assignment)
 {
 	_cleanup_free_ char *owned = assignment;
 	size_t name_len;
@@ -219,7 +219,7 @@ static int put_variable(string_vec *environment, const char *name, const char *v
 		return 0;
 	if (asprintf(&assignment, "%s=%s", name, value) < 0)
 		return -ENOMEM;
-	return put(environment, assignment);
+	return set_variable(environment, assignment);
 }
 
 static int fill_environment(const struct identity *identity, char *const *base,
@@ -246,7 +246,7 @@ static int fill_environment(const struct identity *identity, char *const *base,
 	for (; r == 0 && set && *set; set++) {
 		if (**set == '=' || !strchr(*set, '='))
 			return -EINVAL;
-		r = put(environment, strdup(*set));
+		r = set_variable(environment, strdup(*set));
 	}
 	return r;
 }

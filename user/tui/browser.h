@@ -68,7 +68,7 @@ int browser_update(struct browser *browser, const struct view *view);
 void browser_marked(struct browser *browser, uint64_t mark_ns);
 
 /* A line for the bottom, until the next key. */
-void browser_say(struct browser *browser, const char *message);
+void browser_set_message(struct browser *browser, const char *message);
 
 enum browser_wish browser_key(struct browser *browser, int key);
 

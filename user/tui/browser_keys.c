@@ -94,7 +94,8 @@ size_t browser_room(const struct browser *b)
 	return b->height > taken ? b->height - taken : 1;
 }
 
-size_t browser_text_lines(const struct browser *b)
+/* Lines of the page's text; 0 for the list. */
+static size_t text_lines(const struct browser *b)
 {
 	return b->page == PAGE_STACK ? b->stack_lines :
 	       b->page == PAGE_NOTES ? b->notes_lines :
@@ -105,7 +106,7 @@ size_t browser_text_lines(const struct browser *b)
 /* The selection stays within the rows, and in sight. */
 static void clamp_selection(struct browser *b)
 {
-	size_t room = browser_room(b), lines = browser_text_lines(b);
+	size_t room = browser_room(b), lines = text_lines(b);
 
 	if (b->selected >= b->rows.n_rows)
 		b->selected = b->rows.n_rows ? b->rows.n_rows - 1 : 0;
@@ -360,7 +361,7 @@ void browser_marked(struct browser *b, uint64_t mark_ns)
 	b->selected = b->first = 0;
 }
 
-void browser_say(struct browser *b, const char *message)
+void browser_set_message(struct browser *b, const char *message)
 {
 	_cleanup_strbuf_ struct strbuf clean = { 0 };
 

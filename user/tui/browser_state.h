@@ -65,8 +65,6 @@ struct browser {
 
 /* Rows of the list, or lines of a text, that fit. */
 size_t browser_room(const struct browser *b);
-/* Lines of the page's text; 0 for the list. */
-size_t browser_text_lines(const struct browser *b);
 
 /* Appends what the keys do, in lines that fit. */
 void browser_help(const struct browser *b, struct strbuf *out);

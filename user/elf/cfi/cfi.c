@@ -5,10 +5,8 @@
  */
 #include "elf/cfi/cfi.h"
 
-#include "elf/cfi/cfi_code.h"
 #include "elf/cfi/cfi_entry.h"
 #include "elf/cfi/cfi_go.h"
-#include "elf/cfi/cfi_known.h"
 #include "elf/cfi/cfi_pieces.h"
 #include "elf/cfi/cfi_program.h"
 #include "elf/cfi/cfi_rows.h"

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "elf/cfi/cfi_code.h"
+/*
+ * Call frame rules of functions that have no call frame information (musl, hand-written assembly),
+ * from their machine code: each path from a function's start is followed, and where rsp and the
+ * caller's rbp are is kept for each instruction. A function whose paths contradict each other, or
+ * one of whose returns does not find the stack as it was at the start, gets no rules.
+ */
+#include "elf/cfi/cfi_pieces.h"
 
 #include "base/partition_point.h"
 #include "base/vec.h"

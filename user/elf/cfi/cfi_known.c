@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "elf/cfi/cfi_known.h"
+/* Code that is known by its bytes, which no entry describes, or not as what it is. */
+#include "elf/cfi/cfi_pieces.h"
 
 #include "base/vec.h"
 
@@ -253,6 +254,12 @@ int cfi_add_known(const struct cfi_input *in, struct cfi_pieces *pieces)
 	cfi_pieces_settle(&known);
 	return cfi_pieces_fill(pieces, &known);
 }
+
+/*
+ * Code that GHC has made of Haskell. It has a stack of its own, and no information unless it was
+ * built with -g; but the stack of C stays where the run-time's StgRun has left it, so that what
+ * Haskell code calls has one and the same caller of C.
+ */
 
 /* StgRun saves six registers, the second of which is rbp, above what Haskell code may use. */
 #define SAVED_BYTES 0x30

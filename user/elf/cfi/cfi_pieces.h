@@ -29,7 +29,7 @@ struct cfi_input {
 	uint64_t data_base; /* of DW_EH_PE_datarel */
 	/* Where the process starts: code without information there gets ABI_UNWIND_END. */
 	uint64_t entry, entry_end;
-	/* Where functions start that need not have information: elf/cfi/cfi_code.h. */
+	/* Where functions start that need not have information: elf/cfi/cfi_pieces.h. */
 	const uint64_t *starts;
 	size_t n_starts;
 	/* Of functions, by ascending value; or NULL. */
@@ -78,5 +78,17 @@ void cfi_pieces_settle(struct cfi_pieces *pieces);
 
 /* Adds those parts of settled `more` that settled `pieces` leave uncovered. 0 or -ENOMEM. */
 int cfi_pieces_fill(struct cfi_pieces *pieces, const struct cfi_pieces *more);
+
+/* Go's assembler describes its signal return like any function: those that begin as one are it. */
+void cfi_mark_known(const struct cfi_input *in, struct cfi_pieces *pieces);
+
+/*
+ * Each adds to settled pieces what fills gaps between them; 0 or -ENOMEM. cfi_known.c: code that is
+ * known by its bytes; code that GHC has made of Haskell. cfi_code.c: functions without call frame
+ * information, which start at in->starts, and where followed code calls or takes an address.
+ */
+int cfi_add_known(const struct cfi_input *in, struct cfi_pieces *pieces);
+int cfi_add_ghc(const struct cfi_input *in, struct cfi_pieces *pieces);
+int cfi_add_code(const struct cfi_input *in, struct cfi_pieces *pieces);
 
 #endif

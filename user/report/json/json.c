@@ -5,11 +5,8 @@
  * several times.
  */
 #include "base/cleanup.h"
-#include "report/json/json_counts.h"
-#include "report/json/json_coverage.h"
 #include "report/json/json_out.h"
-#include "report/json/json_process.h"
-#include "report/json/json_site.h"
+#include "report/json/json_parts.h"
 #include "report/json/json_stacks.h"
 #include "report/writers.h"
 

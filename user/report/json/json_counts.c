@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/json/json_counts.h"
+#include "report/json/json_parts.h"
 
 #include "config/event_spec.h"
 #include "report/json/json_stacks.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/json/json_coverage.h"
+#include "report/json/json_parts.h"
 
 #include "model/series.h"
-#include "report/json/json_process.h"
 #include "report/text/cost_words.h"
 #include "report/text/next_words.h"
 

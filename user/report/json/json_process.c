@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/json/json_process.h"
+#include "report/json/json_parts.h"
 
 #include "analyze/reach.h"
-#include "report/json/json_site.h"
 #include "report/json/json_stacks.h"
 #include "report/leak/leak_result.h"
 #include "report/text/error_words.h"

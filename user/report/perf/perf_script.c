@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Text like that of `perf script`. Of the heap, or of mappings, one event per site that holds
- * something, its live bytes as the period; of an event, its stacks.
+ * something, its live bytes as the period; of an event, its stacks. As FORMATS.md section 1 says,
+ * whose traps are why names are changed here. Addresses are the objects' own, so that frames of
+ * different runs are the same and addr2line takes them.
  */
 #include "report/perf/perf_script.h"
 
+#include "base/hashmap.h"
 #include "report/samples.h"
 #include "report/text/text.h"
+#include "report/view/view_resolve.h"
 #include "report/writers.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-/* It must not begin with a space or a comment's '#'. */
-void perf_text_comm(struct strbuf *out, const char *comm)
+/* At least two characters; it must not begin with a space or a comment's '#'. */
+static void add_comm(struct strbuf *out, const char *comm)
 {
 	static const struct text_swap swaps[] = { { '#', '_' } };
 	_cleanup_strbuf_ struct strbuf trimmed = { 0 };
@@ -93,7 +97,8 @@ static void add_frame(struct strbuf *out, const struct view_frame *frame)
 	strbuf_adds(out, ")\n");
 }
 
-void perf_text_event(struct strbuf *out, const char *name)
+/* Without its category: no colon, where one client would cut it. */
+static void add_event_name(struct strbuf *out, const char *name)
 {
 	const char *colon = strrchr(name, ':');
 	size_t before = out->len;
@@ -109,7 +114,8 @@ static void add_lost(struct strbuf *out)
 	strbuf_adds(out, "\t               0 [stack-lost] ([unknown])\n");
 }
 
-void perf_text_stack(struct strbuf *out, const struct view_stack *stack)
+/* The lines of the frames, at least one, and the empty line that ends an event. */
+static void add_stack(struct strbuf *out, const struct view_stack *stack)
 {
 	struct view_frames it = { .stack = stack };
 	struct view_frame frame;
@@ -219,10 +225,10 @@ static int lane_init(struct lane *lane, const struct view_event *event,
 	lane->from = from;
 	lane->count = events_of(event, from);
 	lane->time_ns = time_of(lane, 0);
-	perf_text_comm(&text, from->image->comm);
+	add_comm(&text, from->image->comm);
 	strbuf_addf(&text, " %" PRIu32 "/%" PRIu32 " [000] ", pid, pid);
 	lane->head = move_text(&text);
-	perf_text_stack(&text, &from->stack);
+	add_stack(&text, &from->stack);
 	lane->stack = move_text(&text);
 	return lane->head && lane->stack ? 0 : -ENOMEM;
 }
@@ -291,7 +297,7 @@ static int put_events(const struct view_event *event, uint64_t most, FILE *file)
 	int r = lanes_init(&lanes, event);
 
 	lanes.per_line = events_per_line(event, most);
-	perf_text_event(&name, event->asked->name);
+	add_event_name(&name, event->asked->name);
 	if (r == 0)
 		r = strbuf_error(&name);
 	if (r == 0)
@@ -314,7 +320,7 @@ static void add_header(struct strbuf *out, const struct model_process *image, ui
 {
 	uint64_t us = time_ns / 1000;
 
-	perf_text_comm(out, image->comm);
+	add_comm(out, image->comm);
 	strbuf_addf(out,
 		    " %" PRIu32 "/%" PRIu32 " [000] %5" PRIu64 ".%06" PRIu64 ": %10" PRId64
 		    " %s: \n",
@@ -337,7 +343,7 @@ static int put_site(const struct sample *sample, void *userdata)
 	strbuf_reset(&sites->text);
 	add_header(&sites->text, sample->image, sites->time_ns, sample->site->live_bytes,
 		   event_name(sites->view));
-	perf_text_stack(&sites->text, sample->stack);
+	add_stack(&sites->text, sample->stack);
 	sites->time_ns += 1000;
 	if (strbuf_error(&sites->text) < 0)
 		return strbuf_error(&sites->text);
@@ -400,4 +406,148 @@ int perf_script_write(const struct view *view, FILE *file)
 	if (!view_job(view, &event))
 		return 0;
 	return event ? write_events(view, event, file) : write_sites(view, file);
+}
+
+/* --- events as they happen -------------------------------------------------------------------- */
+
+/* The text of the stacks of a process. */
+struct cached {
+	image_t image;
+	uint64_t stack, kernel_stack;
+	size_t len;
+	char *text;
+};
+
+struct perf_script_stream {
+	struct view_resolver resolver;
+	uint32_t event_id;
+	FILE *file;
+	struct strbuf name; /* of the event, as it is printed */
+	struct strbuf line, stack;
+	struct hashmap cache;
+};
+
+static void cached_free(void *item)
+{
+	free(((struct cached *)item)->text);
+	free(item);
+}
+
+DEFINE_HASHMAP_OPS(cached_ops, struct cached, cached_free, stack, kernel_stack, image.n);
+
+int perf_script_stream_new(const struct model *model, struct symbols *symbols, uint32_t event_id,
+			   FILE *file, struct perf_script_stream **ret_stream)
+{
+	_cleanup_(perf_script_stream_free_p) struct perf_script_stream *stream =
+		calloc(1, sizeof(*stream));
+	const struct model_event *event = event_counts_find(model_events(model), event_id);
+	int r;
+
+	if (!stream)
+		return -ENOMEM;
+	stream->resolver = (struct view_resolver){ model, symbols };
+	stream->event_id = event_id;
+	stream->file = file;
+	add_event_name(&stream->name, event ? event->asked.name : "");
+	r = strbuf_error(&stream->name);
+	stream->cache.ops = &cached_ops;
+	if (r < 0)
+		return r;
+	*ret_stream = TAKE_PTR(stream);
+	return 0;
+}
+
+void perf_script_stream_free(struct perf_script_stream *stream)
+{
+	if (!stream)
+		return;
+	hashmap_done(&stream->cache);
+	strbuf_done(&stream->name);
+	strbuf_done(&stream->line);
+	strbuf_done(&stream->stack);
+	free(stream);
+}
+
+/* Keeps the text that was just made. */
+static int cache_text(struct perf_script_stream *stream, const struct cached *key)
+{
+	struct cached *cached = malloc(sizeof(*cached));
+	int r;
+
+	if (!cached)
+		return -ENOMEM;
+	*cached = *key;
+	cached->len = stream->stack.len;
+	cached->text = strdup(strbuf_str(&stream->stack));
+	r = cached->text ? hashmap_insert(&stream->cache, cached) : -ENOMEM;
+	if (r < 0)
+		cached_free(cached);
+	return r;
+}
+
+/* Makes stream->stack. One that was lost may come yet: it is not kept. */
+static int resolve_text(struct perf_script_stream *stream, const struct model_process *image,
+			const struct cached *key)
+{
+	struct view_stack stack;
+	int r = view_resolve_event(&stream->resolver, image, key->stack, key->kernel_stack, &stack);
+
+	strbuf_reset(&stream->stack);
+	if (r == 0)
+		r = symbols_settle(stream->resolver.symbols);
+	if (r == 0)
+		add_stack(&stream->stack, &stack);
+	if (r == 0)
+		r = strbuf_error(&stream->stack);
+	if (r == 0 && !stack.lost && !stack.kernel_lost)
+		r = cache_text(stream, key);
+	view_stack_done(&stack);
+	return r;
+}
+
+static void add_occurrence_head(struct perf_script_stream *stream,
+				const struct model_process *image,
+				const struct record_occurrence *occurrence)
+{
+	uint64_t t = occurrence->time_ns;
+
+	strbuf_reset(&stream->line);
+	add_comm(&stream->line, occurrence->comm ? occurrence->comm : image->comm);
+	strbuf_addf(&stream->line,
+		    " %" PRIu32 "/%" PRIu32 " [%03" PRIu32 "] %5" PRIu64 ".%09" PRIu64 ": %" PRIu64
+		    " %s: \n",
+		    image->known ? image->pid : occurrence->tid, occurrence->tid, occurrence->cpu,
+		    t / 1000000000, t % 1000000000, occurrence->weight ? occurrence->weight : 1,
+		    strbuf_str(&stream->name));
+}
+
+int perf_script_stream_add(struct perf_script_stream *stream,
+			   const struct record_occurrence *occurrence)
+{
+	const struct cached key = {
+		.image = occurrence->image,
+		.stack = occurrence->stack,
+		.kernel_stack = occurrence->kernel_stack,
+	};
+	const struct model_process *image;
+	const struct cached *known;
+	int r = 0;
+
+	if (occurrence->id != stream->event_id)
+		return 0;
+	image = view_resolve_process(&stream->resolver, occurrence->image);
+	add_occurrence_head(stream, image, occurrence);
+	known = hashmap_find(&stream->cache, &key);
+	if (!known)
+		r = resolve_text(stream, image, &key);
+	if (r == 0)
+		r = strbuf_error(&stream->line);
+	if (r < 0)
+		return r;
+	fwrite(strbuf_str(&stream->line), 1, stream->line.len, stream->file);
+	if (known)
+		fwrite(known->text, 1, known->len, stream->file);
+	else
+		fwrite(strbuf_str(&stream->stack), 1, stream->stack.len, stream->file);
+	return ferror(stream->file) ? -EIO : 0;
 }

@@ -65,7 +65,7 @@ static int find_name(struct drop_frames *frames, const struct view_frame *frame,
 	return r;
 }
 
-int drop_frames_keep(struct drop_frames *frames, const struct view_stack *stack)
+int drop_frames_mark(struct drop_frames *frames, const struct view_stack *stack)
 {
 	struct view_frames it = { stack, stack->name.place, stack->name.frame };
 	struct view_frame frame;

@@ -28,7 +28,7 @@ struct drop_frames {
 void drop_frames_done(struct drop_frames *frames);
 
 /* First for each stack of the profile: the frames that stay. 0 or -ENOMEM. */
-int drop_frames_keep(struct drop_frames *frames, const struct view_stack *stack);
+int drop_frames_mark(struct drop_frames *frames, const struct view_stack *stack);
 
 /* Then again for each: the frame that is dropped with all that it calls. 0 or -ENOMEM. */
 int drop_frames_drop(struct drop_frames *frames, const struct view_stack *stack);

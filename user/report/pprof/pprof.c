@@ -365,7 +365,7 @@ static int put_sample(const struct sample *from, void *userdata)
 	part.n_sample = 1;
 	part.sample = &pointer;
 	pprof_tables_put(&profile->tables, &part);
-	return drop_frames_keep(&profile->drop_frames, from->stack);
+	return drop_frames_mark(&profile->drop_frames, from->stack);
 }
 
 static int add_dropped_frame(const struct sample *sample, void *userdata)

@@ -9,7 +9,7 @@
 #include "report/text/next_words.h"
 #include "report/text/table.h"
 #include "report/text/table_out.h"
-#include "report/view/event_groups.h"
+#include "report/view/site_groups.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -32,8 +32,8 @@ static enum symbol_seen seen_of(const struct record_symbol *record, size_t frame
 }
 
 /* Tells the symbolizer what a record says, and gets its own copy of that. */
-static int know(struct symbols *symbols, struct symbol_object *object,
-		const struct record_symbol *record, const struct symbol **ret_symbol)
+static int import_symbol(struct symbols *symbols, struct symbol_object *object,
+			 const struct record_symbol *record, const struct symbol **ret_symbol)
 {
 	_cleanup_free_ struct symbol_frame *frames = calloc(record->n_frames + 1, sizeof(*frames));
 	struct symbol symbol = { .n_frames = record->n_frames, .frames = frames };
@@ -55,7 +55,7 @@ static int know(struct symbols *symbols, struct symbol_object *object,
 	symbol.callee = (struct symbol_callee){ record->callee, record->callee_linkage };
 	if (symbol.n_frames == 0)
 		symbol.n_frames = 1;
-	r = symbolizer_know(symbols->symbolizer, object, record->file_offset, &symbol);
+	r = symbolizer_add(symbols->symbolizer, object, record->file_offset, &symbol);
 	if (r < 0)
 		return r;
 	return symbolizer_resolve(symbols->symbolizer, object, record->file_offset, record->is_call,
@@ -63,7 +63,7 @@ static int know(struct symbols *symbols, struct symbol_object *object,
 }
 
 /* Recordings before RECORD_JIT_CODE say what each place was: up to there it is one function. */
-static int know_jit(struct symbols *symbols, const struct record_symbol *symbol)
+static int import_jit(struct symbols *symbols, const struct record_symbol *symbol)
 {
 	const struct record_symbol_frame *frame = symbol->frames;
 	struct record_jit_line line = {};
@@ -100,7 +100,7 @@ int symbols_apply(const struct record *record, void *userdata)
 	if (record->type != RECORD_SYMBOL || !symbol->object)
 		return 0;
 	if (!image_is_none(symbol->image))
-		return know_jit(symbols, symbol);
+		return import_jit(symbols, symbol);
 	r = symbols_update(symbols);
 	if (r < 0)
 		return r;
@@ -114,7 +114,7 @@ int symbols_apply(const struct record *record, void *userdata)
 		.resolved = { .object = object->path, .vaddr = symbol->vaddr },
 	};
 	entry.opened = symbols->objects.data[object->index];
-	r = know(symbols, entry.opened, symbol, &known);
+	r = import_symbol(symbols, entry.opened, symbol, &known);
 	if (r < 0)
 		return r;
 	entry.symbol = *known;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the parts of report/view/symbols.h share: symbols_lookup.c, which alone makes entries,
- * symbols_files.c and symbols_records.c.
+ * What the parts of report/view/symbols.h share: symbols_lookup.c, which alone makes entries, and
+ * symbols_records.c.
  */
 #ifndef MEMTRACED_REPORT_VIEW_SYMBOLS_STATE_H
 #define MEMTRACED_REPORT_VIEW_SYMBOLS_STATE_H

@@ -43,7 +43,11 @@ static bool do_the_same(const char *linkage, const char *other)
 	return a && b && allocator_returns_block(a) == allocator_returns_block(b);
 }
 
-const struct symbol_callee *view_stack_callee(const struct view_stack *stack, size_t index)
+/*
+ * The operator new or delete that the program called where place `index` of the stack is: of those
+ * that jump on, the stack has only the last. NULL: it is that place's own function, or unknown.
+ */
+static const struct symbol_callee *callee_at(const struct view_stack *stack, size_t index)
 {
 	const struct symbol_callee *callee;
 	const struct view_place *caller;
@@ -66,7 +70,7 @@ const struct symbol_callee *view_stack_callee(const struct view_stack *stack, si
 /* Where the one that was called is in a source is not known. */
 static void name_by_call(const struct view_stack *stack, struct view_frame *frame)
 {
-	const struct symbol_callee *callee = view_stack_callee(stack, frame->index);
+	const struct symbol_callee *callee = callee_at(stack, frame->index);
 
 	if (!callee)
 		return;

@@ -59,12 +59,6 @@ struct view_frames {
 	size_t place, frame;
 };
 
-/*
- * The operator new or delete that the program called where place `index` of the stack is: of those
- * that jump on, the stack has only the last. NULL: it is that place's own function, or unknown.
- */
-const struct symbol_callee *view_stack_callee(const struct view_stack *stack, size_t index);
-
 /* Frames of a stack, innermost first: `struct view_frames it = { .stack = stack };`, then next. */
 bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame);
 

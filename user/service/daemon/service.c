@@ -279,7 +279,7 @@ static int run_loop(struct service *service)
 		host_growth_run(service->growth);
 		look_at_reload(service);
 		if (watch_run(service->watch))
-			rules_look(service->rules);
+			rules_check(service->rules);
 		push_run(service->push);
 		listeners_run(service->listeners);
 	}

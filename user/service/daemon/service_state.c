@@ -26,7 +26,7 @@ void service_resume(struct service_call *call, int error)
 	if (r == 1)
 		return;
 	if (r < 0)
-		http_answer_say(&answer, 500, "%s", strerror(-r));
+		http_answer_error(&answer, 500, "%s", strerror(-r));
 	service_answer(call, &answer);
 	http_answer_done(&answer);
 }

@@ -10,7 +10,7 @@ void http_answer_done(struct http_answer *answer)
 	strbuf_done(&answer->body);
 }
 
-void http_answer_say(struct http_answer *answer, unsigned int status, const char *fmt, ...)
+void http_answer_error(struct http_answer *answer, unsigned int status, const char *fmt, ...)
 {
 	_cleanup_strbuf_ struct strbuf text = {};
 	va_list ap;

@@ -37,9 +37,9 @@ void http_answer_done(struct http_answer *answer);
  * One line of text in place of whatever was there: an error for people, without a line's end. It is
  * escaped as a whole (base/escape.h).
  */
-__attribute__((format(printf, 3, 4))) void http_answer_say(struct http_answer *answer,
-							   unsigned int status, const char *fmt,
-							   ...);
+__attribute__((format(printf, 3, 4))) void http_answer_error(struct http_answer *answer,
+							     unsigned int status, const char *fmt,
+							     ...);
 
 /*
  * A stream into the body, to be closed with fclose; writing more than `most` bytes fails, and so

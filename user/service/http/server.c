@@ -324,7 +324,7 @@ static enum MHD_Result begin_request(struct http_request *request)
 	request->is_last = framing.has_body || framing.why || strcmp(request->method, "GET") != 0;
 	if (!framing.why)
 		return MHD_YES;
-	http_answer_say(&request->answer, MHD_HTTP_BAD_REQUEST, "%s", framing.why);
+	http_answer_error(&request->answer, MHD_HTTP_BAD_REQUEST, "%s", framing.why);
 	request->is_handled = request->is_answered = true;
 	return queue(request);
 }
@@ -361,8 +361,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, co
 	request->connection->deadline_ns = 0;
 	request->answer = no_answer;
 	if (request->too_large || strbuf_error(&request->body)) {
-		http_answer_say(&request->answer, MHD_HTTP_CONTENT_TOO_LARGE,
-				"the body is larger than %u bytes", HTTP_BODY_MOST);
+		http_answer_error(&request->answer, MHD_HTTP_CONTENT_TOO_LARGE,
+				  "the body is larger than %u bytes", HTTP_BODY_MOST);
 		request->is_answered = true;
 	} else {
 		server->opts.handle(request, server->opts.userdata);
@@ -452,7 +452,7 @@ static void answer_nobody(struct http_request *request, unsigned int status, con
 	struct http_answer answer = {};
 
 	server->opts.gone(request, server->opts.userdata);
-	http_answer_say(&answer, status, "%s", text);
+	http_answer_error(&answer, status, "%s", text);
 	http_request_answer(request, &answer);
 	http_answer_done(&answer);
 }

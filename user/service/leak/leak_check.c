@@ -213,7 +213,7 @@ static int begin_image(struct leak_check *check, const struct model_process *ima
 
 /* --- stopping and scanning ------------------------------------------------------------------- */
 
-static void say_not_checked(pid_t pid, int r)
+static void log_not_checked(pid_t pid, int r)
 {
 	if (r == -EBUSY)
 		log_warning("process %d is under a debugger, which alone can stop it: no leak "
@@ -234,7 +234,7 @@ static void note(struct leak_noted *noted, const struct allocator_family *family
 }
 
 /* An allocator's own data is left out where all that it has mapped is known. */
-static void count_noted(const struct live *live, uint32_t slot, struct leak_scan *scan)
+static void count_noted(const struct live *live, slot_t slot, struct leak_scan *scan)
 {
 	bool areas_known = !scan->unknown_blocks && !scan->older_blocks;
 	const struct allocator_family *behind = live_family_behind(live, slot);
@@ -276,7 +276,7 @@ static int scan(struct leak_check *check, const struct live *live, const struct 
 	struct live_block *blocks;
 	struct leak_scan *found;
 	enum live_older older;
-	uint32_t slot;
+	slot_t slot;
 	size_t n;
 	int r = live_slot_of(live, pid, &slot);
 
@@ -322,7 +322,7 @@ static int scan_all(struct leak_check *check, const struct live *live, struct st
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0)
-			say_not_checked(pid, r);
+			log_not_checked(pid, r);
 	}
 	return 0;
 }
@@ -347,7 +347,7 @@ int leak_check_run(struct leak_check *check, struct live *live, struct hold *hol
 	for (size_t i = 0; i < n_pids; i++) {
 		r = stop_one(check, hold, moment->pids[i], &stops[i]);
 		if (r < 0)
-			say_not_checked(moment->pids[i], r);
+			log_not_checked(moment->pids[i], r);
 	}
 	r = drain(userdata);
 	if (r == 0 && moment->occasion != LEAK_AT_EXIT && moment->occasion != LEAK_AT_EXEC)

@@ -34,7 +34,7 @@ void leak_replay_free(struct leak_replay *replay)
 	free(replay);
 }
 
-static int take_result(struct leak_replay *replay, const struct record_leaks *record)
+static int add_result(struct leak_replay *replay, const struct record_leaks *record)
 {
 	struct leak_result *result;
 	int r = leak_record_read(record, &result);
@@ -67,12 +67,12 @@ static int write_text(const char *text)
 	return 0;
 }
 
-int leak_replay_take(const struct record *record, void *userdata)
+int leak_replay_add(const struct record *record, void *userdata)
 {
 	struct leak_replay *replay = userdata;
 
 	if (record->type == RECORD_LEAKS)
-		return take_result(replay, &record->leaks);
+		return add_result(replay, &record->leaks);
 	return record->type == RECORD_LEAK_TEXT ? write_text(record->leak_text.text) : 0;
 }
 

@@ -17,7 +17,7 @@ void leak_replay_free(struct leak_replay *replay);    /* NULL is legal */
 DEFINE_CLEANUP(struct leak_replay, leak_replay_free)
 
 /* A record_fn; `userdata` is the replay. 0 or -ENOMEM. */
-int leak_replay_take(const struct record *record, void *userdata);
+int leak_replay_add(const struct record *record, void *userdata);
 
 /* The latest of each image. Valid until the next record. */
 struct leak_result *const *leak_replay_results(const struct leak_replay *replay, size_t *ret_n);

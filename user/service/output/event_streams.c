@@ -2,7 +2,7 @@
 #include "service/output/event_streams.h"
 
 #include "base/vec.h"
-#include "report/perf/perf_script_stream.h"
+#include "report/perf/perf_script.h"
 #include "service/output/output_file.h"
 
 #include <errno.h>
@@ -67,10 +67,10 @@ int event_streams_add(struct event_streams *streams, uint32_t event_id, struct o
 	return r;
 }
 
-int event_streams_take(struct event_streams *streams, const struct record_occurrence *occurrence)
+int event_streams_write(struct event_streams *streams, const struct record_occurrence *occurrence)
 {
 	vec_foreach(&streams->targets, target) {
-		int r = perf_script_stream_take(target->stream, occurrence);
+		int r = perf_script_stream_add(target->stream, occurrence);
 
 		/* Why it failed the next flush of stdout says, or the end of a file. */
 		if (r < 0 && r != -EIO)

@@ -29,7 +29,7 @@ int event_streams_add(struct event_streams *streams, uint32_t event_id, struct o
 		      struct stdout_queue *queue);
 
 /* Writes an occurrence where it goes. 0 or -ENOMEM: what was not written the next calls say. */
-int event_streams_take(struct event_streams *streams, const struct record_occurrence *occurrence);
+int event_streams_write(struct event_streams *streams, const struct record_occurrence *occurrence);
 
 /* What was taken reaches standard output. 0 or negative errno, again and again. */
 int event_streams_flush(struct event_streams *streams);

@@ -91,7 +91,7 @@ struct outputs {
 static int apply_jit_code(const struct record *record, void *userdata)
 {
 	struct outputs *outputs = userdata;
-	int r = recorder_take(record, outputs->recorder);
+	int r = recorder_add(record, outputs->recorder);
 
 	return r ? r : symbols_apply(record, outputs->symbols);
 }
@@ -216,14 +216,14 @@ static int begin_streams(struct outputs *outputs, uint32_t event_id)
 	return r;
 }
 
-int outputs_take(struct outputs *outputs, const struct record *record)
+int outputs_add_record(struct outputs *outputs, const struct record *record)
 {
-	int r = recorder_take(record, outputs->recorder);
+	int r = recorder_add(record, outputs->recorder);
 
 	if (r == 0 && outputs->jit)
-		r = jit_watch_take(outputs->jit, record);
+		r = jit_watch_add(outputs->jit, record);
 	if (r == 0 && outputs->replayed)
-		r = leak_replay_take(record, outputs->replayed);
+		r = leak_replay_add(record, outputs->replayed);
 	if (r)
 		return r;
 	/* Files are opened while the target lives. */
@@ -236,7 +236,7 @@ int outputs_take(struct outputs *outputs, const struct record *record)
 	if (!outputs->streams || record->type != RECORD_OCCURRENCE)
 		return 0;
 	r = outputs->jit ? jit_watch_read_sometimes(outputs->jit) : 0;
-	return r ? r : event_streams_take(outputs->streams, &record->occurrence);
+	return r ? r : event_streams_write(outputs->streams, &record->occurrence);
 }
 
 int outputs_flush(struct outputs *outputs)

@@ -39,7 +39,7 @@ int outputs_begin(struct outputs *outputs, pid_t pid);
  * To be shown every record, after the model: recordings, files to open for symbols, and events that
  * are written as they happen. 0 or negative errno.
  */
-int outputs_take(struct outputs *outputs, const struct record *record);
+int outputs_add_record(struct outputs *outputs, const struct record *record);
 
 /*
  * After a number of records: what was written reaches stdout, symbols not used for long are

@@ -106,7 +106,7 @@ static int note_places(struct recorder *recorder, const struct record *record)
 	}
 }
 
-int recorder_take(const struct record *record, void *userdata)
+int recorder_add(const struct record *record, void *userdata)
 {
 	struct recorder *recorder = userdata;
 	int r;

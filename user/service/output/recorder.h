@@ -22,7 +22,7 @@ void recorder_free(struct recorder *recorder); /* NULL is legal */
 DEFINE_CLEANUP(struct recorder, recorder_free)
 
 /* A record_fn; `userdata` is the recorder, NULL is legal. 0 or -ENOMEM. */
-int recorder_take(const struct record *record, void *userdata);
+int recorder_add(const struct record *record, void *userdata);
 
 /*
  * After a cut: adds the symbols of what is new since the last one (`with_symbols`), and from now on

@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "symbol/jit/jit_loads.h"
 #include "symbol/jit/jit_reader.h"
 #include "target/jit_home.h"
 
@@ -193,7 +192,7 @@ static int emit_item(const struct jit_item *item, void *userdata)
 	struct sink *sink = userdata;
 
 	if (sink->loads)
-		return jit_loads_take(sink->loads, item, hand_over, sink);
+		return jit_loads_pass(sink->loads, item, hand_over, sink);
 	/* Moves are of dumps alone: in a map they make no sense. */
 	return item->name ? hand_over(item, sink) : 0;
 }
@@ -390,7 +389,7 @@ static int on_end(struct jit_watch *watch, image_t image)
 	return 0;
 }
 
-int jit_watch_take(struct jit_watch *watch, const struct record *record)
+int jit_watch_add(struct jit_watch *watch, const struct record *record)
 {
 	struct watched *watched;
 

@@ -25,7 +25,7 @@ void jit_watch_free(struct jit_watch *watch);
 DEFINE_CLEANUP(struct jit_watch, jit_watch_free)
 
 /* To be shown every record, after the model. 0, -ENOMEM or what fn returned. */
-int jit_watch_take(struct jit_watch *watch, const struct record *record);
+int jit_watch_add(struct jit_watch *watch, const struct record *record);
 
 /* Reads what is new. 0, -ENOMEM or what fn returned. */
 int jit_watch_read(struct jit_watch *watch);

@@ -104,7 +104,7 @@ static int refresh(struct live_view *v)
 	v->refresh_after_ns = end + REST_SHARE * (end - begin);
 	message = terminal_last_message(v->terminal);
 	if (*message)
-		browser_say(v->browser, message);
+		browser_set_message(v->browser, message);
 	return r ? r : draw_view(v);
 }
 
@@ -122,7 +122,7 @@ static int save_report(struct live_view *v)
 	(void)outputs_save(v->opts.outputs, browser_answer(v->browser), &message); /* says so */
 	/* What was logged about it is in the message. */
 	(void)terminal_last_message(v->terminal);
-	browser_say(v->browser, strbuf_str(&message));
+	browser_set_message(v->browser, strbuf_str(&message));
 	return draw_view(v);
 }
 

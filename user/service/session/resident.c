@@ -13,7 +13,7 @@
 #include "target/memory.h"
 #include "target/proc_maps.h"
 #include "target/smaps.h"
-#include "trace/live/cuts/live_images.h"
+#include "trace/live/cuts/live_blocks.h"
 #include "trace/live/live.h"
 
 #include <errno.h>

@@ -49,7 +49,7 @@ static int on_ring(int fd, uint32_t events, void *userdata)
 static int on_ring_look(void *userdata)
 {
 	struct session *s = userdata;
-	int r = live_look_at_cpus(s->live);
+	int r = live_check_cpus(s->live);
 
 	return r < 0 ? r : session_drain(s);
 }
@@ -79,7 +79,7 @@ static int on_tick(void *userdata)
 	r = checkpoint(s, now);
 	if (r < 0 || !s->takes_samples || !sample_clock_is_due(&s->samples, now))
 		return r;
-	r = live_sample(s->live, session_take_record, s, &cpu);
+	r = live_sample(s->live, session_add_record, s, &cpu);
 	sample_clock_taken(&s->samples, series_halvings(model_series(s->model)), cpu,
 			   clock_monotonic_ns());
 	return r;
@@ -87,7 +87,7 @@ static int on_tick(void *userdata)
 
 static int on_time_over(void *userdata)
 {
-	session_stop(userdata);
+	((struct session *)userdata)->over = true;
 	return 0;
 }
 
@@ -122,7 +122,7 @@ static int on_stop_signal(const siginfo_t *info, void *userdata)
 	if (s->relay && terminal_relay_pass_signal(s->relay, info))
 		return 0;
 	if (!s->launch || s->child_status >= 0 || s->stop_signals++ > 0) {
-		session_stop(s);
+		s->over = true;
 		return 0;
 	}
 	if (info->si_signo == SIGINT)
@@ -192,7 +192,7 @@ static int add_sources(struct session *s)
 	if (r == 0)
 		r = loop_add_timer(s->loop, ABI_RING_LOOK_NS, on_ring_look, s, &source);
 	if (r == 0 && s->options->max_overhead)
-		r = loop_add_timer(s->loop, SESSION_LOOK_NS, session_look_at_cost, s, &source);
+		r = loop_add_timer(s->loop, SESSION_LOOK_NS, session_check_cost, s, &source);
 	if (r == 0 && s->status)
 		r = loop_add_timer(s->loop, SECOND_NS, on_status, s, &source);
 	return r;
@@ -253,7 +253,7 @@ static int begin_targets(struct session *s)
 	if (s->launch)
 		return session_trace_command(s);
 	if (options_trace_widely(s->options)) {
-		r = live_add_all(s->live, session_take_record, s);
+		r = live_add_all(s->live, session_add_record, s);
 		if (r) {
 			log_error("finding the processes to trace: %s", strerror(-r));
 			return r;
@@ -283,7 +283,7 @@ static int session_begin(struct session *s)
 		r = outputs_new(s->options, s->model, true, s->worker, &s->outputs);
 	if (r == 0 && options_check_leaks(s->options))
 		r = leak_check_new(s->options, s->model, outputs_symbols(s->outputs), s->worker,
-				   session_take_record, s, &s->leaks);
+				   session_add_record, s, &s->leaks);
 	if (r)
 		return r;
 	outputs_show_leaks(s->outputs, s->leaks);
@@ -443,11 +443,6 @@ void session_set_untraced(struct session *session, uint64_t untraced_ns)
 	live_set_untraced(session->live, untraced_ns);
 }
 
-void session_stop(struct session *session)
-{
-	session->over = true;
-}
-
 /* The command's own exec may fail after all: the child has then said why. */
 static int check_exec(struct session *s)
 {
@@ -493,10 +488,10 @@ int session_finish(struct session *session)
 	r = check_exec(session);
 	if (r)
 		return r;
-	session_say_missing(session);
+	session_log_missing(session);
 	r = session_report(session, true);
 	if (r == 0)
-		session_say_unseen(session);
+		session_log_unseen(session);
 	return r == 0 ? session_valgrind_end(session) : r;
 }
 

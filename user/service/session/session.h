@@ -99,7 +99,4 @@ int session_exit_status(const struct session *session);
 /* The signal that has killed the child; 0: none has, or there is no child. */
 int session_death_signal(const struct session *session);
 
-/* Asks for the end, as SIGINT does. */
-void session_stop(struct session *session);
-
 #endif

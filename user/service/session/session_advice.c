@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-void session_say_no_allocator(const struct session *s, const struct process_info *info)
+void session_log_no_allocator(const struct session *s, const struct process_info *info)
 {
 	const struct model_process *image = session_find_running(s, info->pid);
 
@@ -70,7 +70,7 @@ static void log_program(const struct session *s, const struct model_process *ima
 			 strbuf_str(&words));
 }
 
-void session_say_programs(const struct session *s, pid_t pid)
+void session_log_programs(const struct session *s, pid_t pid)
 {
 	const struct model_process *image = session_find_running(s, pid);
 
@@ -95,7 +95,7 @@ static void log_programs(const struct session *s)
 	}
 }
 
-void session_say_missing(const struct session *s)
+void session_log_missing(const struct session *s)
 {
 	_cleanup_strbuf_ struct strbuf missing = {};
 	const char *line, *end, *name;
@@ -131,7 +131,7 @@ void session_say_missing(const struct session *s)
 		    s->options->command ? s->options->command[0] : "the targets");
 }
 
-void session_say_unseen(const struct session *s)
+void session_log_unseen(const struct session *s)
 {
 	for (size_t i = 0; i < model_events(s->model)->list.len && !s->options->max_overhead; i++) {
 		const struct model_event *event = model_events(s->model)->list.data[i];

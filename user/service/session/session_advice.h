@@ -16,15 +16,15 @@ struct session;
 int session_refuse_kind(const struct process_info *info);
 
 /* Of a process that was refused as no allocator was found in it. */
-void session_say_no_allocator(const struct session *s, const struct process_info *info);
+void session_log_no_allocator(const struct session *s, const struct process_info *info);
 
 /* What helps with a process of -p that is traced; nothing of plain programs. */
-void session_say_programs(const struct session *s, pid_t pid);
+void session_log_programs(const struct session *s, pid_t pid);
 
 /* Before the final report: what was looked for and not found. */
-void session_say_missing(const struct session *s);
+void session_log_missing(const struct session *s);
 
 /* After it: of what nothing was seen. */
-void session_say_unseen(const struct session *s);
+void session_log_unseen(const struct session *s);
 
 #endif

@@ -135,7 +135,7 @@ static int begin_faults(struct session *s)
 			return 0;
 	r = event_spec_page_faults(0, &s->faults);
 	if (r == 0)
-		r = live_begin_event(s->live, &s->faults, session_take_record, s, &error);
+		r = live_begin_event(s->live, &s->faults, session_add_record, s, &error);
 	if (r < 0 && r != -ENOMEM) {
 		log_warning("page faults cannot be counted here: %s",
 			    error.len ? strbuf_str(&error) : strerror(-r));
@@ -151,7 +151,7 @@ static int change_depth(struct session *s, const struct record_depth_change *cha
 
 	if (change->depth != RECORD_DEPTH_EXACT)
 		session_meter_set_depth(s, change->depth);
-	r = live_set_depth(s->live, change, session_take_record, s);
+	r = live_set_depth(s->live, change, session_add_record, s);
 	if (change->depth == RECORD_DEPTH_EXACT)
 		session_meter_set_depth(s, change->depth);
 	if (r == 0 && s->options->overhead_exact_first)
@@ -167,7 +167,7 @@ static int change_depth(struct session *s, const struct record_depth_change *cha
 	return 0;
 }
 
-int session_look_at_cost(void *userdata)
+int session_check_cost(void *userdata)
 {
 	struct session *s = userdata;
 	bool is_sampled = s->governor.depth == RECORD_DEPTH_SAMPLED;
@@ -182,14 +182,14 @@ int session_look_at_cost(void *userdata)
 	return change_depth(s, &change);
 }
 
-int session_say_cost(struct session *s)
+int session_emit_cost(struct session *s)
 {
 	struct record record = { .type = RECORD_OVERHEAD };
 	struct record_overhead *overhead = &record.overhead;
 	struct governor_look look;
 	int r;
 
-	r = session_meter_say(s);
+	r = session_meter_emit(s);
 	if (r < 0 || !s->options->max_overhead)
 		return r;
 	look = look_now(s);
@@ -203,5 +203,5 @@ int session_say_cost(struct session *s)
 	overhead->cpu_ns = governor_base_ns(&s->governor);
 	overhead->call_ns = governor_call_ns(&s->governor);
 	overhead->sample_ns = governor_sample_ns(&s->governor.cost);
-	return session_take_record(&record, s);
+	return session_add_record(&record, s);
 }

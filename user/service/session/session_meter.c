@@ -135,7 +135,7 @@ uint64_t session_metered_ns(struct session *s)
 	return ns == UINT64_MAX ? 0 : ns;
 }
 
-int session_meter_say(struct session *s)
+int session_meter_emit(struct session *s)
 {
 	struct record record = { .type = RECORD_COST };
 	struct cost_look look;
@@ -145,5 +145,5 @@ int session_meter_say(struct session *s)
 	close_window(s);
 	look = look_now(s);
 	record.cost = cost_meter_read(&s->meter.meter, &look);
-	return session_take_record(&record, s);
+	return session_add_record(&record, s);
 }

@@ -5,20 +5,20 @@
 
 #include <errno.h>
 
-int session_take_record(const struct record *record, void *userdata)
+int session_add_record(const struct record *record, void *userdata)
 {
 	struct session *s = userdata;
 	int r = model_apply(record, s->model);
 
 	if (r == 0)
-		r = outputs_take(s->outputs, record);
+		r = outputs_add_record(s->outputs, record);
 	return r || !s->listener ? r : s->listener(record, s->listener_data);
 }
 
 static int close_files(struct session *s)
 {
 	const struct live_file *files;
-	size_t n = live_take_closed(s->live, &files);
+	size_t n = live_closed_files(s->live, &files);
 	_cleanup_free_ struct symbols_file *closed = n ? calloc(n, sizeof(*closed)) : NULL;
 
 	if (n == 0)
@@ -32,10 +32,10 @@ static int close_files(struct session *s)
 
 int session_drain(struct session *s)
 {
-	int r = source_drain(live_source(s->live), session_take_record, s);
+	int r = source_drain(live_source(s->live), session_add_record, s);
 
 	if (r >= 0)
-		r = live_maintain(s->live, session_take_record, s);
+		r = live_maintain(s->live, session_add_record, s);
 	if (r < 0)
 		return r;
 	r = close_files(s);

@@ -24,7 +24,7 @@ static int read_mapped(struct session *s, bool one_image, image_t image)
 		const struct model_process *process = model_process(s->model, i);
 
 		if (!one_image || image_is(process->id, image))
-			r = resident_read_mapped(s->live, process, session_take_record, s);
+			r = resident_read_mapped(s->live, process, session_add_record, s);
 	}
 	return r;
 }
@@ -39,7 +39,7 @@ static int read_resident(struct session *s, pid_t pid)
 		return read_mapped(s, false, RECORD_NO_IMAGE);
 	if (!session_reads_resident(o) || live_depth(s->live) != RECORD_DEPTH_EXACT)
 		return 0;
-	return resident_read(s->live, s->model, pid, all_counted, session_take_record, s);
+	return resident_read(s->live, s->model, pid, all_counted, session_add_record, s);
 }
 
 int session_read_resident(struct session *s)
@@ -49,10 +49,10 @@ int session_read_resident(struct session *s)
 
 static int cut_session(struct session *s)
 {
-	int r = session_say_cost(s);
+	int r = session_emit_cost(s);
 
 	if (r == 0)
-		r = source_cut(live_source(s->live), session_take_record, s);
+		r = source_cut(live_source(s->live), session_add_record, s);
 	if (r < 0) {
 		log_error("reading the maps: %s", strerror(-r));
 		return r;
@@ -117,7 +117,7 @@ static int report_cut(struct session *s, bool final)
 	return r == -EPIPE && s->launch && (!final || s->child_status >= 0) ? 0 : r;
 }
 
-int session_take_buffered(struct session *s, int r)
+int session_drain_buffered(struct session *s, int r)
 {
 	int drained;
 
@@ -138,7 +138,7 @@ int session_show(struct session *s, const struct report_opts *opts,
 				   read_resident(s, 0);
 	if (r == 0)
 		r = outputs_show_as(s->outputs, opts, fn, userdata);
-	return session_take_buffered(s, r);
+	return session_drain_buffered(s, r);
 }
 
 int session_cut(struct session *s)
@@ -213,7 +213,7 @@ static int drain_all(void *userdata)
 	struct session *s = userdata;
 	int r = session_drain(s);
 
-	return r < 0 ? r : live_tell_stacks(s->live, session_take_record, s);
+	return r < 0 ? r : live_emit_book_stacks(s->live, session_add_record, s);
 }
 
 /* All that is traced and runs is stopped for a moment, of which the next cut is. */
@@ -267,7 +267,7 @@ static int check_at(struct session *s, const struct hold_event *event, const cha
 
 	if (r < 0 || !function)
 		return r;
-	r = source_cut(live_source(s->live), session_take_record, s);
+	r = source_cut(live_source(s->live), session_add_record, s);
 	if (r == 0)
 		leak_check_cut_taken(s->leaks);
 	return r;

@@ -230,14 +230,14 @@ static void runner_free(struct session_runner *runner)
 	free(runner);
 }
 
-static void tell_begun(struct session_job *job, int result)
+static void call_begun(struct session_job *job, int result)
 {
 	const struct session_runner *runner = ((struct runner_note *)job)->runner;
 
 	runner->opts.begun(result, runner->opts.userdata);
 }
 
-static void tell_over(struct session_job *job, int result)
+static void call_over(struct session_job *job, int result)
 {
 	const struct session_runner *runner = ((struct runner_note *)job)->runner;
 
@@ -283,8 +283,8 @@ int session_runner_new(const struct session_runner_opts *opts, struct session_ru
 		return -ENOMEM;
 	runner->opts = *opts;
 	runner->jobs_fd = runner->results_fd = -1;
-	runner->begun = (struct runner_note){ { .done = tell_begun }, runner };
-	runner->over = (struct runner_note){ { .done = tell_over }, runner };
+	runner->begun = (struct runner_note){ { .done = call_begun }, runner };
+	runner->over = (struct runner_note){ { .done = call_over }, runner };
 	r = prepare_runner(runner);
 	if (r == 0)
 		r = thread_start_detached(run_thread, runner);

@@ -75,7 +75,7 @@ struct session {
 };
 
 /* A record_fn: to the model, then to the outputs. `userdata` is the session. */
-int session_take_record(const struct record *record, void *userdata);
+int session_add_record(const struct record *record, void *userdata);
 
 /*
  * Hands over what the ring has. stdout may have no reader any more, as of `memtraced ... | head`: a
@@ -88,7 +88,7 @@ int session_drain(struct session *s);
  * Ends live_buffer_begin(). What came meanwhile is in memory, where it wakes nothing: it is taken
  * whatever r is. r, or in place of 0 and more a negative errno.
  */
-int session_take_buffered(struct session *s, int r);
+int session_drain_buffered(struct session *s, int r);
 
 /* Do its reports say what resident memory is made of? */
 bool session_reads_resident(const struct options *options);
@@ -106,14 +106,14 @@ int session_checkpoint(struct session *s);
 
 /*
  * --max-overhead: the depth to begin with, once the command waits to be traced;
- * session_look_at_cost is a timer's callback, SESSION_LOOK_NS apart; session_say_cost says what the
+ * session_check_cost is a timer's callback, SESSION_LOOK_NS apart; session_emit_cost says what the
  * run has cost so far, before a cut. 0 or negative errno.
  */
 #define SESSION_LOOK_NS UINT64_C(10000000)
 enum record_depth session_first_depth(struct session *s);
 int session_begin_costs(struct session *s);
-int session_look_at_cost(void *userdata);
-int session_say_cost(struct session *s);
+int session_check_cost(void *userdata);
+int session_emit_cost(struct session *s);
 /*
  * CPU time of the processes that run, and of what they have waited for, or, after them, of the
  * command: of that since session_cpu_begin() (session_cpu.c).
@@ -123,10 +123,10 @@ uint64_t session_used_cpu_ns(struct session *s);
 
 /*
  * Unless --max-overhead was given: what it costs is measured from session_meter_begin() on;
- * session_meter_say says it. 0 or negative errno.
+ * session_meter_emit says it. 0 or negative errno.
  */
 int session_meter_begin(struct session *s);
-int session_meter_say(struct session *s);
+int session_meter_emit(struct session *s);
 /* From now on calls are counted, or not: the depth was changed. */
 void session_meter_set_depth(struct session *s, enum record_depth depth);
 /* What calls have taken so far; 0: that is not known yet. */

@@ -59,12 +59,12 @@ int session_start_command(struct session *s)
 }
 
 /* A process that maps a file that is not known waits for us, once for each library. */
-static int know_command(struct session *s)
+static int prepare_command(struct session *s)
 {
 	const char *const *words = (const char *const *)s->environment;
 	int fd = program_file_open(s->options->command[0], launch_value(words, "PATH"));
 
-	return fd < 0 ? 0 : live_know_program(s->live, fd, launch_value(words, "LD_LIBRARY_PATH"));
+	return fd < 0 ? 0 : live_read_ahead(s->live, fd, launch_value(words, "LD_LIBRARY_PATH"));
 }
 
 int session_trace_command(struct session *s)
@@ -79,7 +79,7 @@ int session_trace_command(struct session *s)
 	if (r == 0 && holds)
 		r = hold_seize_child(s->hold, launch_pid(s->launch));
 	if (r == 0 && holds)
-		r = know_command(s);
+		r = prepare_command(s);
 	if (r == 0 && launch_pty(s->launch))
 		r = terminal_relay_new(s->loop, s->launch, &s->relay);
 	if (r == 0)
@@ -200,11 +200,11 @@ int session_trace_pid(struct session *s, pid_t pid)
 	}
 	if (info.kernel_thread || (!info.is_64bit && !info.exe_error))
 		return session_refuse_kind(&info);
-	r = live_add_process(s->live, pid, true, session_take_record, s);
+	r = live_add_process(s->live, pid, true, session_add_record, s);
 	if (r == -ENOENT && s->options->sample_bytes)
 		r = log_no_samples(s, &info);
 	else if (r == -ENOENT)
-		session_say_no_allocator(s, &info);
+		session_log_no_allocator(s, &info);
 	else if (r == -EREMOTEIO)
 		log_error("process %d (%s): no allocator found in what could be read: its list of "
 			  "files or one of the files was not read, as a helper process was killed, "
@@ -225,7 +225,7 @@ int session_trace_pid(struct session *s, pid_t pid)
 			    "not need to stop it",
 			    (int)pid, (int)info.tracer);
 	if (r == 0 && !s->is_served)
-		session_say_programs(s, pid);
+		session_log_programs(s, pid);
 	return r == 0 ? begin_process(s, pid, info.comm) : r;
 }
 
@@ -238,7 +238,7 @@ static int trace_descendant(struct session *s, pid_t pid, size_t *n)
 	if (r == 0 && (info.kernel_thread || info.zombie))
 		return 0;
 	if (r == 0)
-		r = live_add_process(s->live, pid, false, session_take_record, s);
+		r = live_add_process(s->live, pid, false, session_add_record, s);
 	if (r == -ENOMEM)
 		return r;
 	if (r == -ESRCH || r == -EACCES || r == -EEXIST)

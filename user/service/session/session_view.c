@@ -31,10 +31,10 @@ static int look_at_resident(struct session *s)
 static int refresh_view(uint64_t mark_ns, live_view_show_fn fn, void *fn_userdata, void *userdata)
 {
 	struct session *s = userdata;
-	int r = session_say_cost(s);
+	int r = session_emit_cost(s);
 
 	if (r == 0)
-		r = source_cut(live_source(s->live), session_take_record, s);
+		r = source_cut(live_source(s->live), session_add_record, s);
 
 	if (r < 0)
 		return r;
@@ -42,7 +42,7 @@ static int refresh_view(uint64_t mark_ns, live_view_show_fn fn, void *fn_userdat
 	r = look_at_resident(s);
 	if (r == 0)
 		r = outputs_show(s->outputs, mark_ns, fn, fn_userdata);
-	return session_take_buffered(s, r);
+	return session_drain_buffered(s, r);
 }
 
 static void mark_view(void *userdata)

@@ -56,7 +56,7 @@ static size_t whole_lines(const char *text, size_t len, bool to_the_end)
 }
 
 /* *len: what was taken of it. */
-static int take_lines(struct reading *reading, const char *text, size_t *len)
+static int add_lines(struct reading *reading, const char *text, size_t *len)
 {
 	_cleanup_(perf_map_free_p) struct perf_map *map = NULL, *part = NULL;
 	int r = perf_map_new(text, *len, &map);
@@ -95,7 +95,7 @@ static int read_map(const struct jit_asked *asked, int fd, struct reading *readi
 	len = n > 0 ? whole_lines(text, (size_t)n, asked->to_the_end) : 0;
 	if (len == 0)
 		return 0;
-	r = take_lines(reading, text, &len);
+	r = add_lines(reading, text, &len);
 	reading->head.state.offset += len;
 	reading->head.more = n == (ssize_t)CHUNK_BYTES || reading->is_full;
 	return r;

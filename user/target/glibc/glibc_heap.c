@@ -263,7 +263,7 @@ static void mark_threads_cache(struct glibc_walk *w, uint64_t thread)
 		w->heap->unknown_caches++;
 }
 
-int glibc_mark_listed(struct glibc_walk *w)
+static int mark_listed(struct glibc_walk *w)
 {
 	vec_foreach(&w->arenas, arena)
 		mark_fastbins(w, arena);
@@ -294,7 +294,7 @@ static int walk_heap(struct glibc_walk *w)
 	if (r == 0)
 		r = glibc_walk_chunks(w);
 	if (r == 0)
-		r = glibc_mark_listed(w);
+		r = mark_listed(w);
 	if (r)
 		return r;
 	drop_listed(w);

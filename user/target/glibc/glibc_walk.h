@@ -62,7 +62,6 @@ struct glibc_block *glibc_block_at(struct glibc_walk *w, uint64_t addr);
 /* Each: 0 or -ENOMEM. Segments come ascending by address, and none overlap. */
 int glibc_find_arenas(struct glibc_walk *w);
 int glibc_walk_chunks(struct glibc_walk *w);
-int glibc_mark_listed(struct glibc_walk *w);
 int glibc_find_mapped(struct glibc_walk *w);
 
 #endif

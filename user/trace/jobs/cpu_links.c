@@ -95,7 +95,7 @@ void cpu_links_free(struct cpu_links *links)
 	free(links);
 }
 
-int cpu_links_look(struct cpu_links *links)
+int cpu_links_check(struct cpu_links *links)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	bool slept = has_slept(links), changed = false;

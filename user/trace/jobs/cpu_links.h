@@ -27,7 +27,7 @@ DEFINE_CLEANUP(struct cpu_links, cpu_links_free)
  * other CPUs are on than were. A CPU that is off and on again in between is not noticed. 0 or
  * negative errno.
  */
-int cpu_links_look(struct cpu_links *links);
+int cpu_links_check(struct cpu_links *links);
 
 /* How often they were made anew: until then some CPU had none. */
 uint64_t cpu_links_gaps(const struct cpu_links *links);

@@ -12,10 +12,9 @@
 #include "trace/bpf/programs.h"
 #include "trace/jobs/cpu_links.h"
 #include "trace/jobs/fault_clocks.h"
-#include "trace/jobs/fault_period.h"
 #include "trace/kernel/old_kernel.h"
 #include "trace/kernel/sampling.h"
-#include "trace/record/image_list.h"
+#include "trace/record/image.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -264,15 +263,15 @@ static int link_count(int cpu, void *userdata)
 						   fault_clocks_link(event->faults, prog_fd, cpu);
 }
 
-int event_job_look(struct job *job)
+int event_job_check(struct job *job)
 {
 	struct event_job *event = (struct event_job *)job;
 	int r;
 
 	if (job->ops != &event_ops || !event->cpus)
 		return 0;
-	r = cpu_links_look(event->cpus);
-	return r == 0 && event->faults ? fault_clocks_look(event->faults) : r;
+	r = cpu_links_check(event->cpus);
+	return r == 0 && event->faults ? fault_clocks_update(event->faults) : r;
 }
 
 uint64_t event_job_gaps(const struct job *job)

@@ -36,7 +36,7 @@ int event_job_purge(struct job *job, const image_t *images, size_t n);
  * and on CPUs that come (trace/jobs/cpu_links.h). 0, for a job of another kind as well, or negative
  * errno.
  */
-int event_job_look(struct job *job);
+int event_job_check(struct job *job);
 /* How often a CPU may not have been counted on until then. */
 uint64_t event_job_gaps(const struct job *job);
 

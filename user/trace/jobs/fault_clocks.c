@@ -5,13 +5,61 @@
 #include "bpf/abi_jobs.h"
 #include "trace/bpf/bpf_link.h"
 #include "trace/bpf/map_memory.h"
-#include "trace/jobs/fault_period.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* A tick of a process that is not traced takes 0.2 to 0.4 us: less than 0.4 % of a CPU. */
+const struct fault_period_opts fault_period_of_few = { .first = 1, .most_per_s = 8192 };
+/* As many as one in a thousand has of a CPU that does little but fault. */
+const struct fault_period_opts fault_period_of_host = { .first = 1024, .most_per_s = 256 };
+
+#define MOST_PERIOD (1U << 14)
+#define WINDOW_NS SECOND_NS
+/* Of the most: with fewer ticks there are to be more. */
+#define FEW_PART 8
+
+uint32_t fault_period_ticks(const struct fault_period_opts *opts)
+{
+	return opts->most_per_s / 2;
+}
+
+void fault_period_init(struct fault_period *period, const struct fault_period_opts *opts,
+		       uint64_t now_ns)
+{
+	*period = (struct fault_period){ .period = opts->first, .since_ns = now_ns };
+}
+
+static void raise_period(struct fault_period *period, double rate, double most)
+{
+	while (rate > most && period->period < MOST_PERIOD) {
+		period->period *= 2;
+		rate /= 2;
+	}
+}
+
+/* Down by a half, and again a second later: what comes in waves is not always at the lowest. */
+bool fault_period_update(struct fault_period *period, const struct fault_period_opts *opts,
+			 uint64_t ticks, uint64_t now_ns)
+{
+	const uint32_t before = period->period;
+	uint64_t n = ticks - period->ticks;
+	uint64_t ns = now_ns > period->since_ns ? now_ns - period->since_ns : 1;
+	double rate = (double)n * (double)SECOND_NS / (double)ns, most = opts->most_per_s;
+
+	if (n < fault_period_ticks(opts) && ns < WINDOW_NS)
+		return false;
+	if (n >= fault_period_ticks(opts))
+		raise_period(period, rate, most);
+	else if (rate * FEW_PART < most && period->period > 1)
+		period->period /= 2;
+	period->ticks = ticks;
+	period->since_ns = now_ns;
+	return period->period != before;
+}
 
 struct cpu {
 	int perf_fd; /* -1: it is off */
@@ -99,7 +147,7 @@ int fault_clocks_link(struct fault_clocks *clocks, int prog_fd, int cpu_number)
 	return link_page_faults(prog_fd, cpu_number, cpu->period.period, &cpu->perf_fd);
 }
 
-int fault_clocks_look(struct fault_clocks *clocks)
+int fault_clocks_update(struct fault_clocks *clocks)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	int r = 0;
@@ -109,7 +157,7 @@ int fault_clocks_look(struct fault_clocks *clocks)
 		uint64_t ticks = __atomic_load_n(&clocks->clocks[i].ticks, __ATOMIC_RELAXED);
 
 		if (cpu->perf_fd < 0 ||
-		    !fault_period_look(&cpu->period, clocks->adapts, ticks, now_ns))
+		    !fault_period_update(&cpu->period, clocks->adapts, ticks, now_ns))
 			continue;
 		note_period(cpu);
 		r = link_set_period(cpu->perf_fd, cpu->period.period);

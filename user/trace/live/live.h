@@ -49,7 +49,7 @@ struct live_opts {
 	 */
 	struct abi_access access;
 	int cgroup_fd;	       /* ABI_SCOPE_CGROUP: its folder, borrowed for live_new */
-	struct worker *worker; /* borrowed: it reads targets' files (symbol/file_server.h) */
+	struct worker *worker; /* borrowed: it reads targets' files (symbol/symbol_server.h) */
 	/*
 	 * Asks the worker ahead for what the reader of a file's RECORD_MAPPING will ask
 	 * about the file (worker_ask_ahead); NULL: nothing.
@@ -119,7 +119,7 @@ DEFINE_CLEANUP(struct live, live_free)
 struct live_file {
 	uint64_t dev, ino; /* as of RECORD_MAPPING */
 };
-size_t live_take_closed(struct live *live, const struct live_file **ret_files);
+size_t live_closed_files(struct live *live, const struct live_file **ret_files);
 
 /* The source interface; belongs to the live object (its free is live_free). */
 struct source *live_source(struct live *live);
@@ -151,7 +151,7 @@ int live_add_child(struct live *live, pid_t pid);
  * Of the file that it is going to execute, before it does: that and its libraries are read ahead.
  * `library_path`: LD_LIBRARY_PATH as it will have it, or NULL. fd: taken. 0 or negative errno.
  */
-int live_know_program(struct live *live, int fd, const char *library_path);
+int live_read_ahead(struct live *live, int fd, const char *library_path);
 
 /*
  * Begins with all that run now and meet the rule, unless jobs alone are to count: they find them by
@@ -174,10 +174,10 @@ int live_maintain(struct live *live, record_fn fn, void *userdata);
  * Hands over stacks of books that are new, by which live_blocks() names what it finds. After a
  * drain. 0 or negative errno.
  */
-int live_tell_stacks(struct live *live, record_fn fn, void *userdata);
+int live_emit_book_stacks(struct live *live, record_fn fn, void *userdata);
 
 /* To be called some times a second, for LOSS_CPU_AWAY's cause. 0 or negative errno. */
-int live_look_at_cpus(struct live *live);
+int live_check_cpus(struct live *live);
 
 /*
  * Between these two the ring is emptied into memory by a thread, for what the caller does that
@@ -276,7 +276,7 @@ bool live_any_traced(const struct live *live);
 /* Have probes of an allocator been placed anywhere? */
 bool live_has_allocator(const struct live *live);
 /* The same of the files that a process has mapped; of a slot of live_slot_of(). */
-bool live_slot_has_allocator(const struct live *live, uint32_t slot);
+bool live_slot_has_allocator(const struct live *live, slot_t slot);
 
 /*
  * Which functions of opts.allocators are in no file that was mapped, a line each, with what comes

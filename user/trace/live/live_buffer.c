@@ -4,7 +4,7 @@
  * thread of its own copies them, and nothing else, to memory, from where the next drain takes them.
  * The ring would be full in a fraction of the seconds that large debug information takes.
  */
-#include "trace/live/live_buffer.h"
+#include "trace/live/live_drain.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -10,8 +10,6 @@
 #include "trace/live/cuts/live_cuts.h"
 #include "trace/live/jobs/live_jobs.h"
 #include "trace/live/lifecycle/live_lifecycle.h"
-#include "trace/live/live_buffer.h"
-#include "trace/live/live_source.h"
 #include "trace/live/probes/live_probes.h"
 #include "trace/live/regions/live_regions.h"
 #include "trace/live/slots/live_slots.h"
@@ -126,7 +124,7 @@ static int dispatch(struct live *live, const void *data)
 		r = r ? r : live_on_book(live, data);
 		break;
 	case ABI_EV_FAULT_TICKS:
-		r = live_look_at_cpus(live);
+		r = live_check_cpus(live);
 		break;
 	}
 	return r;
@@ -167,7 +165,7 @@ int live_on_ring(void *ctx, void *data, size_t size)
 }
 
 /* The ring is emptied into memory meanwhile, as reading the maps takes long. */
-static int take_cut(struct live *live, bool ended_only)
+static int make_cut(struct live *live, bool ended_only)
 {
 	uint64_t time_ns;
 	int r = live_release_all_stacks(live, true);
@@ -221,7 +219,7 @@ static int settle(struct live *live)
 			   !(live->opts.allocations ? (*p)->settled : (*p)->counts.purged);
 	if (!waiting || !settle_is_due(live, waiting, now))
 		return 0;
-	r = take_cut(live, true);
+	r = make_cut(live, true);
 	live->settling.ended_ns = clock_monotonic_ns();
 	live->settling.took_ns = live->settling.ended_ns - now;
 	return r;
@@ -263,7 +261,7 @@ int live_drain(struct source *source, record_fn fn, void *userdata)
 	return r ? r : live_unwind_drained(live);
 }
 
-int live_tell_stacks(struct live *live, record_fn fn, void *userdata)
+int live_emit_book_stacks(struct live *live, record_fn fn, void *userdata)
 {
 	int r = live_begin_emitting(live, fn, userdata);
 
@@ -305,7 +303,7 @@ int live_cut(struct source *source, record_fn fn, void *userdata)
 	if (r == 0)
 		r = live_judge_running(live);
 	if (r == 0)
-		r = take_cut(live, false);
+		r = make_cut(live, false);
 	return r ? r : after_cut(live);
 }
 
@@ -320,7 +318,7 @@ int live_sample(struct live *live, record_fn fn, void *userdata, uint64_t *ret_c
 	if (r < 0 || live->opts.floor || live->cuts.begun)
 		return r < 0 ? r : 0;
 	live_buffer_begin(live);
-	r = live_take_sample(live, ret_cpu_ns);
+	r = live_read_sample(live, ret_cpu_ns);
 	live_buffer_end(live);
 	return r ? r : after_cut(live);
 }

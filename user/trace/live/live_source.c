@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/live/live_source.h"
+/* What the live source says of itself: its run, its state, what the kernel lacks. */
+#include "trace/live/live_drain.h"
 
 #include "memtraced.skel.h"
 #include "trace/kernel/kernel_limits.h"
@@ -167,9 +168,9 @@ bool live_has_allocator(const struct live *live)
 	return false;
 }
 
-bool live_slot_has_allocator(const struct live *live, uint32_t slot)
+bool live_slot_has_allocator(const struct live *live, slot_t slot)
 {
-	vec_foreach(&live->slots.all.data[slot]->code.ranges, range)
+	vec_foreach(&live_process_at(live, slot)->code.ranges, range)
 		if (range->object && object_has_allocator(range->object))
 			return true;
 	return false;

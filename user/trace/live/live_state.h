@@ -15,13 +15,11 @@
 #include "probe/book_probe.h"
 #include "target/proc_maps.h"
 #include "trace/live/code/code_map.h"
-#include "trace/live/code/code_times.h"
 #include "trace/live/code/objects.h"
 #include "trace/live/code/stack_index.h"
-#include "trace/live/cuts/live_rss_peak.h"
 #include "trace/live/cuts/live_usage.h"
 #include "trace/live/live.h"
-#include "trace/live/slots/slot_quarantine.h"
+#include "trace/live/slots/slot.h"
 #include "trace/unwind/stack_check.h"
 
 #include <bpf/libbpf.h>

@@ -12,7 +12,6 @@
 #include "trace/kernel/urgent.h"
 #include "trace/live/lifecycle/live_lifecycle.h"
 #include "trace/live/live_drain.h"
-#include "trace/live/live_source.h"
 #include "trace/live/probes/live_probes.h"
 #include "trace/live/slots/live_slots.h"
 #include "trace/live/slots/shared_state.h"
@@ -65,7 +64,7 @@ int live_add_child(struct live *live, pid_t pid)
 	return register_process(live, pid, &origin, &process);
 }
 
-int live_know_program(struct live *live, int fd, const char *library_path)
+int live_read_ahead(struct live *live, int fd, const char *library_path)
 {
 	_cleanup_(loader_search_free_p) struct loader_search *search = NULL;
 	int r;
@@ -79,7 +78,7 @@ int live_know_program(struct live *live, int fd, const char *library_path)
 		close(fd);
 		return r;
 	}
-	return objects_know(live->objects, search, fd);
+	return objects_read_ahead(live->objects, search, fd);
 }
 
 /* -EREMOTEIO: a file that may have an allocator, or the list of files, was not read. */

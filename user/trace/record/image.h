@@ -4,7 +4,9 @@
 #define MEMTRACED_TRACE_RECORD_IMAGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 typedef struct {
 	uint32_t n;
@@ -21,6 +23,25 @@ static inline bool image_is(image_t a, image_t b)
 static inline bool image_is_none(image_t image)
 {
 	return image_is(image, RECORD_NO_IMAGE);
+}
+
+/* Sorted lists of images, in which one is looked up. */
+static inline int image_list_compare(const void *item_a, const void *item_b)
+{
+	const image_t *a = item_a, *b = item_b;
+
+	return (a->n > b->n) - (a->n < b->n);
+}
+
+static inline void image_list_sort(image_t *images, size_t n)
+{
+	if (n > 1)
+		qsort(images, n, sizeof(*images), image_list_compare);
+}
+
+static inline bool image_list_has(const image_t *images, size_t n, image_t image)
+{
+	return n > 0 && bsearch(&image, images, n, sizeof(*images), image_list_compare);
 }
 
 #endif

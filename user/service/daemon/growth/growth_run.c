@@ -52,7 +52,7 @@ static int add_mapped(pid_t pid, const struct region_totals *totals, void *userd
 
 DEFINE_COMPARE(by_pid, struct growth_mapped, pid)
 
-int growth_snapshot_take(const struct session *session, struct growth_snapshot **ret_snapshot)
+int growth_snapshot_new(const struct session *session, struct growth_snapshot **ret_snapshot)
 {
 	_cleanup_(growth_snapshot_free_p) struct growth_snapshot *snapshot =
 		calloc(1, sizeof(*snapshot));
@@ -170,7 +170,7 @@ static bool has_to_wait(const struct growth_run *run, struct kill *kill)
 	return true;
 }
 
-void growth_run_tell_kills(struct growth_run *run)
+void growth_run_report_kills(struct growth_run *run)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	size_t kept = 0;
@@ -281,7 +281,7 @@ static int run_look(struct session *session, struct session_job *job)
 	/* What has ended is forgotten by a cut. */
 	int r = look->is_cut ? session_cut(session) : 0;
 
-	return r < 0 ? r : growth_snapshot_take(session, &look->snapshot);
+	return r < 0 ? r : growth_snapshot_new(session, &look->snapshot);
 }
 
 void growth_run_publish(struct growth_run *run, struct growth_snapshot *snapshot)
@@ -429,7 +429,7 @@ void growth_run_end(struct growth_run *run)
 	if (!run)
 		return;
 	run->is_ending = true;
-	growth_run_tell_kills(run);
+	growth_run_report_kills(run);
 	session_runner_end(run->runner);
 }
 

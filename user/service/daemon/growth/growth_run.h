@@ -62,7 +62,7 @@ struct growth_snapshot {
 };
 
 /* 0 or -ENOMEM; for growth_snapshot_free(). */
-int growth_snapshot_take(const struct session *session, struct growth_snapshot **ret_snapshot);
+int growth_snapshot_new(const struct session *session, struct growth_snapshot **ret_snapshot);
 
 /* NULL: of this process no mapping is known. */
 const struct region_totals *growth_snapshot_mapped(const struct growth_snapshot *snapshot,
@@ -110,7 +110,7 @@ bool growth_run_has_mappings(const struct growth_run *run);
 const struct report_usage *growth_run_usage(const struct growth_run *run);
 
 /* Tells of the kills that are due. */
-void growth_run_tell_kills(struct growth_run *run);
+void growth_run_report_kills(struct growth_run *run);
 /* When the next one is; UINT64_MAX: none is waiting. */
 uint64_t growth_run_next_kill_ns(const struct growth_run *run);
 /* Kills that are being told of. */

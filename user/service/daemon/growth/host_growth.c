@@ -105,7 +105,7 @@ static void wait_for(struct host_growth *growth, bool (*is_left)(const struct ho
 	       loop_run_once(growth->opts.loop, ROUND_MS) == 0) {
 		look_at_next(growth);
 		if (growth->run)
-			growth_run_tell_kills(growth->run);
+			growth_run_report_kills(growth->run);
 	}
 }
 
@@ -316,7 +316,7 @@ void host_growth_run(struct host_growth *growth)
 		fail_growth(growth, growth_run_error(growth->run));
 		return;
 	}
-	growth_run_tell_kills(growth->run);
+	growth_run_report_kills(growth->run);
 	if (now_ns >= growth->next_look_ns) {
 		growth->next_look_ns = now_ns + LOOK_NS;
 		growth_run_look(growth->run, true);
@@ -386,7 +386,7 @@ static int run_show(struct session *session, struct session_job *job)
 		return -EACCES;
 	/* So that figures that are asked for next agree; without memory the next look takes one. */
 	if (r >= 0)
-		(void)growth_snapshot_take(session, &wait->snapshot);
+		(void)growth_snapshot_new(session, &wait->snapshot);
 	return wait->is_shown ? 0 : r < 0 ? r : -EIO;
 }
 

@@ -262,7 +262,7 @@ int push_told_take(struct push_told *told, const struct view *view,
 	}
 	forget_gone(round.told);
 	/* Without it the next profiles would hold what these do. */
-	r = baseline_take(view, &base);
+	r = baseline_new(view, &base);
 	if (r < 0)
 		return r;
 	baseline_free(round.told->base);

@@ -36,14 +36,14 @@ static void on_recording(int error, void *userdata)
 
 	call->recording = NULL;
 	if (error < 0)
-		service_say_refused(call, error, &answer);
+		service_answer_refused(call, error, &answer);
 	else
-		http_answer_say(&answer, 202,
-				"process %d (%s) is traced%s for %" PRIu64 " s; then: memtraced "
-				"ctl reports %s",
-				(int)call->process.pid, call->process.comm,
-				depth_words(call->query.depth), call->query.seconds,
-				call->report_name);
+		http_answer_error(&answer, 202,
+				  "process %d (%s) is traced%s for %" PRIu64 " s; then: memtraced "
+				  "ctl reports %s",
+				  (int)call->process.pid, call->process.comm,
+				  depth_words(call->query.depth), call->query.seconds,
+				  call->report_name);
 	service_answer(call, &answer);
 	http_answer_done(&answer);
 }
@@ -62,7 +62,7 @@ int ctl_route_trace(struct service_call *call, struct http_answer *answer)
 	int r;
 
 	if (!call->query.pid || !call->query.seconds)
-		http_answer_say(answer, 400, "give pid and seconds");
+		http_answer_error(answer, 400, "give pid and seconds");
 	else
 		service_check_trace(call, asked.format, answer);
 	if (answer->status)
@@ -71,7 +71,7 @@ int ctl_route_trace(struct service_call *call, struct http_answer *answer)
 	r = recording_begin(call->service, &asked, call->report_name, &call->recording);
 	if (r == 0)
 		return 1;
-	service_say_refused(call, r, answer);
+	service_answer_refused(call, r, answer);
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -120,16 +120,16 @@ static int answer_report(const struct service_call *call, struct http_answer *an
 
 	fd = reports_open(call->service->config, call->query.name, &uid);
 	if (fd < 0 || !service_may_see_report(call, uid)) {
-		http_answer_say(answer, 404,
-				"there is no such report of yours; memtraced ctl "
-				"reports lists them");
+		http_answer_error(answer, 404,
+				  "there is no such report of yours; memtraced ctl "
+				  "reports lists them");
 		return 0;
 	}
 	r = read_report(fd, call->service->config->max_answer, &answer->body);
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {
-		http_answer_say(answer, r == -EFBIG ? 507 : 500, "reading it: %s", strerror(-r));
+		http_answer_error(answer, r == -EFBIG ? 507 : 500, "reading it: %s", strerror(-r));
 		return 0;
 	}
 	answer->status = 200;
@@ -149,7 +149,7 @@ int ctl_route_report(struct service_call *call, struct http_answer *answer)
 	int r;
 
 	if (!call->query.name) {
-		http_answer_say(answer, 400, "give the name of a report");
+		http_answer_error(answer, 400, "give the name of a report");
 		return 0;
 	}
 	r = answer_report(call, answer);
@@ -363,7 +363,8 @@ static const struct http_peer *local_peer(const struct service_call *call,
 
 	if (peer->known)
 		return peer;
-	http_answer_say(answer, 403, "tokens are given over the Unix socket: memtraced ctl token");
+	http_answer_error(answer, 403,
+			  "tokens are given over the Unix socket: memtraced ctl token");
 	return NULL;
 }
 
@@ -378,16 +379,16 @@ int token_route_add(struct service_call *call, struct http_answer *answer)
 	if (!peer)
 		return 0;
 	if (seconds > MOST_SECONDS) {
-		http_answer_say(answer, 400, "a token is valid for at most %d seconds",
-				MOST_SECONDS);
+		http_answer_error(answer, 400, "a token is valid for at most %d seconds",
+				  MOST_SECONDS);
 		return 0;
 	}
 	r = user_tokens_add(call->service->user_tokens, peer->uid, peer->gid, now_ns,
 			    now_ns + seconds * SECOND_NS, token);
 	if (r == -EBUSY)
-		http_answer_say(answer, 503, "too many tokens of all users: wait until some end");
+		http_answer_error(answer, 503, "too many tokens of all users: wait until some end");
 	else if (r == 0)
-		http_answer_say(answer, 200, "%s", token);
+		http_answer_error(answer, 200, "%s", token);
 	return r == -EBUSY ? 0 : r;
 }
 
@@ -400,6 +401,6 @@ int token_route_revoke(struct service_call *call, struct http_answer *answer)
 		return 0;
 	n = user_tokens_remove(call->service->user_tokens, peer->uid, clock_ns(CLOCK_BOOTTIME));
 	listeners_close_user(call->service->listeners, peer->uid);
-	http_answer_say(answer, 200, "%zu token%s revoked", n, n == 1 ? "" : "s");
+	http_answer_error(answer, 200, "%zu token%s revoked", n, n == 1 ? "" : "s");
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/daemon/routes/pages.h"
+#include "service/daemon/routes/routes.h"
 
 #include "config/units.h"
 #include "report/text/text.h"

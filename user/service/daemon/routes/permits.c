@@ -39,20 +39,20 @@ bool service_identify(struct service_call *call, struct http_answer *answer)
 	if (!authorization && call->who.known)
 		return true;
 	if (!authorization) {
-		http_answer_say(answer, 401,
-				"a token is needed: memtraced ctl token prints one; send it as "
-				"'Authorization: Bearer TOKEN' or as the password of Basic");
+		http_answer_error(answer, 401,
+				  "a token is needed: memtraced ctl token prints one; send it as "
+				  "'Authorization: Bearer TOKEN' or as the password of Basic");
 		return false;
 	}
 	if (!find_user(call->service, authorization, &uid, &gid)) {
 		call->service->tokens_refused++;
-		http_answer_say(answer, 401, "this token is not valid, or not any more");
+		http_answer_error(answer, 401, "this token is not valid, or not any more");
 		return false;
 	}
 	if (call->who.is_tcp && !http_request_count_for(call->request, uid)) {
-		http_answer_say(answer, 503,
-				"too many connections: [http] max_connections, "
-				"max_connections_of_user");
+		http_answer_error(answer, 503,
+				  "too many connections: [http] max_connections, "
+				  "max_connections_of_user");
 		return false;
 	}
 	call->who.known = true;
@@ -93,9 +93,9 @@ void service_check_process(struct service_call *call, struct http_answer *answer
 	int pid = (int)call->query.pid, r = http_peer_may_see(&call->who, pid, &call->process);
 
 	if (r == -EACCES)
-		http_answer_say(answer, 403, "process %d is not yours", pid);
+		http_answer_error(answer, 403, "process %d is not yours", pid);
 	else if (r < 0)
-		http_answer_say(answer, 404, "there is no process %d", pid);
+		http_answer_error(answer, 404, "there is no process %d", pid);
 }
 
 static void check_target(struct service_call *call, struct http_answer *answer)
@@ -105,9 +105,9 @@ static void check_target(struct service_call *call, struct http_answer *answer)
 	if (pid)
 		service_check_process(call, answer);
 	else if (!service_may_see_host(call))
-		http_answer_say(answer, 403, "only root may see all of the host: give ?pid=PID");
+		http_answer_error(answer, 403, "only root may see all of the host: give ?pid=PID");
 	if (!answer->status && call->process.zombie)
-		http_answer_say(answer, 404, "process %d has ended", pid);
+		http_answer_error(answer, 404, "process %d has ended", pid);
 }
 
 void service_check_trace(struct service_call *call, const struct report_format *format,
@@ -116,11 +116,11 @@ void service_check_trace(struct service_call *call, const struct report_format *
 	uint64_t most = call->service->config->max_seconds_ns / SECOND_NS;
 
 	if (!format)
-		http_answer_say(answer, 400,
-				"there is no such format; memtraced --help formats lists them");
+		http_answer_error(answer, 400,
+				  "there is no such format; memtraced --help formats lists them");
 	else if (call->query.seconds > most)
-		http_answer_say(answer, 400, "at most %llu seconds: [trace] max_seconds",
-				(unsigned long long)most);
+		http_answer_error(answer, 400, "at most %llu seconds: [trace] max_seconds",
+				  (unsigned long long)most);
 	else
 		check_target(call, answer);
 }
@@ -131,61 +131,61 @@ static void answer_no_budget(const struct service_call *call, struct http_answer
 	char wait[FORMAT_UNIT_LEN];
 
 	if (wait_ns)
-		http_answer_say(answer, 503,
-				"tracing budget of process %d ([trace] max_overhead) exhausted "
-				"for the next %s",
-				(int)call->query.pid, format_duration(wait_ns, wait));
+		http_answer_error(answer, 503,
+				  "tracing budget of process %d ([trace] max_overhead) exhausted "
+				  "for the next %s",
+				  (int)call->query.pid, format_duration(wait_ns, wait));
 	else
-		http_answer_say(answer, 503,
-				"tracing budget of all traces ([trace] max_overhead) exhausted; "
-				"memtraced ctl status shows what each uses");
+		http_answer_error(answer, 503,
+				  "tracing budget of all traces ([trace] max_overhead) exhausted; "
+				  "memtraced ctl status shows what each uses");
 }
 
-void service_say_refused(const struct service_call *call, int error, struct http_answer *answer)
+void service_answer_refused(const struct service_call *call, int error, struct http_answer *answer)
 {
 	int pid = (int)call->query.pid;
 
 	switch (error) {
 	case -EBUSY:
-		http_answer_say(
+		http_answer_error(
 			answer, 503,
 			"trace limit reached, of all users, of yours, or of requests for one: "
 			"[trace] max_traces, reserved_traces, max_traces_of_user");
 		break;
 	case -EACCES:
-		http_answer_say(answer, 403, "process %d is not yours", pid);
+		http_answer_error(answer, 403, "process %d is not yours", pid);
 		break;
 	case -EDQUOT:
 		answer_no_budget(call, answer);
 		break;
 	case -ESRCH:
-		http_answer_say(answer, 404, "process %d has ended", pid);
+		http_answer_error(answer, 404, "process %d has ended", pid);
 		break;
 	case -ENOENT:
-		http_answer_say(answer, 422, "no allocator was found in process %d", pid);
+		http_answer_error(answer, 422, "no allocator was found in process %d", pid);
 		break;
 	case -EREMOTEIO:
-		http_answer_say(answer, 503,
-				"no allocator was found in what could be read of process %d: its "
-				"list of files or one of the files was not read, as a helper "
-				"process was killed, took too long, or may not be started yet",
-				pid);
+		http_answer_error(answer, 503,
+				  "no allocator was found in what could be read of process %d: its "
+				  "list of files or one of the files was not read, as a helper "
+				  "process was killed, took too long, or may not be started yet",
+				  pid);
 		break;
 	case -ENODATA:
-		http_answer_say(answer, 422,
-				"process %d shows no samples: nothing that it has mapped has "
-				"otel_memory probes; 'memtraced sample --unit=NAME' makes a "
-				"systemd service show some",
-				pid);
+		http_answer_error(answer, 422,
+				  "process %d shows no samples: nothing that it has mapped has "
+				  "otel_memory probes; 'memtraced sample --unit=NAME' makes a "
+				  "systemd service show some",
+				  pid);
 		break;
 	case -EOPNOTSUPP:
-		http_answer_say(answer, 422,
-				"process %d is not a 64-bit program, or this kernel "
-				"cannot trace it",
-				pid);
+		http_answer_error(answer, 422,
+				  "process %d is not a 64-bit program, or this kernel "
+				  "cannot trace it",
+				  pid);
 		break;
 	default:
-		http_answer_say(answer, 500, "it cannot be traced: %s; the log says more",
-				strerror(-error));
+		http_answer_error(answer, 500, "it cannot be traced: %s; the log says more",
+				  strerror(-error));
 	}
 }

@@ -24,7 +24,7 @@ void service_check_process(struct service_call *call, struct http_answer *answer
 void service_check_trace(struct service_call *call, const struct report_format *format,
 			 struct http_answer *answer);
 /* What traces_ask's error means for the client. */
-void service_say_refused(const struct service_call *call, int error, struct http_answer *answer);
+void service_answer_refused(const struct service_call *call, int error, struct http_answer *answer);
 
 /*
  * What the user who asks may see, on each page and in metrics. Of the host, root alone: what is

@@ -7,7 +7,6 @@
 #include "config/units.h"
 #include "report/report.h"
 #include "service/daemon/growth/host_growth.h"
-#include "service/daemon/routes/pages.h"
 #include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/process_reader.h"
 #include "service/daemon/routes/routes.h"
@@ -19,7 +18,7 @@
 int pprof_route_start(struct service_call *call, struct http_answer *answer)
 {
 	(void)call;
-	http_answer_say(answer, 302, "see /debug/pprof/");
+	http_answer_error(answer, 302, "see /debug/pprof/");
 	answer->location = "/debug/pprof/";
 	return 0;
 }
@@ -100,9 +99,9 @@ static void write_answer(const struct view *view, struct making *making)
 	if (file && fclose(file) != 0 && r == 0)
 		r = -EIO;
 	if (stream.too_large)
-		http_answer_say(answer, 507, "the answer is larger than [http] max_answer");
+		http_answer_error(answer, 507, "the answer is larger than [http] max_answer");
 	else if (r < 0)
-		http_answer_say(answer, 500, "writing it: %s", strerror(-r));
+		http_answer_error(answer, 500, "writing it: %s", strerror(-r));
 	else
 		answer->status = 200;
 	if (answer->status == 200)
@@ -126,9 +125,9 @@ static void on_trace(enum trace_outcome outcome, int error, void *userdata)
 
 	call->wait = NULL;
 	if (outcome == TRACE_NOT_BEGUN)
-		service_say_refused(call, error, answer);
+		service_answer_refused(call, error, answer);
 	else if (outcome == TRACE_FAILED)
-		http_answer_say(answer, 500, "tracing failed: %s", strerror(-error));
+		http_answer_error(answer, 500, "tracing failed: %s", strerror(-error));
 	service_answer(call, answer);
 }
 
@@ -184,7 +183,7 @@ static int begin_trace(struct service_call *call, struct http_answer *answer, en
 	int r;
 
 	if (kind != TRACE_HEAP && call->query.depth != HEAP_EXACT)
-		http_answer_say(answer, 400, "'depth' applies to heap and allocs only");
+		http_answer_error(answer, 400, "'depth' applies to heap and allocs only");
 	else
 		service_check_trace(call, report_format_find(format_of(call)), answer);
 	if (answer->status)
@@ -197,7 +196,7 @@ static int begin_trace(struct service_call *call, struct http_answer *answer, en
 		making_free(asked.userdata);
 	if (r == -ENOMEM)
 		return r;
-	service_say_refused(call, r, answer);
+	service_answer_refused(call, r, answer);
 	return 0;
 }
 
@@ -232,23 +231,23 @@ static void answer_no_growth(const struct service_call *call, enum growth_job jo
 	struct host_growth_info info = host_growth_info(call->service->growth);
 
 	if (error == -ESRCH && job == GROWTH_MAPPINGS)
-		http_answer_say(answer, 404,
-				"process %d is not known yet: a process is known from its first "
-				"sampled page fault on, one in %llu, or when it maps that many "
-				"pages at once",
-				(int)call->query.pid, (unsigned long long)info.period);
+		http_answer_error(answer, 404,
+				  "process %d is not known yet: a process is known from its first "
+				  "sampled page fault on, one in %llu, or when it maps that many "
+				  "pages at once",
+				  (int)call->query.pid, (unsigned long long)info.period);
 	else if (error == -ESRCH)
-		http_answer_say(answer, 404,
-				"nothing is known of process %d: of the page faults of the host "
-				"one in %llu is sampled, and none of its yet",
-				(int)call->query.pid, (unsigned long long)info.period);
+		http_answer_error(answer, 404,
+				  "nothing is known of process %d: of the page faults of the host "
+				  "one in %llu is sampled, and none of its yet",
+				  (int)call->query.pid, (unsigned long long)info.period);
 	else if (error == -ENOENT)
-		http_answer_say(answer, 503, "mappings are not traced: [growth] mappings = no");
+		http_answer_error(answer, 503, "mappings are not traced: [growth] mappings = no");
 	else if (error == -ENODEV)
-		http_answer_say(answer, 503, "page faults are not sampled: %s",
-				info.is_wanted ? "the log says why" : "[growth] enabled = no");
+		http_answer_error(answer, 503, "page faults are not sampled: %s",
+				  info.is_wanted ? "the log says why" : "[growth] enabled = no");
 	else
-		http_answer_say(answer, 500, "it cannot be shown: %s", strerror(-error));
+		http_answer_error(answer, 500, "it cannot be shown: %s", strerror(-error));
 }
 
 /* Session's thread. */
@@ -267,8 +266,8 @@ static void on_growth(int error, void *userdata)
 
 	call->growth = NULL;
 	if (error == -EACCES)
-		http_answer_say(&making->answer, 403, "process %d is not yours any more",
-				(int)making->process.pid);
+		http_answer_error(&making->answer, 403, "process %d is not yours any more",
+				  (int)making->process.pid);
 	else if (error < 0)
 		answer_no_growth(call, making->growth_job, error, &making->answer);
 	service_answer(call, &making->answer);
@@ -290,11 +289,11 @@ static int answer_growth(struct service_call *call, enum growth_job job, struct 
 	if (!call->query.format && call->wants_html && !call->query.debug)
 		call->query.format = strdup("flamegraph");
 	if (call->query.depth != HEAP_EXACT)
-		http_answer_say(answer, 400, "'depth' applies to heap and allocs only");
+		http_answer_error(answer, 400, "'depth' applies to heap and allocs only");
 	else if (call->query.seconds)
-		http_answer_say(answer, 400, "'seconds' does not apply: %s all the time",
-				job == GROWTH_FAULTS ? "page faults are sampled" :
-						       "mappings are traced");
+		http_answer_error(answer, 400, "'seconds' does not apply: %s all the time",
+				  job == GROWTH_FAULTS ? "page faults are sampled" :
+							 "mappings are traced");
 	else
 		service_check_trace(call, report_format_find(format_of(call)), answer);
 	if (answer->status)

@@ -8,7 +8,6 @@
 #include "base/threads.h"
 #include "report/text/text.h"
 #include "sandbox/worker.h"
-#include "service/daemon/routes/pages.h"
 #include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/routes.h"
 #include "symbol/symbolizer.h"
@@ -57,8 +56,8 @@ static void check_again(struct service_call *call, struct http_answer *answer)
 
 	service_check_process(call, &now);
 	if (now.status || call->process.start_ticks != start_ticks)
-		http_answer_say(answer, 403, "process %d is not yours any more",
-				(int)call->query.pid);
+		http_answer_error(answer, 403, "process %d is not yours any more",
+				  (int)call->query.pid);
 	http_answer_done(&now);
 }
 
@@ -69,12 +68,13 @@ static void on_answer(struct aside_work *work)
 
 	question->service->n_questions--;
 	if (question->error == -EINVAL)
-		http_answer_say(answer, 400, "the body is addresses with + between them: 0x1+0x2");
+		http_answer_error(answer, 400,
+				  "the body is addresses with + between them: 0x1+0x2");
 	else if (question->error == -ENOMEM)
-		http_answer_say(answer, 500, "%s", strerror(ENOMEM));
+		http_answer_error(answer, 500, "%s", strerror(ENOMEM));
 	else if (question->error < 0)
-		http_answer_say(answer, 404, "process %d: %s", (int)question->pid,
-				strerror(-question->error));
+		http_answer_error(answer, 404, "process %d: %s", (int)question->pid,
+				  strerror(-question->error));
 	else if (question->call)
 		check_again(question->call, answer);
 	if (question->call) {
@@ -101,7 +101,7 @@ static int begin_question(struct service_call *call, void (*run)(struct aside_wo
 	int r = -ENOMEM;
 
 	if (service->n_questions >= MOST_QUESTIONS) {
-		http_answer_say(answer, 503, "too many questions at once; ask again");
+		http_answer_error(answer, 503, "too many questions at once; ask again");
 		return 0;
 	}
 	question = calloc(1, sizeof(*question));

@@ -3,7 +3,6 @@
 
 #include "service/daemon/growth/host_growth.h"
 #include "service/daemon/reports/recordings.h"
-#include "service/daemon/routes/pages.h"
 #include "service/daemon/routes/permits.h"
 #include "service/daemon/routes/process_reader.h"
 #include "service/http/guard.h"
@@ -23,7 +22,7 @@ struct route {
 static int answer_health(struct service_call *call, struct http_answer *answer)
 {
 	(void)call;
-	http_answer_say(answer, 200, "ok");
+	http_answer_error(answer, 200, "ok");
 	return 0;
 }
 
@@ -70,7 +69,7 @@ static bool pass_guard(const struct service_call *call, struct http_answer *answ
 	const char *why = http_guard(&origin, call->service->config->hosts);
 
 	if (why)
-		http_answer_say(answer, 403, "%s", why);
+		http_answer_error(answer, 403, "%s", why);
 	return !why;
 }
 
@@ -84,12 +83,12 @@ static const struct route *choose_route(const struct service_call *call, struct 
 	const struct route *route = find_route(call->query.path);
 
 	if (!route)
-		http_answer_say(answer, 404, "there is no such page; /debug/pprof/ lists them");
+		http_answer_error(answer, 404, "there is no such page; /debug/pprof/ lists them");
 	else if (!(route->methods & mask))
-		http_answer_say(answer, 405, "this page takes %s",
-				!(route->methods & GET) ? "POST alone" :
-				route->methods & POST	? "GET and POST" :
-							  "GET alone");
+		http_answer_error(answer, 405, "this page takes %s",
+				  !(route->methods & GET) ? "POST alone" :
+				  route->methods & POST	  ? "GET and POST" :
+							    "GET alone");
 	return answer->status ? NULL : route;
 }
 
@@ -103,7 +102,7 @@ static int answer_call(struct service_call *call, struct http_answer *answer)
 		return 0;
 	r = http_query_parse(http_request_target(call->request), &call->query, &why);
 	if (r == -EINVAL) {
-		http_answer_say(answer, 400, "%s", why);
+		http_answer_error(answer, 400, "%s", why);
 		return 0;
 	}
 	if (r < 0)
@@ -132,7 +131,7 @@ void service_handle(struct http_request *request, void *userdata)
 		}
 	}
 	if (r < 0)
-		http_answer_say(&answer, 500, "%s", strerror(-r));
+		http_answer_error(&answer, 500, "%s", strerror(-r));
 	http_request_answer(request, &answer);
 	http_answer_done(&answer);
 	if (call)

@@ -33,4 +33,18 @@ int token_route_add(struct service_call *call, struct http_answer *answer);
 int token_route_revoke(struct service_call *call, struct http_answer *answer);
 int metrics_route(struct service_call *call, struct http_answer *answer);
 
+/* --- pages.c: lists of what there is to ask for, as text and as a page without scripts -------- */
+
+#define PAGE_MOST_PROCESSES 500 /* that are listed */
+
+/* The profiles, and the processes that may be looked at. As a route's function. */
+int page_index(struct service_call *call, struct http_answer *answer);
+
+/*
+ * `why` no process was chosen (NULL: the profiles), and which there are (with such a name; NULL:
+ * all). As a route's function.
+ */
+int page_candidates(struct service_call *call, const char *why, const char *pattern,
+		    struct http_answer *answer);
+
 #endif

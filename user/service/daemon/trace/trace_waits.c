@@ -151,7 +151,7 @@ static void answer_wait(struct traces *traces, struct trace *trace, struct trace
 {
 	struct show_job *job = trace->error ? NULL : calloc(1, sizeof(*job));
 
-	trace_look_at_cost(traces, trace);
+	trace_check_cost(traces, trace);
 	if (!job) {
 		trace_wait_finish(wait, TRACE_FAILED, trace->error ? trace->error : -ENOMEM);
 		return;

@@ -389,7 +389,7 @@ static void end_trace(struct traces *traces, struct trace *trace)
 
 void traces_run(struct traces *traces)
 {
-	traces_look_at_costs(traces);
+	traces_check_costs(traces);
 	for (size_t i = 0; i < traces->list.len;) {
 		struct trace *trace = traces->list.data[i];
 

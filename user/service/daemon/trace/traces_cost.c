@@ -54,7 +54,7 @@ uint64_t trace_last_due_ns(const struct trace *trace, uint64_t now_ns)
 	return now_ns;
 }
 
-void trace_look_at_cost(const struct traces *traces, struct trace *trace)
+void trace_check_cost(const struct traces *traces, struct trace *trace)
 {
 	uint64_t hit_ns = trace->depth == HEAP_SAMPLED ? traces->sample_ns : traces->call_ns;
 	uint64_t now_ns = clock_monotonic_ns(), until_ns = trace_last_due_ns(trace, now_ns);
@@ -121,7 +121,7 @@ static void spare_host(struct traces *traces)
 		stop_over_budget(traces, most, "all traces together");
 }
 
-void traces_look_at_costs(struct traces *traces)
+void traces_check_costs(struct traces *traces)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
@@ -129,7 +129,7 @@ void traces_look_at_costs(struct traces *traces)
 		return;
 	traces->next_look_ns = now_ns + LOOK_NS;
 	vec_foreach(&traces->list, trace) {
-		trace_look_at_cost(traces, *trace);
+		trace_check_cost(traces, *trace);
 		if (trace_is_charged(*trace) && budget_is_over(&traces->budget, &(*trace)->use))
 			stop_over_budget(traces, *trace, "its traces");
 	}

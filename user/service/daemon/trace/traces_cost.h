@@ -26,10 +26,10 @@ void trace_stop(struct trace *trace);
 uint64_t trace_last_due_ns(const struct trace *trace, uint64_t now_ns);
 
 /* Takes in what it has cost by now. */
-void trace_look_at_cost(const struct traces *traces, struct trace *trace);
+void trace_check_cost(const struct traces *traces, struct trace *trace);
 
 /* The same of all, from time to time (next_look_ns); ends those that cost too much. */
-void traces_look_at_costs(struct traces *traces);
+void traces_check_costs(struct traces *traces);
 
 /* For this wait's report. */
 struct report_budget trace_report_budget(const struct traces *traces, const struct trace *trace,

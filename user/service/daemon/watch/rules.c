@@ -486,7 +486,7 @@ static void look_at_cgroup(const struct look *look, const struct watched_cgroup 
 		fire(look->rule, cgroup->name, &info, look->now_ns);
 }
 
-void rules_look(struct rules *rules)
+void rules_check(struct rules *rules)
 {
 	const struct watched *data = watch_data(rules->service->watch);
 	struct watch_info info = watch_info(rules->service->watch);

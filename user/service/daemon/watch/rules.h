@@ -33,7 +33,7 @@ void rules_next_free(struct rules_next *next); /* NULL is legal */
 DEFINE_CLEANUP(struct rules_next, rules_next_free)
 
 /* A sweep is over. */
-void rules_look(struct rules *rules);
+void rules_check(struct rules *rules);
 
 struct rule_info {
 	const char *name, *when;

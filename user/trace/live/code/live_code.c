@@ -356,7 +356,7 @@ void live_close_files(struct live *live)
 	objects_close_unused(live->objects, now_ns, UNUSED_NS, on_closed, live);
 }
 
-size_t live_take_closed(struct live *live, const struct live_file **ret_files)
+size_t live_closed_files(struct live *live, const struct live_file **ret_files)
 {
 	size_t n = live->closed.files.len;
 

@@ -155,7 +155,7 @@ static void ask_from(struct found_files *found, size_t first)
 }
 
 /* Its number is `i`; then what it needs is found, too. */
-static int know(struct found_files *found, const struct loader_search *search, size_t i)
+static int add_ahead(struct found_files *found, const struct loader_search *search, size_t i)
 {
 	struct found_file *file = &found->list.data[i];
 	const char *needed_by = file->found; /* stays where it is when the list grows */
@@ -177,14 +177,14 @@ static int know(struct found_files *found, const struct loader_search *search, s
 	return r ? r : found->error;
 }
 
-int objects_know(struct objects *objects, const struct loader_search *search, int fd)
+int objects_read_ahead(struct objects *objects, const struct loader_search *search, int fd)
 {
 	struct found_files found = { .objects = objects };
 	int r = add_found(&found, fd, NULL);
 
 	r = r < 0 ? r : 0;
 	for (size_t i = 0; i < found.list.len && r == 0; i++)
-		r = know(&found, search, i);
+		r = add_ahead(&found, search, i);
 	vec_foreach(&found.list, file)
 		found_file_done(file);
 	vec_done(&found.list);

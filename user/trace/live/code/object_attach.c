@@ -147,8 +147,8 @@ struct link_for {
 	size_t function;
 };
 
-static int keep_link(const struct objects *objects, struct object *object,
-		     const struct link_for *to, int fd)
+static int add_link(const struct objects *objects, struct object *object, const struct link_for *to,
+		    int fd)
 {
 	const struct object_link link = { .owner = to->owner,
 					  .pid = to->pid,
@@ -175,13 +175,13 @@ static int attach_list(const struct objects *objects, struct object *object, int
 	if (n == 0)
 		return 0;
 	if (type)
-		return keep_link(objects, object, to,
-				 link_uprobe_multi(prog_fd, type, object->open_path, sites, n,
-						   at_return, to->pid));
+		return add_link(objects, object, to,
+				link_uprobe_multi(prog_fd, type, object->open_path, sites, n,
+						  at_return, to->pid));
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = keep_link(objects, object, to,
-			      programs_link_perf(objects->opts.programs, prog_fd, object->open_path,
-						 &sites[i], at_return, to->pid));
+		r = add_link(objects, object, to,
+			     programs_link_perf(objects->opts.programs, prog_fd, object->open_path,
+						&sites[i], at_return, to->pid));
 	return r;
 }
 
@@ -200,7 +200,7 @@ static void detach_owner(const struct objects *objects, struct object *object, u
 }
 
 /* The links of an object that see this process's calls leave it for `fds`. */
-static int take_links(struct object *object, pid_t pid, link_fds *fds)
+static int move_links(struct object *object, pid_t pid, link_fds *fds)
 {
 	size_t kept = 0;
 	int r = vec_reserve(fds, fds->len + object->links.len);
@@ -225,7 +225,7 @@ int objects_detach_now(struct objects *objects, pid_t pid)
 	int r = 0;
 
 	for (size_t i = 0; i < objects_count(objects) && r == 0; i++)
-		r = take_links(objects_at(objects, i), pid, &fds);
+		r = move_links(objects_at(objects, i), pid, &fds);
 	link_home_close_now(objects->opts.programs->link_home, fds.data, fds.len);
 	vec_done(&fds);
 	return r;

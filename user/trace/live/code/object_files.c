@@ -226,7 +226,7 @@ static const struct unprobed not_read = {
 };
 
 /* What is known of it is the object's. */
-static void take_facts(struct object *object, struct object_facts *facts)
+static void move_facts(struct object *object, struct object_facts *facts)
 {
 	object->plan = TAKE_PTR(facts->plan);
 	object->samples = TAKE_PTR(facts->samples);
@@ -317,7 +317,7 @@ static int object_plan(struct objects *objects, struct object *object)
 		return vec_push(&object->unprobed, only_64bit);
 	if (!facts.is_elf)
 		return 0;
-	take_facts(object, &facts);
+	move_facts(object, &facts);
 	r = install_plans(objects, object);
 	return r ? r : unwind_add(objects, object, rows_kind(objects, object));
 }

@@ -74,7 +74,7 @@ struct object {
 	bool uses_own_names, preloads, has_sanitizer; /* as of struct object_facts */
 	bool is_used;	    /* by a process, as of objects_close_unused() */
 	uint64_t unused_ns; /* since when it is not; 0: it is */
-	bool is_ahead;	    /* nobody was seen to map it yet (objects_know) */
+	bool is_ahead;	    /* nobody was seen to map it yet (objects_read_ahead) */
 	VEC(struct object_link) links;
 	VEC(struct unprobed) unprobed;
 };

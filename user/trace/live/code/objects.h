@@ -103,7 +103,7 @@ void objects_ask_ahead(struct objects *objects, pid_t pid, const struct proc_map
  * wait; objects_get() says that they are new when it has them first. `search`: where libraries are.
  * fd: taken. 0 or negative errno; what cannot be found or read becomes known when it is mapped.
  */
-int objects_know(struct objects *objects, const struct loader_search *search, int fd);
+int objects_read_ahead(struct objects *objects, const struct loader_search *search, int fd);
 
 /* The object if it is known, or NULL. */
 struct object *objects_find(const struct objects *objects, uint32_t dev, uint64_t ino);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/live/cuts/live_blocks.h"
 
+#include "base/vec.h"
 #include "bpf/abi_sample.h"
 #include "probe/allocators.h"
 #include "trace/bpf/programs.h"
+#include "trace/live/cuts/block_walk.h"
 #include "trace/live/cuts/inheritance.h"
+#include "trace/live/live_state.h"
 #include "trace/live/slots/live_slots.h"
 #include "trace/live/slots/shared_state.h"
 
@@ -12,13 +15,13 @@
 #include <stdlib.h>
 
 struct collection {
-	uint32_t slot;
+	slot_t slot;
 	bool sampled;			 /* bpf/abi_sample.h */
 	struct inheritance *inheritance; /* NULL: the process is no child of a traced one */
 	VEC(struct live_block) blocks;
 };
 
-int live_slot_of(const struct live *live, pid_t pid, uint32_t *ret_slot)
+int live_slot_of(const struct live *live, pid_t pid, slot_t *ret_slot)
 {
 	/* The newest image is the last one. */
 	for (size_t slot = live->slots.all.len; slot-- > 0;) {
@@ -26,20 +29,20 @@ int live_slot_of(const struct live *live, pid_t pid, uint32_t *ret_slot)
 
 		if (!process || process->pid != pid || process->ended || process->placeholder)
 			continue;
-		*ret_slot = (uint32_t)slot;
+		*ret_slot = (slot_t){ (uint32_t)slot };
 		return 0;
 	}
 	return -ESRCH;
 }
 
-image_t live_image_of(const struct live *live, uint32_t slot)
+image_t live_image_of(const struct live *live, slot_t slot)
 {
-	return live->slots.all.data[slot]->image;
+	return live_process_at(live, slot)->image;
 }
 
-enum live_older live_older_blocks(const struct live *live, uint32_t slot)
+enum live_older live_older_blocks(const struct live *live, slot_t slot)
 {
-	const struct live_process *process = live->slots.all.data[slot];
+	const struct live_process *process = live_process_at(live, slot);
 
 	if (!process->older_blocks)
 		return LIVE_OLDER_NONE;
@@ -48,14 +51,14 @@ enum live_older live_older_blocks(const struct live *live, uint32_t slot)
 	return process->before.was_read ? LIVE_OLDER_PARTLY : LIVE_OLDER_UNKNOWN;
 }
 
-const struct ranges *live_areas(const struct live *live, uint32_t slot)
+const struct ranges *live_areas(const struct live *live, slot_t slot)
 {
-	return &live_process_at(live, (slot_t){ slot })->regions.areas;
+	return &live_process_at(live, slot)->regions.areas;
 }
 
-const struct allocator_family *live_family_behind(const struct live *live, uint32_t slot)
+const struct allocator_family *live_family_behind(const struct live *live, slot_t slot)
 {
-	vec_foreach(&live_process_at(live, (slot_t){ slot })->code.ranges, range) {
+	vec_foreach(&live_process_at(live, slot)->code.ranges, range) {
 		const struct allocator_family *family = allocator_family_numbered(
 			range->object ? object_malloc_family(range->object) : 0);
 
@@ -92,10 +95,10 @@ int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n)
 
 static bool holds(const struct collection *c, const struct walked_block *walked)
 {
-	if (ABI_BLOCK_SLOT(walked->key) == c->slot)
+	if (ABI_BLOCK_SLOT(walked->key) == c->slot.n)
 		return walked->freed_era == BLOCK_LIVE;
-	return c->inheritance && inheritance_got(c->inheritance, c->slot, walked) &&
-	       !inheritance_has_freed(c->inheritance, c->slot, walked->key);
+	return c->inheritance && inheritance_got(c->inheritance, c->slot.n, walked) &&
+	       !inheritance_has_freed(c->inheritance, c->slot.n, walked->key);
 }
 
 static int on_block(const struct walked_block *walked, void *userdata)
@@ -126,14 +129,14 @@ static size_t without_repeats(struct live_block *blocks, size_t n)
 	return kept;
 }
 
-int live_blocks(const struct live *live, uint32_t slot, uint64_t deadline_ns,
+int live_blocks(const struct live *live, slot_t slot, uint64_t deadline_ns,
 		struct live_block **ret_blocks, size_t *ret_n)
 {
 	struct collection c = { .slot = slot,
-				.sampled = programs_has_samples(live->programs, slot) };
+				.sampled = programs_has_samples(live->programs, slot.n) };
 	int r = 0;
 
-	if (shared_proc(live->programs, (slot_t){ slot })->parent != ABI_NO_SLOT)
+	if (shared_proc(live->programs, slot)->parent != ABI_NO_SLOT)
 		r = inheritance_new(live, &c.inheritance);
 	if (r == 0)
 		r = block_walk(live, c.inheritance != NULL, deadline_ns, on_block, &c);
@@ -146,4 +149,125 @@ int live_blocks(const struct live *live, uint32_t slot, uint64_t deadline_ns,
 	*ret_n = without_repeats(c.blocks.data, c.blocks.len);
 	*ret_blocks = c.blocks.data;
 	return 0;
+}
+
+/* --- of all processes ------------------------------------------------------------------------- */
+
+struct image_list {
+	struct live_image *images;
+	size_t n;
+	struct live_image **by_slot; /* n_slots, NULL where there is none */
+	size_t n_slots;
+	VEC(struct live_image *) forked; /* may hold blocks of their ancestors */
+	struct inheritance *inheritance; /* NULL: no process was forked */
+};
+
+static int add_block(struct live_image *image, const struct walked_block *walked)
+{
+	uint64_t addr = ABI_BLOCK_ADDR(walked->key), size = ABI_BLOCK_SIZE(walked->block);
+
+	return vec_push(&image->blocks, (struct range){ addr, addr + size });
+}
+
+static int on_block_of_image(const struct walked_block *walked, void *userdata)
+{
+	struct image_list *c = userdata;
+	uint32_t slot = ABI_BLOCK_SLOT(walked->key);
+	int r = 0;
+
+	if (walked->freed_era == BLOCK_LIVE && slot < c->n_slots && c->by_slot[slot])
+		r = add_block(c->by_slot[slot], walked);
+	vec_foreach(&c->forked, it) {
+		uint32_t child = (*it)->slot.n;
+
+		if (r == 0 && inheritance_got(c->inheritance, child, walked) &&
+		    !inheritance_has_freed(c->inheritance, child, walked->key))
+			r = add_block(*it, walked);
+	}
+	return r;
+}
+
+DEFINE_COMPARE(by_start, struct range, start)
+
+/* A block can pass from a table into a map between the readings of both. */
+static void sort_blocks(struct live_image *image)
+{
+	size_t kept = 0;
+
+	if (!image->blocks.len)
+		return;
+	vec_sort(&image->blocks, by_start);
+	for (size_t i = 0; i < image->blocks.len; i++)
+		if (kept == 0 || image->blocks.data[kept - 1].start != image->blocks.data[i].start)
+			image->blocks.data[kept++] = image->blocks.data[i];
+	image->blocks.len = kept;
+}
+
+static int list_images(const struct live *live, pid_t pid, struct image_list *c)
+{
+	int r = 0;
+
+	c->n_slots = live->slots.all.len;
+	c->images = calloc(c->n_slots + 1, sizeof(*c->images));
+	c->by_slot = calloc(c->n_slots + 1, sizeof(*c->by_slot));
+	if (!c->images || !c->by_slot)
+		return -ENOMEM;
+	for (size_t slot = 0; slot < c->n_slots && r == 0; slot++) {
+		const struct live_process *process = live->slots.all.data[slot];
+		struct live_image *image = &c->images[c->n];
+
+		if (!process || process->ended || process->placeholder ||
+		    (pid && process->pid != pid))
+			continue;
+		image->slot = process->slot;
+		image->image = process->image;
+		image->pid = process->pid;
+		image->from_start = !process->older_blocks;
+		image->areas = &process->regions.areas;
+		c->by_slot[slot] = image;
+		c->n++;
+		if (shared_proc(live->programs, process->slot)->parent != ABI_NO_SLOT)
+			r = vec_push(&c->forked, image);
+	}
+	return r;
+}
+
+static int collect_blocks(const struct live *live, pid_t pid, struct image_list *c)
+{
+	int r = list_images(live, pid, c);
+
+	if (r < 0 || c->n == 0)
+		return r;
+	if (c->forked.len)
+		r = inheritance_new(live, &c->inheritance);
+	if (r == 0)
+		r = block_walk(live, c->inheritance != NULL, 0, on_block_of_image, c);
+	for (size_t i = 0; i < c->n; i++)
+		sort_blocks(&c->images[i]);
+	return r;
+}
+
+int live_images_new(const struct live *live, pid_t pid, struct live_image **ret_images,
+		    size_t *ret_n)
+{
+	struct image_list c = { 0 };
+	int r = collect_blocks(live, pid, &c);
+
+	inheritance_free(c.inheritance);
+	vec_done(&c.forked);
+	free(c.by_slot);
+	if (r < 0) {
+		live_images_free(c.images, c.n);
+		return r;
+	}
+	*ret_images = c.images;
+	*ret_n = c.n;
+	return 0;
+}
+
+void live_images_free(struct live_image *images, size_t n)
+{
+	for (size_t i = 0; images && i < n; i++)
+		vec_done(&images[i].blocks);
+	free(images);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/live/cuts/live_fault.h"
 
 #include "base/clock.h"
 #include "bpf/abi_heap_error.h"
@@ -16,7 +15,7 @@
 #define LIMIT_NS 2000000000ULL
 
 struct search {
-	uint32_t slot;
+	slot_t slot;
 	bool found;
 	struct near_block best;
 	struct record_fault *record;
@@ -90,7 +89,7 @@ static int on_freed(const void *keys, const void *values, size_t n, void *userda
 	const uint64_t *key = keys;
 
 	for (size_t i = 0; i < n; i++)
-		if (ABI_BLOCK_SLOT(key[i]) == search->slot)
+		if (ABI_BLOCK_SLOT(key[i]) == search->slot.n)
 			consider_freed(search, ABI_BLOCK_ADDR(key[i]), &freed[i]);
 	return 0;
 }
@@ -126,7 +125,7 @@ int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 					    .addr = ev->addr,
 					    .stack = ev->stack,
 					    .time_ns = ev->head.time_ns } };
-	struct search search = { .slot = ev->head.slot, .record = &record.fault };
+	struct search search = { .slot = event_slot(&ev->head), .record = &record.fault };
 	int r = 0;
 
 	if (!process) { /* a full ring refused its beginning */

@@ -200,7 +200,7 @@ static int emit_heap_sample(struct live *live)
 	return r ? r : emit_sites(live, sites, n);
 }
 
-int live_take_sample(struct live *live, uint64_t *ret_cpu_ns)
+int live_read_sample(struct live *live, uint64_t *ret_cpu_ns)
 {
 	uint64_t cpu_ns;
 	int r;

@@ -11,7 +11,7 @@
 #include "trace/live/stacks/live_stacks.h"
 
 #include "memtraced.skel.h" /* after the ABI that it is made of */
-#include "trace/record/image_list.h"
+#include "trace/record/image.h"
 
 #include <errno.h>
 #include <string.h>
@@ -257,12 +257,12 @@ uint64_t live_jobs_missed(const struct live *live)
 	return sum;
 }
 
-int live_look_at_cpus(struct live *live)
+int live_check_cpus(struct live *live)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < live->jobs.all.len && r == 0; i++)
-		r = event_job_look(live->jobs.all.data[i]);
+		r = event_job_check(live->jobs.all.data[i]);
 	return r;
 }
 

@@ -224,7 +224,7 @@ static int leave_shared(struct live *live, struct live_process *process)
 }
 
 /* From now on each process is counted by links of its own, and no shared one is left. */
-static int go_own(struct live *live)
+static int use_own_links(struct live *live)
 {
 	int r = 0;
 
@@ -256,7 +256,7 @@ int live_note_translator(struct live *live, struct live_process *process)
 	/* What its process had before the exec goes on with it. */
 	r = objects_detach_now(live->objects, process->pid);
 	if (r == 0 && live->programs->control->shared)
-		r = go_own(live);
+		r = use_own_links(live);
 	live->links.share_after_ns = clock_monotonic_ns() + LOOK_EVERY_NS;
 	if (r || !live->opts.allocations)
 		return r;
@@ -454,8 +454,8 @@ int live_links_without_book(struct live *live, struct live_process *process, boo
 }
 
 /* The library counts what is called by names that all allocators have. */
-static int say_own_names(struct live *live, struct live_process *process,
-			 const struct object *object)
+static int record_own_names(struct live *live, struct live_process *process,
+			    const struct object *object)
 {
 	const struct record record = {
 		.type = RECORD_UNPROBED,
@@ -482,7 +482,7 @@ int live_links_new_code(struct live *live, struct live_process *process,
 			const struct object *object, bool *ret_late)
 {
 	if (process->links.book == LINKS_BY_BOOK && object && object_uses_own_names(object))
-		return say_own_names(live, process, object);
+		return record_own_names(live, process, object);
 	if (process->links.book == LINKS_BOOK_EXPECTED && object && object_uses_own_names(object))
 		return live_links_without_book(live, process, ret_late);
 	if (process->links.book != LINKS_BOOK_POSSIBLE || !object)

@@ -216,7 +216,7 @@ int live_slot_return(struct live *live, slot_t slot)
 {
 	live->slots.all.data[slot.n] = NULL;
 	shared_clear(live->programs, slot, (image_t){ shared_proc(live->programs, slot)->image });
-	return slot_quarantine_add(&live->slots.quarantine, slot.n);
+	return slot_quarantine_add(&live->slots.quarantine, slot);
 }
 
 int live_slot_recycle(struct live *live, slot_t slot)
@@ -232,7 +232,7 @@ int live_slot_recycle(struct live *live, slot_t slot)
 		return 0;
 	}
 	shared_clear(live->programs, slot, (image_t){ live->slots.next_image++ });
-	return slot_quarantine_add(&live->slots.quarantine, slot.n);
+	return slot_quarantine_add(&live->slots.quarantine, slot);
 }
 
 int live_slots_release(struct live *live)

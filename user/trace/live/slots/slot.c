@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace/live/slots/slot_quarantine.h"
+#include "trace/live/slots/slot.h"
 
 #include "trace/kernel/urgent.h"
 
 /* A program that has looked up a slot has long returned by then. */
 #define REST_NS 100000000ULL
 
-int slot_quarantine_add(struct slot_quarantine *quarantine, uint32_t slot)
+int slot_quarantine_add(struct slot_quarantine *quarantine, slot_t slot)
 {
 	return vec_push(&quarantine->lists[quarantine->added], slot);
 }

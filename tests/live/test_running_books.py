@@ -49,6 +49,18 @@ def compare(report, waves, by_library=True):
     return process
 
 
+def why_probes(report, why):
+    """why: the report's own word for it; None: nobody would have expected anything else."""
+    library = None if why is None else {"used": False, "why_not": why}
+    assert report["coverage"].get("library") == library, report["coverage"]
+    for process in report["processes"]:
+        assert not process["alloc"].get("by_library"), process["alloc"]
+
+
+# What a process that runs is not asked for, or that it has not counted.
+NEED_PROBES = ["--no-follow", "--max-stack=15", "--min-size=1", "--max-size=1000000"]
+
+
 @test(need_root, each=[WHILE_READ, KEEP])
 def it_is_counted_from_its_first_call_and_again_by_the_next(way):
     with counting_itself(way) as process:
@@ -111,7 +123,6 @@ def when_its_reader_was_killed_it_goes_on_if_it_is_to():
             waves[1].do("keep 10 10")
             report = session.finish()
         (process,) = report["processes"]
-        assert "library" not in report["coverage"], report["coverage"]
         assert total(called_by(process, "waves"), "live_bytes") == 100, process["alloc"]
 
 
@@ -130,6 +141,8 @@ def whichever_of_its_calls_make_blocks_it_sees_that_its_reader_was_killed(kept):
 
 
 @test(need_root)
+        why_probes(report, f"process {ceases.pid}: it has ceased to count, as the memtraced that "
+                           "read it is gone")
 def two_do_not_read_one_process():
     with counting_itself() as process:
         waves = Waves(process)
@@ -139,7 +152,9 @@ def two_do_not_read_one_process():
             refused(done, 2, "another memtraced reads its counts")
             with attached([process.pid]) as second:
                 waves.do("keep 10 10")
-                probed, = second.finish()["processes"]
+                report = second.finish()
+            why_probes(report, f"process {process.pid}: another memtraced reads its counts")
+            probed, = report["processes"]
             assert total(called_by(probed, "waves"), "allocs") == 10, probed["alloc"]
             compare(session.finish(), waves)
 
@@ -149,14 +164,19 @@ def what_needs_probes_or_asks_for_them_has_them():
     with counting_itself() as process:
         waves = Waves(process)
         waves.do("keep 100 1000")
-        for option in ("--exact=probes", "--no-follow"):
+        for option in ("--exact=probes", *NEED_PROBES):
             with attached([process.pid], option) as session:
                 waves.do("keep 5 10")
-                counted, = session.finish()["processes"]
-            assert "by_library" not in counted["alloc"], counted["alloc"]
+                report = session.finish()
+            why = option.split("=")[0] + (" below 16" if "stack" in option else "")
+            why_probes(report, None if "exact" in option else f"{why} needs probes")
+            counted, = report["processes"]
             assert total(called_by(counted, "waves"), "allocs") == 5, counted["alloc"]
-        done = run_memtraced("-p", str(process.pid), "--exact=library", "--unwind=fp")
-        refused(done, 1, "--unwind=fp", "--exact=library")
+        for option in ("--unwind=fp", *NEED_PROBES):
+            done = run_memtraced("-p", str(process.pid), "--exact=library", option)
+            refused(done, 1, option.split("=")[0], "--exact=library")
+        text = run_memtraced("-p", str(process.pid), "--no-follow", "-d", "0.1").stdout
+        assert "\nnot by a preloaded library: --no-follow needs probes\n" in text, text[:500]
         with attached([process.pid]) as session:
             compare(session.latest, waves)
 
@@ -166,10 +186,14 @@ def one_that_does_not_count_itself_is_probed():
     with started([target("waves")]) as process:
         done = run_memtraced("-p", str(process.pid), "--exact=library")
         refused(done, 2, "--exact=library", "memtraced sample --exact")
-        with counting_itself() as other, attached([process.pid, other.pid]) as session:
-            Waves(process).do("keep 5 10")
-            report = session.finish()
-        assert "library" not in report["coverage"], report["coverage"]
+        with counting_itself() as other:
+            Waves(other).do("keep 1 10")  # its first call
+            with attached([process.pid, other.pid]) as session:
+                Waves(process).do("keep 5 10")
+                report = session.finish()
+        why_probes(report, "1 of 2 processes count their calls themselves")
+        with attached([process.pid]) as session:
+            why_probes(session.finish(), None)
 
 
 FORKS = """
@@ -304,3 +328,25 @@ def is_mapped(pid):
             return maps.read() != ""
     except OSError:
         return False
+@test(need_root)
+def one_that_was_forked_by_what_has_ended_is_probed_and_the_reason_said():
+    """What it inherits was in its parent's book."""
+    with counting_itself(KEEP, "/usr/bin/python3", "-u", "-c", FAMILY) as process:
+        parent = int(process.lines.next())
+        with attached([parent]) as session:
+            child = tell(process, parent, signal.SIGUSR1)
+            session.finish()
+        try:
+            why = f"process {child}: a part of what it holds was counted by its parent"
+            done = run_memtraced("-p", str(child), "--exact=library")
+            refused(done, 2, why, "--exact=library")
+            process.kill()
+            process.wait()
+            done = run_memtraced("-p", str(child), "--exact=library")
+            refused(done, 2, why, "--exact=library")
+            with attached([child]) as session:
+                why_probes(session.finish(), why)
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+

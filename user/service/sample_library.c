@@ -33,6 +33,8 @@
 #define OFF_VARIABLE "MEMTRACED_SAMPLE_PRELOAD"
 #define EXACT_OFF_VARIABLE "MEMTRACED_EXACT_PRELOAD"
 
+#define NO_LIBRARY "libmemtraced-sample.so is neither beside memtraced nor in ../lib/memtraced"
+
 typedef VEC(char *) word_list;
 
 static int add_word(word_list *words, const char *word)
@@ -77,7 +79,7 @@ static const char *find_library(enum preload preload, char library[PATH_MAX])
 	const char *why = preload_why_not(preload);
 
 	if (!why && preload_library(library) < 0)
-		why = "libmemtraced-sample.so is neither beside memtraced nor in ../lib/memtraced";
+		why = NO_LIBRARY;
 	return why;
 }
 
@@ -261,45 +263,64 @@ static const char *why_not_read(int error)
 	}
 }
 
-/* 1: its counts can be read; 0. */
-static int try_process(const struct options *options, pid_t pid)
+/* 1: its counts can be read; 0, and why not if it keeps any. */
+static int try_process(const struct options *options, pid_t pid, struct strbuf *why)
 {
+	const char *of_probes = options_need_probes(options);
 	int error = book_try(pid);
-	const char *why = error ? why_not_read(error) : options_need_probes(options);
 
-	if (why && error)
-		log_info("process %d is counted by probes: %s", (int)pid, why);
-	else if (why)
-		log_info("process %d counts its calls itself, but %s needs probes", (int)pid, why);
-	return error == 0 && !why;
+	if (error == 0 && !of_probes)
+		return 1;
+	strbuf_reset(why);
+	if (error == 0)
+		strbuf_addf(why, "%s needs probes", of_probes);
+	else if (why_not_read(error))
+		strbuf_addf(why, "process %d: %s", (int)pid, why_not_read(error));
+	return 0;
+}
+
+/* Can those of -p be read? Else why not, where some keep books. */
+static bool try_processes(const struct options *options, char library[PATH_MAX], struct strbuf *why)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < options->n_pids; i++)
+		n += (size_t)try_process(options, options->pids[i], why);
+	if (n == options->n_pids && preload_library(library) < 0)
+		strbuf_adds(why, NO_LIBRARY);
+	else if (n > 0 && n < options->n_pids && !why->len)
+		strbuf_addf(why, "%zu of %zu processes count their calls themselves", n,
+			    options->n_pids);
+	return n == options->n_pids && !why->len;
 }
 
 int running_books(const struct options *options, struct kept_books *ret_books)
 {
-	char library[PATH_MAX];
-	size_t n = 0;
+	_cleanup_strbuf_ struct strbuf why = {};
+	char library[PATH_MAX], **words;
+	bool all;
 
 	*ret_books = (struct kept_books){};
 	/* That root is needed is said later. */
 	if (options->n_pids == 0 || options->exact == EXACT_PROBES || geteuid() != 0 ||
 	    !options_trace_allocations(options))
 		return 0;
-	for (size_t i = 0; i < options->n_pids; i++)
-		n += (size_t)try_process(options, options->pids[i]);
-	if (n > 0 && n < options->n_pids)
-		log_info("%zu of %zu processes count their calls themselves: all are counted by "
-			 "probes",
-			 n, options->n_pids);
-	if (n < options->n_pids && options->exact == EXACT_LIBRARY) {
+	all = try_processes(options, library, &why);
+	if (strbuf_error(&why))
+		return strbuf_error(&why);
+	if (why.len)
+		log_info("all calls are counted by probes: %s", strbuf_str(&why));
+	if (!all && options->exact == EXACT_LIBRARY) {
 		log_error("--exact=library: not each process of -p counts its calls itself; "
 			  "'memtraced sample --unit=NAME --exact' makes a service do so from its "
 			  "next start on");
 		return -ENOTSUP;
 	}
-	if (n < options->n_pids || preload_library(library) < 0)
+	if (!all && !why.len)
 		return 0;
-	ret_books->library = strdup(library);
-	return ret_books->library ? 0 : -ENOMEM;
+	words = all ? &ret_books->library : &ret_books->why_not;
+	*words = strdup(all ? library : strbuf_str(&why));
+	return *words ? 0 : -ENOMEM;
 }
 
 #define UNITS "/etc/systemd/system"

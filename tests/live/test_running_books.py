@@ -81,6 +81,26 @@ def it_is_counted_from_its_first_call_and_again_by_the_next(way):
 
 
 @test(need_root)
+def blocks_from_before_have_their_own_ages():
+    tick = 10**7
+    with counting_itself() as process:
+        waves = Waves(process)
+        before = time.monotonic_ns()
+        waves.do("keep 100 1000")
+        kept = time.monotonic_ns()
+        time.sleep(1)
+        with attached([process.pid]) as session:
+            waves.do("keep 1 10")
+            asked = time.monotonic_ns()
+            report = session.finish()
+            ended = time.monotonic_ns()
+    (site,) = [site for site in called_by(report["processes"][0], "waves")
+               if site["live_blocks"] > 100]
+    assert asked - kept - 2 * tick <= site["oldest_ns"] <= ended - before + 2 * tick, site
+    assert site["newest_ns"] <= ended - kept, site
+
+
+@test(need_root)
 def probes_behind_it_count_the_same_at_the_same_time():
     """Each call is counted by both; the next allocator's functions are probed."""
     with counting_itself(KEEP) as process, attached([process.pid], "--exact=probes") as probes:
@@ -122,6 +142,8 @@ def when_its_reader_was_killed_it_goes_on_if_it_is_to():
         with attached([ceases.pid]) as session:
             waves[1].do("keep 10 10")
             report = session.finish()
+        why_probes(report, f"process {ceases.pid}: it has ceased to count, as the memtraced that "
+                           "read it is gone")
         (process,) = report["processes"]
         assert total(called_by(process, "waves"), "live_bytes") == 100, process["alloc"]
 
@@ -141,8 +163,6 @@ def whichever_of_its_calls_make_blocks_it_sees_that_its_reader_was_killed(kept):
 
 
 @test(need_root)
-        why_probes(report, f"process {ceases.pid}: it has ceased to count, as the memtraced that "
-                           "read it is gone")
 def two_do_not_read_one_process():
     with counting_itself() as process:
         waves = Waves(process)
@@ -322,12 +342,6 @@ def what_was_forked_before_is_read_with_what_it_inherits():
         assert forks_of(parent) == (era, era), "its next reader does not say that they are over"
 
 
-def is_mapped(pid):
-    try:
-        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
-            return maps.read() != ""
-    except OSError:
-        return False
 @test(need_root)
 def one_that_was_forked_by_what_has_ended_is_probed_and_the_reason_said():
     """What it inherits was in its parent's book."""
@@ -350,3 +364,9 @@ def one_that_was_forked_by_what_has_ended_is_probed_and_the_reason_said():
             os.kill(child, signal.SIGKILL)
 
 
+def is_mapped(pid):
+    try:
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+            return maps.read() != ""
+    except OSError:
+        return False

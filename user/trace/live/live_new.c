@@ -194,8 +194,10 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 		r = live_books_find(live);
 	if (r == 0)
 		r = load(live);
-	if (r == 0)
-		r = live_books_attach(live);
+	if (r)
+		return r;
+	shared_set_tick(live->programs, live_tick_of(live, live->start_ns));
+	r = live_books_attach(live);
 	if (r)
 		return r;
 	r = live_unwind_new(live);

@@ -191,7 +191,7 @@ struct block_reading {
 	void *userdata;
 };
 
-/* What was made before the run has its first tick. */
+/* What was made before tick 0 has that. */
 static uint32_t tick_of(const struct live *live, uint64_t tick)
 {
 	uint64_t first = live_clock_tick(live, 0);

@@ -11,6 +11,7 @@
 #include "trace/live/books/live_books.h"
 #include "trace/live/cuts/block_walk.h"
 #include "trace/live/cuts/inheritance.h"
+#include "trace/live/slots/live_slots.h"
 #include "trace/live/slots/shared_state.h"
 #include "trace/record/record.h"
 
@@ -22,6 +23,7 @@ struct snapshot {
 	const struct snapshot_process *processes;
 	size_t n_processes;
 	uint32_t cut, young_tick;
+	uint32_t first_tick; /* of the run */
 	struct hashmap by_key;
 	VEC(struct snapshot_site *) order;
 	struct snapshot_site *sorted;
@@ -220,8 +222,9 @@ static void add_live_sample(const struct snapshot *s, struct snapshot_site *site
 static void add_age(const struct snapshot *s, struct snapshot_site *site,
 		    const struct abi_block *block)
 {
-	uint64_t ticks = (uint64_t)s->processes[site->slot].last_tick + 1;
-	uint64_t part = block->tick * (uint64_t)RECORD_BIRTHS / ticks;
+	uint64_t ticks = (uint64_t)s->processes[site->slot].last_tick - s->first_tick + 1;
+	uint64_t since = block->tick > s->first_tick ? block->tick - s->first_tick : 0;
+	uint64_t part = since * RECORD_BIRTHS / ticks;
 
 	if (block->tick >= s->young_tick) {
 		site->young_bytes += ABI_BLOCK_SIZE(block);
@@ -444,6 +447,7 @@ int snapshot_new(struct live *live, const struct snapshot_process *processes, si
 	s->processes = processes;
 	s->n_processes = n;
 	s->young_tick = young_tick;
+	s->first_tick = live_tick_of(live, live->start_ns);
 	s->cut = live->programs->control->cut_epoch;
 	for (size_t i = 0; i < n; i++) {
 		any |= processes[i].wanted;

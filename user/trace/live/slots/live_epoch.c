@@ -49,10 +49,15 @@ void live_note_peaks(struct live *live)
 			live_note_peak(live, *p);
 }
 
+/* Blocks that a process has counted itself may be so much older than the run: 124 days. */
+#define TICKS_BEFORE (1ULL << 30)
+
 /* Both begin where CLOCK_MONOTONIC is a multiple of it: so does a book's clock. */
 uint64_t live_clock_tick(const struct live *live, uint32_t tick)
 {
-	return live->start_ns / ABI_TICK_NS + tick;
+	uint64_t start = live->start_ns / ABI_TICK_NS;
+
+	return (start > TICKS_BEFORE ? start - TICKS_BEFORE : 0) + tick;
 }
 
 uint32_t live_tick_of(const struct live *live, uint64_t time_ns)

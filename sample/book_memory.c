@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -24,12 +25,16 @@ void *book_pages(size_t bytes)
 
 void *book_pages_double(void *pages, size_t bytes)
 {
-	void *more = mremap(pages, bytes, 2 * bytes, MREMAP_MAYMOVE);
+	void *more =
+		book_is_filtered() ? MAP_FAILED : mremap(pages, bytes, 2 * bytes, MREMAP_MAYMOVE);
 
 	if (more != MAP_FAILED)
 		return more;
+	more = book_pages(2 * bytes);
+	if (more)
+		memcpy(more, pages, bytes);
 	book_pages_free(pages, bytes);
-	return NULL;
+	return more;
 }
 
 void book_pages_free(void *pages, size_t bytes)
@@ -42,8 +47,16 @@ void book_pages_free(void *pages, size_t bytes)
 #define SPINS 200
 #define YIELDS 20000
 #define PAUSES 20000
-#define YIELDS_FILTERED 20000000 /* each takes some nanoseconds */
+#define YIELDS_FILTERED 20000000 /* each takes some ten nanoseconds */
 #define PAUSE_NS 50000
+
+/* As far as that takes no system call: for the other thread of a core. */
+static void let_others_run(void)
+{
+#ifdef __x86_64__
+	__builtin_ia32_pause();
+#endif
+}
 
 bool book_wait(uint32_t i)
 {
@@ -52,8 +65,10 @@ bool book_wait(uint32_t i)
 
 	if (i < SPINS)
 		return true;
-	if (book_is_filtered())
+	if (book_is_filtered()) {
+		let_others_run();
 		return i < YIELDS_FILTERED;
+	}
 	if (i < YIELDS)
 		(void)sched_yield(); /* it cannot fail */
 	else if (i < YIELDS + PAUSES)
@@ -109,19 +124,19 @@ BOOK_SELDOM void book_lose(enum abi_book_loss loss)
 	__atomic_fetch_add(&book.header->lost[loss], 1, __ATOMIC_RELAXED);
 }
 
-bool book_filter_is_set;
-static bool filter_is_known;
+uint32_t book_filters;
+static bool first_filter_is_known;
 
 /* The kernel is asked once: that call, too, may be one that a filter does not let pass. */
 BOOK_SELDOM bool book_is_filtered(void)
 {
 	int error = errno;
 
-	if (!book_filter_is_set && !filter_is_known)
-		book_filter_is_set = prctl(PR_GET_SECCOMP) > 0;
-	filter_is_known = true;
+	if (!book_filters && !first_filter_is_known && prctl(PR_GET_SECCOMP) > 0)
+		book_filters++;
+	first_filter_is_known = true;
 	errno = error;
-	return book_filter_is_set;
+	return __atomic_load_n(&book_filters, __ATOMIC_RELAXED);
 }
 
 pid_t book_thread_id(void)

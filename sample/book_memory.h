@@ -81,7 +81,7 @@ pid_t book_thread_id(void);
  * may end it, and are not made.
  */
 bool book_is_filtered(void);
-/* It has filtered them, or has tried. */
-extern bool book_filter_is_set __attribute__((visibility("hidden")));
+/* How many filters it has set, or is about to. */
+extern uint32_t book_filters __attribute__((visibility("hidden")));
 
 #endif

@@ -15,7 +15,7 @@
 #define PAUSE_NS 50000
 #define PAUSES 100000
 
-bool book_is_held;
+uint32_t book_gate;
 
 /* Threads that are looked at for one that has ended, before another record is begun. */
 #define ENDED_TRIES 8
@@ -35,7 +35,7 @@ void book_threads_begin(void)
 	n_threads = 0;
 	next_ended = 0;
 	lock = 0;
-	book_is_held = false;
+	book_gate = 0;
 	if (!book_is_filtered())
 		(void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
 			      0); /* else others cannot be held */
@@ -92,13 +92,23 @@ static struct book_thread *take_number(uint32_t tid)
 	return thread;
 }
 
+/*
+ * In place of the kernel's number where that cannot be asked for: the page of a variable of its
+ * own, which no other living thread has.
+ */
+static uint32_t own_number(void)
+{
+	return (uint32_t)((uintptr_t)&errno >> 12) | 1U << 31;
+}
+
 BOOK_SELDOM struct book_thread *book_thread_new(void)
 {
 	struct book_thread *thread = NULL;
 	int error = errno;
 
 	if (book_lock(&lock)) {
-		thread = take_number((uint32_t)book_thread_id());
+		thread =
+			take_number(book_is_filtered() ? own_number() : (uint32_t)book_thread_id());
 		book_unlock(&lock);
 	}
 	if (!thread)
@@ -107,24 +117,35 @@ BOOK_SELDOM struct book_thread *book_thread_new(void)
 	return thread;
 }
 
-bool book_thread_wait(struct book_thread *thread)
+static bool is_held(void)
+{
+	return __atomic_load_n(&book_gate, __ATOMIC_ACQUIRE) & BOOK_HELD;
+}
+
+/* Between two looks. False: it has been long enough. */
+static bool pause_held(uint32_t i)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	int error = errno;
 
-	for (int i = 0; i < PAUSES && __atomic_load_n(&book_is_held, __ATOMIC_ACQUIRE) &&
-			!book.header->passed_on;
-	     i++) {
+	if (book_is_filtered())
+		return book_wait(i);
+	(void)(i < YIELDS ? sched_yield() : nanosleep(&pause, NULL)); /* longer or not */
+	return i < PAUSES;
+}
+
+bool book_thread_wait(struct book_thread *thread)
+{
+	int error = errno;
+	bool goes_on = true;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; goes_on && is_held() && !book.header->passed_on; i++) {
 		book_thread_leave(thread);
-		if (book_is_filtered())
-			(void)book_wait(0);
-		else
-			(void)(i < YIELDS ? sched_yield() :
-					    nanosleep(&pause, NULL)); /* longer or not */
+		goes_on = pause_held(i);
 		__atomic_store_n(&thread->shared->at, thread->shared->at + 1, __ATOMIC_SEQ_CST);
 	}
 	errno = error;
-	if (!__atomic_load_n(&book_is_held, __ATOMIC_ACQUIRE))
+	if (!is_held())
 		return true;
 	book_thread_leave(thread);
 	if (!book.header->passed_on)
@@ -146,11 +167,19 @@ static bool has_left(const struct book_thread *thread)
 	return !book_is_filtered() && has_ended(thread->shared->tid);
 }
 
+/* All threads have passed a fence. */
+static bool fence_all(void)
+{
+	return !book_is_filtered() &&
+	       syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
 static bool keep_out(const struct book_thread *mine)
 {
-	__atomic_store_n(&book_is_held, true, __ATOMIC_SEQ_CST);
+	uint32_t was = __atomic_fetch_or(&book_gate, BOOK_HELD, __ATOMIC_SEQ_CST);
+
 	/* From here on each thread that is at the book is seen there, or has seen this. */
-	if (book_is_filtered() || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
+	if (!(was & BOOK_FENCED) && !fence_all())
 		return false;
 	for (uint32_t i = 1; i <= n_threads; i++)
 		if (threads[i] != mine && !has_left(threads[i]))
@@ -176,12 +205,26 @@ BOOK_SELDOM bool book_threads_hold(struct book_thread *mine)
 
 void book_threads_keep_out(void)
 {
-	__atomic_store_n(&book_is_held, true, __ATOMIC_SEQ_CST);
+	(void)__atomic_fetch_or(&book_gate, BOOK_HELD, __ATOMIC_SEQ_CST); /* for good */
 	book_unlock(&lock);
 }
 
 void book_threads_release(void)
 {
-	__atomic_store_n(&book_is_held, false, __ATOMIC_RELEASE);
+	(void)__atomic_fetch_and(&book_gate, ~(uint32_t)BOOK_HELD, __ATOMIC_RELEASE); /* held */
 	book_unlock(&lock);
+}
+
+/* Those that are between their fence and the book have seen it when all have passed one. */
+void book_threads_fence(void)
+{
+	(void)__atomic_fetch_or(&book_gate, BOOK_FENCED, __ATOMIC_SEQ_CST); /* as it was */
+	if (!book_is_alone() && !fence_all())
+		book_threads_fence_no_more();
+}
+
+void book_threads_fence_no_more(void)
+{
+	(void)__atomic_fetch_and(&book_gate, ~(uint32_t)BOOK_FENCED,
+				 __ATOMIC_RELEASE); /* as it was */
 }

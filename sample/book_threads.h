@@ -29,8 +29,12 @@ void book_threads_begin(void);
 /* For the calling thread, which has none; NULL (counted): there is no room. */
 struct book_thread *book_thread_new(void);
 
-/* Others wait before they begin. */
-extern bool book_is_held __attribute__((visibility("hidden")));
+/* What a thread does before it begins: bits. */
+enum book_gate {
+	BOOK_HELD = 1,	 /* it waits */
+	BOOK_FENCED = 2, /* its own fence is in place of the one that another has all pass */
+};
+extern uint32_t book_gate __attribute__((visibility("hidden")));
 
 BOOK_SELDOM bool book_thread_refuse(enum abi_book_loss loss);
 BOOK_SELDOM bool book_thread_wait(struct book_thread *thread);
@@ -45,7 +49,7 @@ static inline bool book_thread_enter(struct book_thread *thread)
 	__atomic_store_n(&thread->shared->at, at + 1, __ATOMIC_RELAXED);
 	/* The order of that store and this load is the other side's to enforce: keep_out(). */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	return !BOOK_RARELY(__atomic_load_n(&book_is_held, __ATOMIC_RELAXED)) ||
+	return !BOOK_RARELY(__atomic_load_n(&book_gate, __ATOMIC_RELAXED)) ||
 	       book_thread_wait(thread);
 }
 
@@ -63,5 +67,8 @@ bool book_threads_hold(struct book_thread *mine);
 void book_threads_release(void);
 /* In place of that where the book is over: none of them comes to it any more. */
 void book_threads_keep_out(void);
+/* Before system calls are filtered: threads can then be held without one. It costs each call. */
+void book_threads_fence(void);
+void book_threads_fence_no_more(void);
 
 #endif

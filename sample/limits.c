@@ -5,48 +5,45 @@
  * beside it, so that the book ends there; a filter of system calls (seccomp(2)) may end the program
  * for one of ours.
  */
+#include "sample/book_clock.h"
 #include "sample/book_forks.h"
 #include "sample/exact.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* --- mlockall --------------------------------------------------------------------------------- */
+/* --- what is mapped --------------------------------------------------------------------------- */
 
-/* Where what can be faulted in later is all that fails, that is no error of mlockall's. */
-static int lock_map(uintptr_t start, uintptr_t end, bool on_fault)
-{
-	if (!on_fault && syscall(SYS_mlock, start, end - start) == 0)
-		return 0;
-	return (int)syscall(SYS_mlock2, start, end - start, MLOCK_ONFAULT);
-}
+struct own_map {
+	uintptr_t start, end;
+	const char *permissions; /* as in "rw-p" */
+};
+typedef int (*own_map_fn)(const struct own_map *map, bool flag);
 
-static bool is_of_book(uintptr_t address)
+/* "START-END PERMISSIONS ..."; what is above all of a program's is left out. */
+static int read_line(const char *line, own_map_fn fn, bool flag)
 {
-	return address - (uintptr_t)book.header < ABI_BOOK_BYTES || book_forks_have(address);
-}
-
-/* "START-END PERMISSIONS ...", as far as END; what is above all of a program's is left out. */
-static int lock_line(const char *line, bool on_fault)
-{
+	struct own_map map;
 	char *at;
-	uintptr_t start = strtoul(line, &at, 16), end = *at == '-' ? strtoul(at + 1, NULL, 16) : 0;
 
-	if (end <= start || (intptr_t)start < 0 || is_of_book(start))
-		return 0;
-	return lock_map(start, end, on_fault);
+	map.start = strtoul(line, &at, 16);
+	map.end = *at == '-' ? strtoul(at + 1, &at, 16) : 0;
+	map.permissions = *at ? at + 1 : at;
+	return map.end > map.start && (intptr_t)map.start > 0 ? fn(&map, flag) : 0;
 }
 
-/* What is mapped now but the book. */
-static int lock_maps(int fd, bool on_fault)
+/* By rising addresses. 0; -1: they cannot be read, or fn gave something else than 0. */
+static int each_map(int fd, own_map_fn fn, bool flag)
 {
 	char line[64], bytes[4096];
 	size_t len = 0;
@@ -61,11 +58,33 @@ static int lock_maps(int fd, bool on_fault)
 			}
 			line[len] = '\0';
 			len = 0;
-			if (lock_line(line, on_fault))
+			if (read_line(line, fn, flag))
 				return -1;
 		}
 	}
 	return n < 0 ? -1 : 0;
+}
+
+static int open_maps(void)
+{
+	return open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+}
+
+/* --- mlockall --------------------------------------------------------------------------------- */
+
+static bool is_of_book(uintptr_t address)
+{
+	return address - (uintptr_t)book.header < ABI_BOOK_BYTES || book_forks_have(address);
+}
+
+/* Where what can be faulted in later is all that fails, that is no error of mlockall's. */
+static int lock_map(const struct own_map *map, bool on_fault)
+{
+	size_t len = map->end - map->start;
+
+	if (is_of_book(map->start) || (!on_fault && syscall(SYS_mlock, map->start, len) == 0))
+		return 0;
+	return (int)syscall(SYS_mlock2, map->start, len, MLOCK_ONFAULT);
 }
 
 SAMPLE_EXPORT int mlockall(int flags);
@@ -76,7 +95,7 @@ SAMPLE_EXPORT int mlockall(int flags)
 	if (!exact_is_on() || !flags || flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		return (int)syscall(SYS_mlockall, flags);
 	(void)book_is_kept(); /* one that is begun later would be locked whole */
-	fd = flags & MCL_CURRENT ? open("/proc/self/maps", O_RDONLY | O_CLOEXEC) : -1;
+	fd = flags & MCL_CURRENT && !book_is_filtered() ? open_maps() : -1;
 	if (flags & MCL_CURRENT && fd < 0) {
 		book_give_up();
 		return (int)syscall(SYS_mlockall, flags);
@@ -84,7 +103,7 @@ SAMPLE_EXPORT int mlockall(int flags)
 	if (flags & MCL_FUTURE || fd < 0)
 		r = (int)syscall(SYS_mlockall, flags & ~MCL_CURRENT);
 	if (r == 0 && fd >= 0)
-		r = lock_maps(fd, flags & MCL_ONFAULT);
+		r = each_map(fd, lock_map, flags & MCL_ONFAULT);
 	if (fd >= 0) {
 		int error = errno;
 
@@ -136,8 +155,65 @@ PRLIMIT(prlimit64)
 
 #ifdef __x86_64__
 
-__attribute__((visibility("hidden"), used)) long limit_call_failed(long error);
-long limit_call_failed(long error)
+static int note_map(const struct own_map *map, bool flag)
+{
+	(void)flag;
+	if (strncmp(map->permissions, "rw-p", 4) == 0)
+		walk_note_readable(map->start, map->end);
+	return 0;
+}
+
+/* All that a book that goes on will not be able to ask for. */
+static void prepare_book(void)
+{
+	int fd = open_maps();
+
+	book_threads_fence();
+	book_clock_without_calls();
+	if (fd < 0)
+		return; /* stacks that were not walked before are then cut off */
+	(void)each_map(fd, note_map, false); /* what it has read holds */
+	(void)close(fd);
+}
+
+/* A book that is not begun now could not be later. */
+static void expect_filter(void)
+{
+	int error = errno;
+
+	if (exact_is_on() && !book_is_filtered() && book_is_kept())
+		prepare_book();
+	(void)__atomic_fetch_add(&book_filters, 1, __ATOMIC_SEQ_CST); /* as many as it was */
+	errno = error;
+}
+
+static void forget_filter(void)
+{
+	if (__atomic_sub_fetch(&book_filters, 1, __ATOMIC_SEQ_CST) == 0)
+		book_threads_fence_no_more();
+}
+
+#define HIDDEN __attribute__((visibility("hidden"), used))
+
+HIDDEN long limit_call(long number, long a, long b, long c, long d, long e, long f);
+
+/* seccomp(2), or prctl(2) with PR_SET_SECCOMP. Libraries try whether the kernel has filters. */
+HIDDEN long limit_filtering_call(long number, long a, long b, long c, long d, long e, long f);
+HIDDEN long limit_filtering_call(long number, long a, long b, long c, long d, long e, long f)
+{
+	bool filters = number != SYS_seccomp || (unsigned int)a <= SECCOMP_SET_MODE_FILTER;
+	long r;
+
+	if (filters)
+		expect_filter();
+	r = limit_call(number, a, b, c, d, e, f);
+	if (filters && r < 0)
+		forget_filter();
+	return r;
+}
+
+HIDDEN long limit_call_failed(long error);
+HIDDEN long limit_call_failed(long error)
 {
 	errno = (int)-error;
 	return -1;
@@ -153,13 +229,15 @@ __asm__(".text\n"
 	"limit_syscall:\n"
 	".cfi_startproc\n"
 	"cmp $317, %rdi\n"
-	"je 1f\n"
+	"je limit_filtering_call\n"
 	"cmp $157, %rdi\n"
-	"jne 2f\n"
+	"jne limit_call\n"
 	"cmp $22, %esi\n"
-	"jne 2f\n"
-	"1: movb $1, book_filter_is_set(%rip)\n"
-	"2: mov %rdi, %rax\n"
+	"je limit_filtering_call\n"
+	".globl limit_call\n"
+	".hidden limit_call\n"
+	"limit_call:\n"
+	"mov %rdi, %rax\n"
 	"mov %rsi, %rdi\n"
 	"mov %rdx, %rsi\n"
 	"mov %rcx, %rdx\n"
@@ -168,9 +246,9 @@ __asm__(".text\n"
 	"mov 8(%rsp), %r9\n"
 	"syscall\n"
 	"cmp $-4095, %rax\n"
-	"jae 3f\n"
+	"jae 1f\n"
 	"ret\n"
-	"3: mov %rax, %rdi\n"
+	"1: mov %rax, %rdi\n"
 	"jmp limit_call_failed\n"
 	".cfi_endproc\n"
 	".size limit_syscall, .-limit_syscall\n");

@@ -18,9 +18,44 @@
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
+/* Ranges by their addresses: what could be read when the process began to filter its calls. */
+#define MOST_READABLE 1024
+static struct walk_range readable_then[MOST_READABLE];
+static uint32_t n_readable_then;
+
+/* Of more, the last one has the stack of the first thread. A lower one begins anew. */
+void walk_note_readable(uint64_t low, uint64_t high)
+{
+	struct walk_range *last = n_readable_then ? &readable_then[n_readable_then - 1] : NULL;
+
+	if (last && low < last->high)
+		n_readable_then = 0;
+	if (n_readable_then && last->high == low)
+		last->high = high;
+	else if (n_readable_then < MOST_READABLE)
+		readable_then[n_readable_then++] = (struct walk_range){ low, high };
+	else
+		*last = (struct walk_range){ low, high };
+}
+
+static bool was_readable(uint64_t page)
+{
+	uint32_t first = 0, end = n_readable_then;
+
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2;
+
+		if (readable_then[middle].high <= page)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first < n_readable_then && page >= readable_then[first].low;
+}
+
 /*
  * The kernel reads the mask before it finds that there is no such operation: EFAULT tells memory
- * that cannot be read (kernel/signal.c, sys_rt_sigprocmask). Programs under seccomp may do that.
+ * that cannot be read (kernel/signal.c, sys_rt_sigprocmask).
  */
 static bool page_is_readable(uint64_t page)
 {
@@ -29,6 +64,8 @@ static bool page_is_readable(uint64_t page)
 
 	if (!page)
 		return false; /* the kernel takes it for no mask */
+	if (book_is_filtered())
+		return was_readable(page);
 	readable = syscall(SYS_rt_sigprocmask, ~0, (void *)(uintptr_t)page, NULL, 8) == 0 ||
 		   errno != EFAULT;
 	errno = error;
@@ -248,10 +285,19 @@ static bool is_root(struct walker *w, const struct place *p)
 }
 
 /* The return address that has just been read is below the caller's sp. */
-static void begin_home(struct walker *w, uint64_t sp)
+static struct walk_range first_page(uint64_t sp)
 {
-	w->home.low = (sp - 8) & ~PAGE_MASK;
-	w->home.high = w->home.low + PAGE;
+	uint64_t page = (sp - 8) & ~PAGE_MASK;
+
+	return (struct walk_range){ page, page + PAGE };
+}
+
+/* A stack that is not the thread's own. */
+static void begin_other(struct walker *w, uint64_t sp)
+{
+	bool at_home = range_holds(&w->home, sp - 8) || range_is_near(&w->home, sp - 8);
+
+	w->other = at_home ? (struct walk_range){ 0, 0 } : first_page(sp);
 }
 
 void walk(struct walker *w, const struct walk_registers *from)
@@ -266,8 +312,8 @@ void walk(struct walker *w, const struct walk_registers *from)
 	if (w->path_epoch != walk_epoch() || !range_holds(&w->home, from->sp))
 		w->n_path = 0;
 	if (w->home.low == w->home.high)
-		begin_home(w, from->sp);
-	w->other = (struct walk_range){ 0, 0 };
+		w->home = first_page(from->sp);
+	begin_other(w, from->sp);
 	k = (int64_t)w->n_path - 1;
 	for (;;) {
 		struct walk_frame frame = { .pc = p.at.pc, .sp = p.at.sp, .bp = p.at.bp };

@@ -74,4 +74,10 @@ enum walk_meeting walk_meets(struct walker *w, const struct walk_registers *from
 /* The stack is the last one from now on. */
 void walk_keep(struct walker *w);
 
+/*
+ * Before system calls are filtered (book_is_filtered()), after which the kernel is not asked: all
+ * memory that can be read, by rising addresses.
+ */
+void walk_note_readable(uint64_t low, uint64_t high);
+
 #endif

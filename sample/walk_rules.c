@@ -8,6 +8,7 @@
 
 #include "elf/cfi/cfi_program.h"
 #include "elf/cfi/cfi_rule.h"
+#include "sample/book_memory.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -126,7 +127,7 @@ static void empty(struct rule_table *t)
 {
 	const size_t page = (size_t)getauxval(AT_PAGESZ), size = table_size(t->n);
 
-	if (size > page)
+	if (size > page && !book_is_filtered())
 		(void)madvise((char *)t + page, size - page, MADV_DONTNEED); /* or it is larger */
 }
 

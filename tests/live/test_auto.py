@@ -6,8 +6,9 @@ import os
 import re
 import shutil
 
-from lib import (PRELOAD, Place, Skip, as_users_do, exact, load_report, memtraced, need_program,
-                 need_root, run, run_memtraced, scratch, target, target_for_all, test, trace)
+from lib import (PRELOAD, Place, Skip, as_users_do, exact, heap_sites, load_report, memtraced,
+                 need_program, need_root, run, run_memtraced, scratch, target, target_for_all, test,
+                 total, trace, with_function)
 
 BESIDE_OTHERS = True
 LIBRARY = "libmemtraced-sample.so"
@@ -253,10 +254,35 @@ def who_locks_its_memory_locks_no_book(flags):
 
 @test(need_root, each=["", "early"])
 def what_is_filtered_strictly_survives_whatever_its_book_has_to_do(early):
-    """One that has begun no book before has none."""
+    """One that has begun no book before does so then."""
     run_ = traced([target("bounds"), "strict", "400000", *early.split()], "--max-blocks=1M")
-    assert ways(run_) == {"bounds": bool(early)}
+    assert ways(run_) == {"bounds": True}
     assert allocs(run_, "bounds")[0] >= 400000, run_.report["processes"]
+
+
+@test(need_root, each=[40, 400000])
+def threads_behind_a_filter_of_what_malloc_calls_are_counted_whole(blocks):
+    """No call but those of malloc is made, by whichever thread, and the table grows as ever."""
+    command = [target("bounds"), "crowd", str(blocks)]
+    assert run(command).returncode == 0
+    run_ = traced(command, "--max-blocks=4M")
+    assert ways(run_) == {"bounds": True}
+    process, = run_.report["processes"]
+    made = with_function(heap_sites(process), "make_deep")
+    assert total(made, "allocs") == 3 * blocks, (total(made, "allocs"), process["alloc"])
+    assert total(made, "live_blocks") == 3 * blocks // 2, process["alloc"]
+    assert run_.report["coverage"]["stacks_truncated"] == 0, run_.report["coverage"]
+
+
+@test(need_root)
+def what_only_asks_for_filters_is_counted_as_any_other():
+    """libseccomp does, by a filter that is none."""
+    ask = ("import ctypes, os; libc = ctypes.CDLL(None); "
+           "assert libc.syscall(317, 1, 0, None) == -1; "
+           "os.wait4(os.fork() or os._exit(len([bytearray(5000) for _ in range(9)])), 0)")
+    run_ = traced(["/usr/bin/python3", "-c", ask])
+    assert [process["alloc"]["by_library"] for process in run_.report["processes"]] == [True] * 2
+    exact(run_.report)
 
 
 @test(need_root)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The walk from inside, held against that of libgcc, and against one that remembers nothing. */
 #include "bpf/abi_book.h"
+#include "sample/book_memory.h"
 #include "sample/walk.h"
 #include "sample/walk_rules.h"
 #include "tests/unit/random_numbers.h"
@@ -365,6 +366,48 @@ static void wild_registers_are_no_fault(void **state)
 	}
 }
 
+static void walk_anew_from_depth(unsigned depth)
+{
+	memset(walker, 0, sizeof(*walker));
+	(void)recurse(depth); /* what it computes keeps frames alive */
+}
+
+static void *walk_filtered(void *data)
+{
+	pthread_attr_t attr;
+	uint64_t low;
+	void *stack;
+	size_t size;
+
+	assert_int_equal(pthread_getattr_np(pthread_self(), &attr), 0);
+	assert_int_equal(pthread_attr_getstack(&attr, &stack, &size), 0);
+	assert_int_equal(pthread_attr_destroy(&attr), 0);
+	low = (uintptr_t)stack;
+	book_filters = 1;
+	walk_anew_from_depth(300);
+	assert_int_not_equal(walker->cut, ABI_CUT_NONE);
+	for (int i = 0; i < 2; i++) {
+		walk_note_readable(4096, 8192);
+		walk_note_readable(low, low + size / 2 / 4096 * 4096);
+		walk_note_readable(low + size / 2 / 4096 * 4096, low + size);
+		walk_note_readable(low + size + 4096, low + size + 8192);
+		walk_anew_from_depth(300);
+		assert_int_equal(walker->cut, ABI_CUT_NONE);
+	}
+	book_filters = 0;
+	return data;
+}
+
+/* Where the kernel is not asked; what was noted last holds. */
+static void behind_a_filter_what_was_readable_before_is_read(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, walk_filtered, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,6 +424,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_call_that_goes_on_is_met_and_one_that_was_left_is_not, begin, done),
 		cmocka_unit_test_setup_teardown(wild_registers_are_no_fault, begin, done),
+		cmocka_unit_test_setup_teardown(behind_a_filter_what_was_readable_before_is_read,
+						begin, done),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

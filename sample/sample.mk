@@ -24,7 +24,7 @@ $(SAMPLE_FRAMED): SAMPLE_CFLAGS += -fno-omit-frame-pointer
 SAMPLE_EXACT := $(patsubst %.c,$(O)/%.o,$(wildcard sample/book*.c sample/exact.c sample/walk*.c))
 $(SAMPLE_EXACT): SAMPLE_CFLAGS += $(patsubst -O2,-O3,$(filter -O2,$(CFLAGS)))
 SAMPLE_LDFLAGS = $(CROSS_FLAGS) $(LDFLAGS) -shared -Wl,--no-undefined -Wl,-z,now -Wl,-z,nodelete \
-	-Wl,-soname,$(notdir $(SAMPLE_LIB))
+	-Wl,-soname,$(notdir $(SAMPLE_LIB)) -Wl,--version-script=sample/sample.map
 
 # By these names for programs, whose calls they see (sample/limits.c).
 ifeq ($(ARCH),x86)
@@ -44,8 +44,8 @@ $(SAMPLE_CFI:user/%.c=$(O)/sample/%.o): $(O)/sample/%.o: user/%.c $(O)/.flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(SAMPLE_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(SAMPLE_LIB): $(SAMPLE_OBJS)
+$(SAMPLE_LIB): $(SAMPLE_OBJS) sample/sample.map
 	$(call say,LD,$@)
-	$(Q)$(CC) $(SAMPLE_LDFLAGS) $(SAMPLE_LIMITS) -o $@ $^ $(SAMPLE_LIBDL)
+	$(Q)$(CC) $(SAMPLE_LDFLAGS) $(SAMPLE_LIMITS) -o $@ $(SAMPLE_OBJS) $(SAMPLE_LIBDL)
 
 -include $(SAMPLE_OBJS:.o=.d)

@@ -3,6 +3,7 @@
 writes is not believed."""
 
 import contextlib
+import glob
 import os
 import pty
 import random
@@ -345,6 +346,31 @@ def an_allocator_that_is_used_by_names_of_its_own_has_probes(family):
     exact(run.report)
     assert by_library(run.report) == [family == "glibc"], run.report["coverage"]
     assert run.only_process()["alloc"]["allocs"] > 200
+
+
+@test(need_root, each=["libtcmalloc_minimal.so.4", "libtcmalloc.so.4"])
+def what_tcmalloc_calls_of_itself_is_counted(name):
+    """By names that no program finds in our library, which has them all the same."""
+    paths = glob.glob(f"/usr/lib*/{name}") + glob.glob(f"/usr/lib/*/{name}")
+    if not paths:
+        raise Skip(f"{name} is not installed")
+    path = paths[0]
+    runs = [trace([target("aligned"), "20"], way, library=None, preload=path, timeout=60)
+            for way in (LIBRARY, "--exact=probes")]
+    for run_, by in zip(runs, (True, False)):
+        exact(run_.report)
+        assert run_.only_process()["alloc"].get("by_library", False) == by, run_.report["coverage"]
+    # In bytes the rest differs by what the environment and our library's entries make larger.
+    for key in ("allocs", "bytes", "temporary"):
+        own = [total(called_by(run_.only_process(), os.path.basename(os.path.realpath(path))), key)
+               for run_ in runs]
+        assert own[0] == own[1] >= 2, (key, own)
+    for key in ("allocs", "frees", "live_blocks", "temporary"):
+        counts = [run_.only_process()["alloc"][key] for run_ in runs]
+        assert counts[0] == counts[1], (key, counts)
+    look = "import ctypes; print(hasattr(ctypes.CDLL(None), 'tc_malloc'))"
+    run_ = trace(["/usr/bin/python3", "-c", look], LIBRARY, library=None)
+    assert run_.stdout == "False\n", run_.stdout
 
 
 @test(need_root)

@@ -15,7 +15,7 @@
 #include "abi_heap_error.h"
 
 #define ABI_BOOK_MAGIC 0x6b6f6f62U
-#define ABI_BOOK_VERSION 8
+#define ABI_BOOK_VERSION 9
 /* As memfd_create(2) is told it; in /proc/PID/maps behind "/memfd:". */
 #define ABI_BOOK_NAME "memtraced-book"
 
@@ -234,8 +234,8 @@ struct abi_book_bucket {
  * There are so many after n doublings. While one is made, `doublings` has the number before it and
  * this bit: a block is at its old place, at its new one, in either half, or for a moment at both.
  */
-#define ABI_BOOK_BUCKETS(n) (512ULL << (n))
-#define ABI_BOOK_DOUBLINGS 17
+#define ABI_BOOK_BUCKETS(n) (64ULL << (n))
+#define ABI_BOOK_DOUBLINGS 20
 #define ABI_BOOK_DOUBLES 0x80000000U
 
 /*

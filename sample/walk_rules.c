@@ -24,9 +24,9 @@ static walk_find_object *find_object;
 
 /* An address has 48 bits; above them is the epoch, so that what is of another one is not found. */
 #define EPOCH_SHIFT 48
-#define FIRST_RULES 1024
+#define FIRST_RULES 256
 #define MOST_RULES (1U << 18)
-#define RULE_TRIES 4
+#define RULE_TRIES 8
 
 struct known_rule {
 	uint64_t key; /* 0: none, or it is being written */
@@ -76,10 +76,10 @@ static uint64_t key_of(uint64_t address)
 				 << EPOCH_SHIFT;
 }
 
-/* Neighbouring code shares pages of the table. */
+/* Mixed: else they are full where code is dense, and empty elsewhere. */
 static struct known_rule *place_of(struct rule_table *t, uint64_t key, uint64_t i)
 {
-	return &t->rules[((key ^ key >> 20) + i) & (t->n - 1)];
+	return &t->rules[((key * UINT64_C(0x9e3779b97f4a7c15) >> 32) + i) & (t->n - 1)];
 }
 
 static bool find_known(struct rule_table *t, uint64_t key, struct abi_unwind_rule *ret)
@@ -134,7 +134,7 @@ static void empty(struct rule_table *t)
 /* What another thread puts into the old one meanwhile is read once more. */
 static struct rule_table *grow(struct rule_table *old)
 {
-	struct rule_table *made = table_new(old->n * 4), *was = old;
+	struct rule_table *made = table_new(old->n * 2), *was = old;
 
 	if (!made)
 		return old;
@@ -161,7 +161,7 @@ static void put_known(uint64_t key, struct abi_unwind_rule rule)
 
 	if (put_in(t, key, rule))
 		return;
-	if (t->n < MOST_RULES && t->used > t->n / 8) {
+	if (t->n < MOST_RULES && t->used > t->n / 4) {
 		t = grow(t);
 		if (put_in(t, key, rule))
 			return;

@@ -13,7 +13,8 @@
 
 #include <cmocka.h>
 
-#define DOUBLINGS 7
+#define DOUBLINGS 10
+#define SIZED 3 /* doublings of a table for some thousand blocks */
 #define BYTES (ABI_BOOK_BUCKETS(DOUBLINGS) * sizeof(struct abi_book_bucket))
 #define THREADS 4
 #define OWN_BLOCKS 500
@@ -191,12 +192,12 @@ static void blocks_are_found_at_each_moment_of_a_doubling(void **state)
 	uint64_t n_lost;
 
 	(void)state;
-	book_blocks_use(&blocks, all, 0);
+	book_blocks_use(&blocks, all, SIZED);
 	for (uint64_t i = 0; i < WHILE_DOUBLED; i++)
 		add(&blocks, address_of(i, 16));
-	assert_int_equal(blocks.n, ABI_BOOK_BUCKETS(0));
+	assert_int_equal(blocks.n, ABI_BOOK_BUCKETS(SIZED));
 	assert_in_range(book_blocks_elsewhere(&blocks), 100, WHILE_DOUBLED);
-	book_blocks_use(&looked, all, ABI_BOOK_DOUBLES);
+	book_blocks_use(&looked, all, SIZED | ABI_BOOK_DOUBLES);
 	assert_int_equal(sigaction(SIGTRAP, &step, &old), 0);
 	set_trap_flag(true);
 	n_lost = book_blocks_double(&blocks, places);
@@ -305,14 +306,14 @@ static void threads_do_not_lose_each_others(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < THREADS; i++) {
 		workers[i] = (struct worker){ .number = i };
-		book_blocks_use(&workers[i].blocks, all, 0);
+		book_blocks_use(&workers[i].blocks, all, SIZED);
 		assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
 	}
 	for (int i = 0; i < THREADS; i++) {
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 		assert_int_equal(workers[i].wrong, 0);
 	}
-	for (uint64_t i = 0; i < ABI_BOOK_BUCKETS(0); i++)
+	for (uint64_t i = 0; i < ABI_BOOK_BUCKETS(SIZED); i++)
 		assert_int_equal(all[i].elsewhere, 0);
 }
 

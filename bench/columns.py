@@ -89,6 +89,9 @@ class Library(Memtraced):
         if probed:
             raise Failed(f"counted by probes: {', '.join(probed)}")
         Memtraced.take_counts(sample, report)
+        sample.peak_blocks = max((sum(site["peak_blocks"] or 0 for site in process["sites"]
+                                      if site["class"] == "heap")
+                                  for process in report["processes"]), default=None)
 
 
 PROBES = ("--exact=probes",)

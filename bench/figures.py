@@ -18,6 +18,8 @@ IDLE_CALLS = 50e3
 BOUND_BY_ALLOCATOR = ("C++ stress", "Rust trees")
 SAMPLED_CALLS = 2e6  # a second, up to which --sample may cost the least
 AGAINST_MASSIF = ("clang -O1", "node", "sqlite3", "git log -p", "python3 json")
+BYTES_OF_BLOCK = 64  # of the library's for a live block
+LIBRARY_KIB = 640  # what it takes of a program that hardly allocates, and may be small
 RSS_NOISE = 1.02   # two bare runs differ by so much
 THREAD_NOISE = 1.10  # empty programs on two cores cost so much more than on one
 
@@ -225,6 +227,24 @@ class Figures:
             yield at_most(f"library: a pair of {depth} frames, added",
                           self.added(self.pair_row(depth)), limit, " ns")
         yield self.threads_by_library()
+        yield self.memory_of_library()
+
+    def memory_of_library(self):
+        """A program of 1 MiB has no room for a library in 5 % of it: that part is stated."""
+        found = [(row.name, self.beyond_blocks(row)) for row in self.programs]
+        return each(f"library: the program's peak memory beyond 1.05 of bare and {BYTES_OF_BLOCK} "
+                    "bytes a live block, KiB", f"≤ {LIBRARY_KIB}, of the library itself",
+                    [(name, value, value is not None and value <= LIBRARY_KIB)
+                     for name, value in found])
+
+    def beyond_blocks(self, row):
+        """In KiB, or None."""
+        bare = self.values.median(row, "bare", "rss_kib")
+        ours, blocks = (self.values.median(row, "library", name)
+                        for name in ("rss_kib", "peak_blocks"))
+        if not bare or ours is None or blocks is None:
+            return None
+        return ours - 1.05 * bare - BYTES_OF_BLOCK * blocks / 1024
 
     def added(self, row):
         """ns that the library adds to a pair, or None."""

@@ -38,6 +38,7 @@ class Sample:
     allocs: int = None  # as the tool counted them, where it says so
     frees: int = None
     bytes: int = None
+    peak_blocks: int = None  # live when the most bytes were, in the process that had the most
     exact: bool = None
     complete: float = None  # the share of stacks that reached their end
 

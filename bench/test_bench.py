@@ -52,6 +52,21 @@ class Statistics(unittest.TestCase):
         self.assertIsNone(sampling.ns_of_hits([]))
 
 
+    def test_what_the_library_takes_is_beside_its_blocks_and_a_part_of_its_own(self):
+        class Medians:
+            def median(self, row, key, name):
+                return {("small", "bare"): 1100, ("small", "library"): 1700,
+                        ("blocks", "bare"): 20000, ("blocks", "library"): 30000,
+                        ("peak_blocks", "small"): 0, ("peak_blocks", "blocks"): 128000}[
+                            (name, row.name) if name == "peak_blocks" else (row.name, key)]
+
+        found = figures.Figures(Medians(), [rows.Row(name, [name]) for name in ("small", "blocks")],
+                                [], {"emulated_ns": 600})
+        self.assertEqual([found.beyond_blocks(row) for row in found.programs], [545, 1000])
+        reached = found.memory_of_library()
+        self.assertEqual((reached.reached, reached.verdict),
+                         ("1 of 2; the worst: blocks 1,000", "no"))
+
     def test_a_histogram_is_shown_beside_an_empty_program(self):
         def reached(**ns):
             found = figures.Figures(None, [], [Line(key.replace("_", "."), key, [value], "ns")

@@ -193,6 +193,7 @@ static bool step(struct walker *w, struct place *p, struct walk_frame *frame)
 	switch (found) {
 	case UNWIND_CALLER:
 		frame->is_plain = unwind_is_plain(&rule) && !(frame->flags & ABI_BOOK_EXACT);
+		frame->by_bp = rule.kind == ABI_UNWIND_BP;
 		frame->bp_at = rule.bp == ABI_UNWIND_BP_AT_CFA ? rule.bp_offset : 0;
 		return true;
 	case UNWIND_GUIDED:
@@ -209,9 +210,14 @@ static bool step(struct walker *w, struct place *p, struct walk_frame *frame)
 
 /* --- the last stack -------------------------------------------------------------------------- */
 
+/*
+ * Optimised code keeps in rbp what it likes, which is another value in each call: where no caller
+ * goes by it, frames are the same without.
+ */
 static bool is_same(const struct walk_frame *frame, const struct place *p)
 {
-	return frame->sp == p->at.sp && frame->pc == p->at.pc && frame->bp == p->at.bp;
+	return frame->sp == p->at.sp && frame->pc == p->at.pc &&
+	       (frame->bp == p->at.bp || !frame->needs_bp);
 }
 
 /*
@@ -249,6 +255,13 @@ static void cut_off(struct walker *w)
 	w->cut = ABI_CUT_LIMIT;
 }
 
+/* By frames of a path, with the frame's own. Was it not compared, it is another one by now. */
+static uint64_t caller_bp(const struct walk_frame *frame, const struct walk_frame *caller,
+			  uint64_t bp)
+{
+	return frame->bp_at ? *word_at(caller->sp + (uint64_t)(int64_t)frame->bp_at) : bp;
+}
+
 /*
  * The walk has come to frame k of the path. True: the rest is the path's. Else it stands at a
  * frame, which was pushed last, whose caller is another one now; *k: frames above that are passed.
@@ -264,12 +277,14 @@ static bool join(struct walker *w, struct place *p, int64_t *k)
 			cut_off(w);
 		return true;
 	}
-	for (; *k > (int64_t)to; --*k)
+	for (; *k > (int64_t)to; --*k) {
+		w->path[*k].bp = p->at.bp;
 		if (!push(w, &w->path[*k]))
 			return true;
+		p->at.bp = caller_bp(&w->path[*k], &w->path[*k - 1], p->at.bp);
+	}
 	p->at.pc = w->path[to].pc;
 	p->at.sp = w->path[to].sp;
-	p->at.bp = w->path[to].bp;
 	*k = (int64_t)to - 1;
 	return false;
 }
@@ -351,7 +366,7 @@ static uint32_t add_words(struct walker *w, const struct walk_frame *frame,
 	uint32_t n = caller->words;
 
 	w->words[n++] = (struct walk_word){ word_at(caller->sp - 8), caller->pc };
-	if (frame->bp_at)
+	if (frame->bp_at && caller->needs_bp)
 		w->words[n++] =
 			(struct walk_word){ word_at(caller->sp + (uint64_t)(int64_t)frame->bp_at),
 					    caller->bp };
@@ -373,6 +388,8 @@ void walk_keep(struct walker *w)
 		if (n > 0 && !is_comparable(w, frame, &w->path[n - 1]))
 			break;
 		w->path[n] = *frame;
+		w->path[n].needs_bp =
+			frame->by_bp || (n > 0 && !frame->bp_at && w->path[n - 1].needs_bp);
 		w->path[n].words = n > 0 ? add_words(w, frame, &w->path[n - 1]) : 0;
 	}
 	w->n_path = n;

@@ -19,12 +19,15 @@ struct walk_registers {
 };
 
 struct walk_frame {
-	uint64_t pc, sp, bp;
+	uint64_t pc, sp;
+	uint64_t bp; /* in a path: of an earlier stack, unless it needs it */
 	/* The caller's frame pointer is so far from the caller's sp; 0: it is the same. */
 	int32_t bp_at;
 	uint16_t flags; /* ABI_BOOK_EXACT, ABI_BOOK_GUIDED */
-	bool is_plain;	/* what the caller is goes by the stack's words alone */
-	uint32_t words; /* in a path: that it and its callers were found by */
+	bool is_plain : 1; /* what the caller is goes by the stack's words alone */
+	bool by_bp : 1;	   /* and where they are, by the frame pointer */
+	bool needs_bp : 1; /* in a path: it goes by that, or one of its callers by the same value */
+	uint32_t words;	   /* in a path: that it and its callers were found by */
 	uint32_t node;	/* the caller's own; 0 in frames that are new */
 };
 

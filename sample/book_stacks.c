@@ -84,8 +84,12 @@ static uint32_t begin(struct book_thread *thread)
 uint32_t book_stack(struct book_thread *thread, const struct walk_registers *from)
 {
 	struct walker *w = &thread->walker;
-	uint32_t node;
+	/* By which form a block was made or freed is read off the stack that was walked. */
+	bool is_read = book_wants() & ABI_BOOK_ERRORS;
+	uint32_t node = BOOK_RARELY(is_read) ? 0 : walk_recall(w, from);
 
+	if (node)
+		return node;
 	walk(w, from);
 	node = begin(thread);
 	for (uint32_t i = w->n_fresh; i-- > 0 && node;) {
@@ -100,6 +104,7 @@ uint32_t book_stack(struct book_thread *thread, const struct walk_registers *fro
 		return ABI_BOOK_NO_NODE;
 	}
 	walk_keep(w);
+	walk_note(w, from, node);
 	return node;
 }
 

@@ -395,6 +395,86 @@ void walk_keep(struct walker *w)
 	w->n_path = n;
 }
 
+/* --- stacks of before ------------------------------------------------------------------------- */
+
+static uint32_t place_of(const struct walk_registers *from)
+{
+	return (uint32_t)(((from->pc ^ from->sp << 20) * UINT64_C(0x9e3779b97f4a7c15)) >> 32) %
+	       WALK_RECALLED;
+}
+
+static bool begins(const struct walk_recalled *r, const struct walk_registers *from)
+{
+	return r->sp == from->sp && r->pc == from->pc && (r->bp == from->bp || !r->needs_bp);
+}
+
+/*
+ * A frame of the path whose callers are the path's still. The words between lie in `home`, which
+ * has both ends.
+ */
+static bool base_is_there(const struct walker *w, const struct walk_recalled *r)
+{
+	const struct walk_frame *base = &w->path[r->base];
+
+	return w->path_epoch == r->epoch && r->base < w->n_path && base->node == r->base_node &&
+	       base->sp == r->base_sp && (base->bp == r->base_bp || !base->needs_bp) &&
+	       range_holds(&w->home, r->sp) && range_holds(&w->home, r->base_sp - 8) &&
+	       compare(w, r->base) == 0;
+}
+
+static bool words_are_there(const struct walk_recalled *r)
+{
+	for (uint32_t i = 0; i < r->n_words; i++)
+		if (*word_at(r->sp + r->at[i]) != r->value[i])
+			return false;
+	return true;
+}
+
+uint32_t walk_recall(const struct walker *w, const struct walk_registers *from)
+{
+	const struct walk_recalled *r = w->recalled[place_of(from)];
+
+	for (uint32_t i = 0; i < WALK_RECALLED_WAYS; i++, r++)
+		if (begins(r, from) && r->epoch == walk_epoch() && base_is_there(w, r) &&
+		    words_are_there(r))
+			return r->node;
+	return 0;
+}
+
+void walk_note(struct walker *w, const struct walk_registers *from, uint32_t node)
+{
+	struct walk_recalled *r = &w->recalled[place_of(from)][w->n_noted++ % WALK_RECALLED_WAYS];
+	const struct walk_frame *base = w->joined ? &w->path[w->joined - 1] : NULL;
+	uint32_t n;
+
+	if (!base || !w->n_fresh || w->n_path != w->joined + w->n_fresh)
+		return; /* not all of it can be compared */
+	n = w->path[w->n_path - 1].words - base->words;
+	if (n > WALK_RECALLED_WORDS)
+		return;
+	r->node = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct walk_word *word = &w->words[base->words + i];
+		uint64_t at = (uintptr_t)word->at - from->sp;
+
+		if (at >= base->sp - from->sp)
+			return;
+		r->at[i] = (uint32_t)at;
+		r->value[i] = word->value;
+	}
+	r->n_words = (uint8_t)n;
+	r->pc = from->pc;
+	r->sp = from->sp;
+	r->bp = from->bp;
+	r->needs_bp = w->path[w->n_path - 1].needs_bp;
+	r->base = w->joined - 1;
+	r->base_node = base->node;
+	r->base_sp = base->sp;
+	r->base_bp = base->bp;
+	r->epoch = w->path_epoch;
+	r->node = node;
+}
+
 const struct walk_frame *walk_frame_at(const struct walker *w, uint32_t i)
 {
 	if (i < w->n_fresh)

@@ -2,8 +2,9 @@
 /*
  * Walks the calling thread's stack, from inside. Most stacks differ from the one before in their
  * innermost frames alone, so the last one is kept: where a walk comes to one of its frames in the
- * same registers, memory is compared from there on, and nothing is looked up. The steps are those
- * of the BPF programs (bpf/unwind_steps.h). A walker belongs to one thread.
+ * same registers, memory is compared from there on, and nothing is looked up. Innermost frames of
+ * some stacks before that are kept, too. The steps are those of the BPF programs
+ * (bpf/unwind_steps.h). A walker belongs to one thread.
  */
 #ifndef MEMTRACED_SAMPLE_WALK_H
 #define MEMTRACED_SAMPLE_WALK_H
@@ -23,12 +24,12 @@ struct walk_frame {
 	uint64_t bp; /* in a path: of an earlier stack, unless it needs it */
 	/* The caller's frame pointer is so far from the caller's sp; 0: it is the same. */
 	int32_t bp_at;
-	uint16_t flags; /* ABI_BOOK_EXACT, ABI_BOOK_GUIDED */
+	uint16_t flags;	   /* ABI_BOOK_EXACT, ABI_BOOK_GUIDED */
 	bool is_plain : 1; /* what the caller is goes by the stack's words alone */
 	bool by_bp : 1;	   /* and where they are, by the frame pointer */
 	bool needs_bp : 1; /* in a path: it goes by that, or one of its callers by the same value */
 	uint32_t words;	   /* in a path: that it and its callers were found by */
-	uint32_t node;	/* the caller's own; 0 in frames that are new */
+	uint32_t node;	   /* the caller's own; 0 in frames that are new */
 };
 
 /* A word of the stack by which a frame's caller was found. */
@@ -36,6 +37,25 @@ struct walk_word {
 	const uint64_t *at;
 	uint64_t value;
 };
+
+/*
+ * A stack of before: from a frame in these registers the words of the stack are these up to a frame
+ * of the path, and all of it is this node of the caller's.
+ */
+#define WALK_RECALLED_WORDS 14
+struct walk_recalled {
+	uint64_t pc, sp, bp;
+	bool needs_bp; /* else that may be another one */
+	uint8_t n_words;
+	uint32_t node; /* 0: none is recalled here */
+	uint32_t epoch;
+	uint32_t base, base_node; /* place and node of the frame of the path */
+	uint64_t base_sp, base_bp;
+	uint32_t at[WALK_RECALLED_WORDS]; /* bytes from sp, below base_sp */
+	uint64_t value[WALK_RECALLED_WORDS];
+};
+#define WALK_RECALLED 32
+#define WALK_RECALLED_WAYS 4
 
 /* Memory that has been found to be readable: whole pages. */
 struct walk_range {
@@ -55,6 +75,8 @@ struct walker {
 	struct walk_frame path[ABI_MAX_FRAMES];
 	struct walk_word words[2 * ABI_MAX_FRAMES];
 	struct walk_frame fresh[ABI_MAX_FRAMES + 1];
+	uint32_t n_noted;
+	struct walk_recalled recalled[WALK_RECALLED][WALK_RECALLED_WAYS]; /* by registers */
 };
 
 /*
@@ -82,5 +104,15 @@ void walk_keep(struct walker *w);
  * memory that can be read, by rising addresses.
  */
 void walk_note_readable(uint64_t low, uint64_t high);
+
+/*
+ * The node of the stack from these registers on, where it is one that was noted: found without a
+ * rule, by comparing words. 0: it is to be walked. What the walker says of a stack is not of this
+ * one.
+ */
+uint32_t walk_recall(const struct walker *w, const struct walk_registers *from);
+
+/* The stack from there, which walk_keep() has just kept, has this node. */
+void walk_note(struct walker *w, const struct walk_registers *from, uint32_t node);
 
 #endif

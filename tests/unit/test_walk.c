@@ -28,8 +28,16 @@ struct stack {
 };
 
 static struct walker *walker;
-static struct random_numbers numbers;
-static unsigned walks, joins;
+static struct random_numbers numbers, others;
+static unsigned walks, joins, recalls;
+
+/* Nodes of the test's own: number + 1 is that of {parent, pc}. */
+#define MOST_NODES 65536
+static struct node {
+	uint32_t parent;
+	uint64_t pc;
+} nodes[MOST_NODES];
+static uint32_t n_nodes;
 
 static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data)
 {
@@ -61,6 +69,40 @@ static void assert_same(const struct stack *a, const struct stack *b)
 	assert_memory_equal(a->frames, b->frames, a->n * sizeof(a->frames[0]));
 }
 
+static uint32_t node_of(uint32_t parent, uint64_t pc)
+{
+	uint32_t i = (uint32_t)((pc ^ parent * 2654435761U) * 2654435761U) % MOST_NODES;
+
+	while (nodes[i].pc && (nodes[i].pc != pc || nodes[i].parent != parent))
+		i = (i + 1) % MOST_NODES;
+	if (!nodes[i].pc) {
+		assert_true(++n_nodes < MOST_NODES);
+		nodes[i] = (struct node){ parent, pc };
+	}
+	return i + 1;
+}
+
+/* As book_stack() does. */
+static uint32_t give_nodes(struct walker *w)
+{
+	uint32_t node = w->joined ? w->path[w->joined - 1].node : 0;
+
+	for (uint32_t i = w->n_fresh; i-- > 0;)
+		w->fresh[i].node = node = node_of(node, w->fresh[i].pc);
+	return node;
+}
+
+/* What is recalled from here is what a walk finds. */
+static void check_recalled(uint32_t node, const struct stack *found)
+{
+	size_t n = 0;
+
+	recalls++;
+	for (; node; node = nodes[node - 1].parent, n++)
+		assert_true(n < found->n && found->frames[n] == nodes[node - 1].pc);
+	assert_int_equal(n, found->n);
+}
+
 /* Three walks from here: with what the last one left, from nothing, and libgcc's. */
 static __attribute__((noinline)) void check_here(void)
 {
@@ -71,16 +113,25 @@ static __attribute__((noinline)) void check_here(void)
 	struct walker *fresh = calloc(1, sizeof(*fresh));
 	struct stack ours, from_nothing, theirs = { .n = 0 };
 
+	uint32_t recalled = walk_recall(walker, &from), node;
+
 	assert_non_null(fresh);
+	walk(fresh, &from);
+	take(fresh, &from_nothing);
+	free(fresh);
+	if (recalled)
+		check_recalled(recalled, &from_nothing);
+	/* Where it is recalled the path may stay as it is. */
+	if (recalled && random_below(&others, 2))
+		return;
 	walk(walker, &from);
 	assert_int_equal(walker->cut, ABI_CUT_NONE);
 	take(walker, &ours);
 	walks++;
 	joins += walker->joined > 0;
+	node = give_nodes(walker);
 	walk_keep(walker);
-	walk(fresh, &from);
-	take(fresh, &from_nothing);
-	free(fresh);
+	walk_note(walker, &from, node);
 	assert_same(&ours, &from_nothing);
 	_Unwind_Backtrace(add_frame, &theirs);
 	/* It begins with this function, and may end with an address of 0. */
@@ -146,7 +197,8 @@ static int begin(void **state)
 {
 	(void)state;
 	numbers = random_from(1);
-	walks = joins = 0;
+	others = random_from(2);
+	walks = joins = recalls = 0;
 	walker = calloc(1, sizeof(*walker));
 	return walker && walk_rules_begin(_dl_find_object) ? 0 : -1;
 }
@@ -166,6 +218,18 @@ static void stacks_are_those_of_libgcc(void **state)
 			(void)descend(depth); /* what it computes keeps frames alive */
 	assert_true(walks > 1000);
 	assert_true(joins > walks * 9 / 10);
+	assert_true(recalls > 0);
+}
+
+/* The same few descents, by turns: most of their stacks are those of some before. */
+static void stacks_that_come_again_are_recalled(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 300; i++) {
+		numbers = random_from(1 + i % 3);
+		(void)descend(3); /* as above */
+	}
+	assert_true(recalls > walks);
 }
 
 static void *in_thread(void *data)
@@ -412,6 +476,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(stacks_are_those_of_libgcc, begin, done),
+		cmocka_unit_test_setup_teardown(stacks_that_come_again_are_recalled, begin, done),
 		cmocka_unit_test_setup_teardown(those_of_threads_end_where_these_begin, begin,
 						done),
 		cmocka_unit_test_setup_teardown(those_of_handlers_go_on_with_what_was_interrupted,

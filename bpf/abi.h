@@ -438,6 +438,7 @@ struct abi_control {
 	__u32 samples; /* new images have samples: ABI_SAMPLE_IMAGE */
 	__u32 watch_code; /* no tracepoint tells of mappings: code_watch.bpf.h */
 	__u32 doublings;  /* of the interval of samples that come, at least: sample_fits() */
+	__u32 calls;	  /* on_exit stands for on_exit_plain from now on */
 };
 
 /* May a program be preempted where it was called? */

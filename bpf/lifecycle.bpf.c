@@ -269,7 +269,7 @@ int on_exec_perf(struct trace_event_raw_sched_process_exec *ctx)
 	return executed((void *)bpf_get_current_task(), ctx->old_pid);
 }
 
-static __always_inline int exited(struct task_struct *task)
+static __always_inline int exited(struct task_struct *task, bool counts_calls)
 {
 	__u32 pid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
 	__u32 slot = slot_of_pid(pid), code;
@@ -281,7 +281,7 @@ static __always_inline int exited(struct task_struct *task)
 			thread_drop(tid);
 		return 0;
 	}
-	if (knob_regions)
+	if (counts_calls && knob_regions)
 		thread_ends_calls(slot);
 	thread_drop(tid);
 	/* Two last threads may both see 0: the one that deletes the pid reports. */
@@ -306,12 +306,30 @@ static __always_inline int exited(struct task_struct *task)
 SEC("raw_tracepoint")
 int on_exit(struct bpf_raw_tracepoint_args *ctx)
 {
-	return exited((void *)ctx->args[0]);
+	return exited((void *)ctx->args[0], true);
 }
 
 SEC("tracepoint")
 int on_exit_perf(void *ctx)
 {
 	(void)ctx; /* sched:sched_process_exit is of the current task */
-	return exited((void *)bpf_get_current_task());
+	return exited((void *)bpf_get_current_task(), true);
+}
+
+/*
+ * As long as no call of an allocator is counted, which takes tables and more to verify: they are
+ * loaded when a process needs them (programs_load_calls). Where an exit passes both, there is
+ * nothing left for the second one.
+ */
+SEC("raw_tracepoint")
+int on_exit_plain(struct bpf_raw_tracepoint_args *ctx)
+{
+	return control.calls ? 0 : exited((void *)ctx->args[0], false);
+}
+
+SEC("tracepoint")
+int on_exit_plain_perf(void *ctx)
+{
+	(void)ctx; /* as above */
+	return control.calls ? 0 : exited((void *)bpf_get_current_task(), false);
 }

@@ -134,8 +134,11 @@ int bucket_table_visit(const struct programs *programs, bucket_fn fn, void *user
 {
 	_cleanup_(marks_done) struct marks marks = {};
 	struct marked range = {};
-	int r = map_marks(programs, &marks);
+	int r;
 
+	if (!programs->has_tables)
+		return 0;
+	r = map_marks(programs, &marks);
 	while (r == 0 && next_range(&marks, &range))
 		r = visit_range(programs, &marks, &range, fn, userdata);
 	return r;

@@ -66,11 +66,24 @@ static int compare_bytes(const void *a, const void *b)
 	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
 }
 
+static int make_all(struct large_maps *maps)
+{
+	int r = 0;
+
+	vec_sort(&maps->all, compare_bytes);
+	parallel_each(maps->all.len, make_map, maps);
+	for (size_t i = 0; i < maps->all.len && r == 0; i++) {
+		const struct large_map *large = &maps->all.data[i];
+
+		r = large->fd < 0 ? large->fd : bpf_map__reuse_fd(large->map, large->fd);
+	}
+	return r;
+}
+
 int large_maps_make(struct bpf_object *object)
 {
 	_cleanup_(large_maps_done) struct large_maps maps = {};
 	struct bpf_map *map;
-	int r = 0;
 
 	bpf_object__for_each_map(map, object)
 	{
@@ -83,12 +96,15 @@ int large_maps_make(struct bpf_object *object)
 		if (vec_push(&maps.all, (struct large_map){ map, bytes, -1 }))
 			return -ENOMEM;
 	}
-	vec_sort(&maps.all, compare_bytes);
-	parallel_each(maps.all.len, make_map, &maps);
-	for (size_t i = 0; i < maps.all.len && r == 0; i++) {
-		const struct large_map *large = &maps.all.data[i];
+	return make_all(&maps);
+}
 
-		r = large->fd < 0 ? large->fd : bpf_map__reuse_fd(large->map, large->fd);
-	}
-	return r;
+int large_maps_make_later(struct bpf_map *const *later, size_t n)
+{
+	_cleanup_(large_maps_done) struct large_maps maps = {};
+
+	for (size_t i = 0; i < n; i++)
+		if (vec_push(&maps.all, (struct large_map){ later[i], first_bytes(later[i]), -1 }))
+			return -ENOMEM;
+	return make_all(&maps);
 }

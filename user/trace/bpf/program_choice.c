@@ -15,11 +15,21 @@ bool programs_know_forms(const struct programs_opts *opts)
 	       !opts->floor && !old_kernel();
 }
 
-void program_choice_perf(struct memtraced_bpf *skel, bool lifecycle, bool faults, bool syscalls)
+/* No call is in progress where a thread ends, unless calls are counted. */
+static bool ends_plainly(const struct programs_opts *opts)
 {
+	return !opts->allocations || opts->calls_later || (opts->sampled && !opts->both);
+}
+
+void program_choice_perf(struct memtraced_bpf *skel, const struct programs_opts *opts,
+			 bool lifecycle, bool faults, bool syscalls)
+{
+	const bool plain = ends_plainly(opts);
+
 	bpf_program__set_autoload(skel->progs.on_fork_perf, lifecycle);
 	bpf_program__set_autoload(skel->progs.on_exec_perf, lifecycle);
-	bpf_program__set_autoload(skel->progs.on_exit_perf, lifecycle);
+	bpf_program__set_autoload(skel->progs.on_exit_perf, lifecycle && !plain);
+	bpf_program__set_autoload(skel->progs.on_exit_plain_perf, lifecycle && plain);
 	bpf_program__set_autoload(skel->progs.on_fault_perf, faults);
 	bpf_program__set_autoload(skel->progs.on_enter_any, syscalls);
 	bpf_program__set_autoload(skel->progs.on_exit_any, syscalls);
@@ -83,8 +93,10 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 		     (opts->path == ATTACH_PATH_EXIT && opts->exit_by_multi);
 	bool returns = !session; /* the exit path needs it where exit sites are not provable */
 
-	program_choice_perf(skel, false, false, false);
+	program_choice_perf(skel, opts, false, false, false);
 	choose_calls(skel, opts);
+	bpf_program__set_autoload(skel->progs.on_exit, !ends_plainly(opts));
+	bpf_program__set_autoload(skel->progs.on_exit_plain, ends_plainly(opts));
 	bpf_program__set_autoload(skel->progs.on_session, session);
 	/* beside sessions only for exit sites, which not every program has: programs_entry_fd */
 	bpf_program__set_autoload(skel->progs.on_entry, !session);
@@ -95,7 +107,7 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 	bpf_program__set_autoload(skel->progs.on_sample, opts->sampled);
 	bpf_program__set_autoload(skel->progs.on_loader, opts->sampled);
 	bpf_program__set_autoload(skel->progs.on_book, opts->book_args);
-	if (opts->sampled && !opts->both) {
+	if (opts->calls_later || (opts->sampled && !opts->both)) {
 		bpf_program__set_autoload(skel->progs.on_session, false);
 		bpf_program__set_autoload(skel->progs.on_entry, false);
 		bpf_program__set_autoload(skel->progs.on_return, false);
@@ -110,4 +122,19 @@ void program_choice(struct memtraced_bpf *skel, const struct programs_opts *opts
 	choose_programs(skel, opts);
 	if (!opts->allocations)
 		choose_for_jobs(skel, opts);
+}
+
+void program_choice_calls(struct memtraced_bpf *skel, enum attach_path path, int entry_type,
+			  bool raw_preempted)
+{
+	const bool session = path == ATTACH_PATH_SESSION;
+
+	bpf_program__set_autoload(skel->progs.on_session, session);
+	bpf_program__set_autoload(skel->progs.on_entry, !session);
+	bpf_program__set_autoload(skel->progs.on_return, !session);
+	bpf_program__set_autoload(skel->progs.on_exit, !raw_preempted);
+	bpf_program__set_autoload(skel->progs.on_exit_perf, raw_preempted);
+	set_type(skel->progs.on_session, LINK_TYPE_UPROBE_SESSION);
+	set_type(skel->progs.on_entry, entry_type);
+	set_type(skel->progs.on_return, entry_type);
 }

@@ -6,7 +6,6 @@
 #include "bpf/abi_sample.h"
 #include "bpf/abi_stack_copy.h"
 #include "memtraced.skel.h"
-#include "memtraced_old.skel.h"
 #include "trace/bpf/bpf_link.h"
 #include "trace/bpf/first_uprobe.h"
 #include "trace/bpf/kernel_types.h"
@@ -15,6 +14,7 @@
 #include "trace/bpf/map_memory.h"
 #include "trace/bpf/program_choice.h"
 #include "trace/bpf/program_loader.h"
+#include "trace/kernel/boot_facts.h"
 #include "trace/kernel/feature.h"
 #include "trace/kernel/hold_functions.h"
 #include "trace/kernel/preemption.h"
@@ -52,55 +52,12 @@ const char *attach_path_name(enum attach_path path)
 	return names[path];
 }
 
-static bool programs_are_debugged(void)
-{
-	return getenv("MEMTRACED_DEBUG_BPF") != NULL;
-}
-
 /* libbpf's own messages, the verifier's log among them, are for debugging the programs. */
 static int libbpf_print(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	if (level == LIBBPF_DEBUG || !programs_are_debugged())
 		return 0;
 	return vfprintf(stderr, fmt, ap);
-}
-
-/* As are the instructions that the verifier walked through, which is what loading takes. */
-static void print_verified(const struct bpf_object *object)
-{
-	struct bpf_program *program;
-
-	if (!programs_are_debugged())
-		return;
-	bpf_object__for_each_program(program, object)
-	{
-		struct bpf_prog_info info = { 0 };
-		uint32_t len = sizeof(info);
-
-		if (bpf_program__autoload(program) &&
-		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len) == 0 &&
-		    info.verified_insns) /* told since Linux 5.16 */
-			fprintf(stderr, "%s: %u instructions verified\n",
-				bpf_program__name(program), info.verified_insns);
-	}
-}
-
-static int new_loader(const struct programs *p, struct program_loader **ret_loader)
-{
-	const size_t n = sizeof(p->kernel_calls) / sizeof(p->kernel_calls[0]);
-
-	return program_loader_new(p->kernel_calls, p->kernel_calls[0].btf_id ? n : 0, ret_loader);
-}
-
-static int load_object(struct program_loader *loader, struct memtraced_bpf *skel)
-{
-	int r = memtraced_bpf__load(skel);
-
-	if (r == 0)
-		r = program_loader_finish(loader, programs_are_debugged());
-	if (r == 0)
-		print_verified(skel->obj);
-	return r;
 }
 
 /*
@@ -131,17 +88,19 @@ static struct block_room block_room(uint32_t n)
 	return (struct block_room){ 1, n > ABI_BLOCK_WAYS ? n - ABI_BLOCK_WAYS : 1 };
 }
 
-DEFINE_OPEN(memtraced)
-
 /* What stands for atomic operations and cookies on old kernels. */
-static int choose_maps(struct memtraced_bpf *skel, bool old)
+static int choose_maps(struct memtraced_bpf *skel, bool old, bool tables)
 {
+	struct bpf_map *list[PROGRAMS_TABLES];
 	int r = bpf_map__set_autocreate(skel->maps.cookies, old);
 
 	if (r == 0)
 		r = bpf_map__set_autocreate(skel->maps.stub_programs, old);
 	if (r == 0)
 		r = bpf_map__set_autocreate(skel->maps.slot_claims, old);
+	programs_tables(skel, list);
+	for (size_t i = 0; i < PROGRAMS_TABLES && r == 0; i++)
+		r = bpf_map__set_autocreate(list[i], tables);
 	return r;
 }
 
@@ -209,7 +168,7 @@ static int map_arrays(struct programs *p)
 
 	if (r == 0)
 		r = map_memory(p->skel->maps.rooms, (void **)&p->rooms, &p->rooms_len);
-	if (r == 0)
+	if (r == 0 && p->has_tables)
 		r = map_memory(p->skel->maps.site_table, (void **)&p->sites, &p->sites_len);
 	return r;
 }
@@ -222,17 +181,18 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	_cleanup_close_ int model_fd = -1;
 	struct memtraced_bpf *skel;
 	struct block_room room;
-	int r = new_loader(p, &loader);
+	int r = programs_loader_new(p, &loader);
 
 	if (r)
 		return r;
-	skel = open_object(p->types_fd);
+	skel = programs_open_object(p);
 	if (!skel)
 		return -errno;
 	/* In the old build all are in the map, of which one process has three quarters at most. */
 	room = old ? (struct block_room){ 1, blocks + blocks / ABI_ROOM_TIMES } :
 		     block_room(blocks);
 	p->skel = skel;
+	p->has_tables = opts->allocations && !opts->calls_later;
 	skel->rodata->knob_block_filter = opts->block_filter;
 	skel->rodata->knob_max_stack = opts->max_stack;
 	skel->rodata->knob_floor = opts->floor;
@@ -270,14 +230,14 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_block_buckets = room.buckets;
 	r = set_map_sizes(skel, &room, opts);
 	if (r == 0)
-		r = choose_maps(skel, old);
+		r = choose_maps(skel, old, p->has_tables);
 	if (r == 0)
 		r = model_fd = unwind_objects_model(skel);
 	if (r < 0)
 		return r;
 	r = large_maps_make(skel->obj);
 	if (r == 0)
-		r = load_object(loader, skel);
+		r = programs_load_object(loader, skel);
 	if (r)
 		return r;
 	if (old) {
@@ -330,60 +290,6 @@ void programs_watch_code(struct programs *programs, bool watch)
 	__atomic_store_n(&programs->control->watch_code, watch, __ATOMIC_RELEASE);
 }
 
-static int loaded_fd(const struct bpf_program *prog)
-{
-	return bpf_program__autoload(prog) ? bpf_program__fd(prog) : -1;
-}
-
-static int share_maps(const struct memtraced_bpf *loaded, const struct memtraced_bpf *late)
-{
-	struct bpf_map *map;
-
-	bpf_object__for_each_map(map, late->obj)
-	{
-		const char *name = bpf_map__name(map);
-		int fd = bpf_object__find_map_fd_by_name(loaded->obj, name);
-		int r = fd < 0 ? bpf_map__set_autocreate(map, false) : bpf_map__reuse_fd(map, fd);
-
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-/* The object once more, with the maps of the first, and no program chosen. */
-static int open_again(const struct programs *p, struct memtraced_bpf **ret_skel)
-{
-	struct memtraced_bpf *again = open_object(p->types_fd);
-	struct bpf_program *prog;
-
-	if (!again)
-		return -errno;
-	*ret_skel = again;
-	bpf_object__for_each_program(prog, again->obj) bpf_program__set_autoload(prog, false);
-	return share_maps(p->skel, again);
-}
-
-/* One program more, in an object of its own, which is the caller's in any case. */
-static int load_late(struct programs *p, const char *name, struct memtraced_bpf **ret_skel)
-{
-	_cleanup_(program_loader_free_p) struct program_loader *loader = NULL;
-	struct bpf_program *program;
-	int r = new_loader(p, &loader);
-
-	if (r == 0)
-		r = open_again(p, ret_skel);
-	if (r)
-		return r;
-	program = bpf_object__find_program_by_name((*ret_skel)->obj, name);
-	if (!program)
-		return -ENOENT;
-	bpf_program__set_autoload(program, true);
-	(void)bpf_program__set_expected_attach_type(program, p->entry_type);
-	r = load_object(loader, *ret_skel);
-	return r ? r : bpf_program__fd(program);
-}
-
 static int load_perf(struct programs *p, const struct programs_opts *opts)
 {
 	_cleanup_(program_loader_free_p) struct program_loader *loader = NULL;
@@ -397,14 +303,14 @@ static int load_perf(struct programs *p, const struct programs_opts *opts)
 	p->syscalls_preempted = preempted.syscalls;
 	if (!p->raw_preempted && !(p->syscalls_preempted && calls))
 		return 0;
-	r = new_loader(p, &loader);
+	r = programs_loader_new(p, &loader);
 	if (r == 0)
-		r = open_again(p, &p->perf);
+		r = programs_open_again(p, &p->perf);
 	if (r)
 		return r;
-	program_choice_perf(p->perf, p->raw_preempted, p->raw_preempted && maps,
+	program_choice_perf(p->perf, opts, p->raw_preempted, p->raw_preempted && maps,
 			    p->syscalls_preempted && calls);
-	return load_object(loader, p->perf);
+	return programs_load_object(loader, p->perf);
 }
 
 /* The walk by frame pointers alone asks for them. */
@@ -418,20 +324,54 @@ static void find_kernel_calls(struct programs *p)
 	p->kernel_calls[1] = (struct kernel_call){ ABI_CALL_RELEASE_CPU, found.enable };
 }
 
-int programs_new(const struct programs_opts *opts, struct programs **ret_programs)
+/*
+ * Have these programs been let in since the boot? What the verifier refuses must show when a run
+ * begins, as then it goes on without (load_what_is_let_in() in service/session/tracing.c).
+ */
+static const char *calls_fact(const struct programs_opts *opts)
+{
+	return opts->unwind ? "calls-cfi" : "calls-fp";
+}
+
+bool programs_tests_load_late(void)
+{
+	const char *told = getenv("MEMTRACED_TEST_CALLS");
+
+	return told && strcmp(told, "later") == 0;
+}
+
+static bool calls_are_let_in(const struct programs_opts *opts)
+{
+	uint32_t fact;
+
+	return programs_tests_load_late() ||
+	       boot_facts_get(NULL, calls_fact(opts), &fact, sizeof(fact)) == 0;
+}
+
+static void note_calls_let_in(const struct programs_opts *opts)
+{
+	const uint32_t fact = 1;
+
+	/* Else they are loaded at once the next time, too. */
+	(void)boot_facts_put(NULL, calls_fact(opts), &fact, sizeof(fact));
+}
+
+static int new_programs(const struct programs_opts *opts, struct programs **ret_programs)
 {
 	_cleanup_(programs_free_p) struct programs *p = calloc(1, sizeof(*p));
 	int r;
 
 	if (!p)
 		return -ENOMEM;
-	p->link_home = p->types_fd = p->result_fd = -1;
+	p->link_home = p->types_fd = p->result_fd = p->exit_link = -1;
 	if (opts->unwind && !can_unwind())
 		return -EOPNOTSUPP;
 	if (opts->unwind && feature_left_out(FEATURE_UNWIND_CFI))
 		return -EACCES; /* what a verifier says that cannot follow the walk */
 	p->link_home = link_home_open();
 	p->types_fd = kernel_types_open("memtraced");
+	p->path = opts->path;
+	p->calls_wait = opts->calls_later;
 	p->max_procs = opts->max_procs;
 	p->access = opts->access;
 	p->unwind = opts->unwind;
@@ -443,14 +383,14 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	r = load(p, opts);
 	if (r)
 		return r;
-	p->session_fd = loaded_fd(p->skel->progs.on_session);
-	p->entry_fd = loaded_fd(p->skel->progs.on_entry);
-	p->return_fd = loaded_fd(p->skel->progs.on_return);
-	p->checkpoint_fd = loaded_fd(p->skel->progs.on_checkpoint);
-	p->mark_fd = loaded_fd(p->skel->progs.on_mark);
-	p->sample_fd = loaded_fd(p->skel->progs.on_sample);
-	p->loader_fd = loaded_fd(p->skel->progs.on_loader);
-	p->book_fd = loaded_fd(p->skel->progs.on_book);
+	p->session_fd = programs_loaded_fd(p->skel->progs.on_session);
+	p->entry_fd = programs_loaded_fd(p->skel->progs.on_entry);
+	p->return_fd = programs_loaded_fd(p->skel->progs.on_return);
+	p->checkpoint_fd = programs_loaded_fd(p->skel->progs.on_checkpoint);
+	p->mark_fd = programs_loaded_fd(p->skel->progs.on_mark);
+	p->sample_fd = programs_loaded_fd(p->skel->progs.on_sample);
+	p->loader_fd = programs_loaded_fd(p->skel->progs.on_loader);
+	p->book_fd = programs_loaded_fd(p->skel->progs.on_book);
 	p->entry_type = bpf_program__expected_attach_type(p->skel->progs.on_entry);
 	r = load_perf(p, opts);
 	if (r)
@@ -459,25 +399,16 @@ int programs_new(const struct programs_opts *opts, struct programs **ret_program
 	return 0;
 }
 
-static int late_fd(struct programs *p, const char *name, struct memtraced_bpf **skel, int *fd)
+int programs_new(const struct programs_opts *opts, struct programs **ret_programs)
 {
-	int r = *fd;
+	struct programs_opts now = *opts;
+	int r;
 
-	if (r < 0 && !*skel)
-		r = load_late(p, name, skel);
-	if (r >= 0)
-		*fd = r;
-	return r == -1 ? -ENOENT : r;
-}
-
-int programs_entry_fd(struct programs *programs)
-{
-	return late_fd(programs, "on_entry", &programs->late, &programs->entry_fd);
-}
-
-int programs_result_fd(struct programs *programs)
-{
-	return late_fd(programs, "on_result", &programs->late_result, &programs->result_fd);
+	now.calls_later = opts->calls_later && calls_are_let_in(opts);
+	r = new_programs(&now, ret_programs);
+	if (r == 0 && opts->calls_later && !now.calls_later)
+		note_calls_let_in(opts);
+	return r;
 }
 
 int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
@@ -507,7 +438,10 @@ void programs_free(struct programs *programs)
 	memtraced_bpf__destroy(programs->late);
 	memtraced_bpf__destroy(programs->late_result);
 	memtraced_bpf__destroy(programs->perf);
+	memtraced_bpf__destroy(programs->calls);
 	memtraced_bpf__destroy(programs->skel);
+	if (programs->exit_link >= 0)
+		close(programs->exit_link);
 	if (programs->link_home >= 0)
 		close(programs->link_home);
 	if (programs->types_fd >= 0)
@@ -587,5 +521,6 @@ static uint64_t object_missed(const struct memtraced_bpf *skel)
 uint64_t programs_missed(const struct programs *programs)
 {
 	return object_missed(programs->skel) + object_missed(programs->late) +
-	       object_missed(programs->late_result) + object_missed(programs->perf);
+	       object_missed(programs->late_result) + object_missed(programs->perf) +
+	       object_missed(programs->calls);
 }

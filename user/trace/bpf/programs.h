@@ -17,20 +17,29 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct bpf_map;
+struct bpf_program;
 struct first_uprobe;
+struct memtraced_bpf;
 struct programs {
 	struct memtraced_bpf *skel;
 	struct memtraced_bpf *late;	   /* for programs_entry_fd; NULL: not needed so far */
 	struct memtraced_bpf *late_result; /* the same for programs_result_fd */
 	struct memtraced_bpf *perf;	   /* what stands for preempted programs; NULL: none are */
+	struct memtraced_bpf *calls;	   /* for programs_load_calls; NULL: not needed so far */
 	struct abi_result_check *result_check; /* likewise */
 	struct abi_control *control;	       /* shared with the programs */
 	struct abi_proc *procs;		       /* by slot; shared with the programs */
 	struct abi_room *rooms;		       /* by slot; shared with the programs, as is: */
 	struct abi_room *room_of_all;
-	struct abi_site_entry *sites; /* ABI_SITE_ENTRIES of them */
+	struct abi_site_entry *sites; /* ABI_SITE_ENTRIES of them; NULL: there are no tables */
 	uint32_t *next_slot;	      /* shared with the programs */
 	uint8_t *traits;	      /* ABI_TRAITS, by function id; shared with the programs */
+	enum attach_path path;
+	bool has_tables; /* of blocks and sites: programs_tables() */
+	bool calls_wait; /* what counts calls is not loaded so far; what came of it: */
+	int calls_error;
+	int exit_link; /* its on_exit; -1: it is one of programs_attach_tracepoints() */
 	struct abi_access access;
 	uint32_t max_procs;
 	uint32_t stack_room; /* entries of the map of stacks */
@@ -79,6 +88,15 @@ void programs_double_interval(struct programs *programs, uint32_t doublings);
 void programs_watch_code(struct programs *programs, bool watch);
 
 /*
+ * What counts calls, and the tables that it counts in, where opts.calls_later has left them out.
+ * Before the first process is probed: from then on its descriptors are here. 0 or negative errno,
+ * the same each time.
+ */
+int programs_load_calls(struct programs *programs);
+/* MEMTRACED_TEST_CALLS=later: it waits in any run that holds its processes. */
+bool programs_tests_load_late(void);
+
+/*
  * The program for entries and exit sites, loaded when it is first asked for: half of what loading
  * takes, and of no use to programs without operator new. Negative errno when it cannot be loaded.
  */
@@ -101,6 +119,8 @@ int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
 #define PROGRAMS_MAX_TRACEPOINTS 16
 int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
 				size_t *ret_n);
+/* The same of programs_load_calls() alone: its descriptor, or negative errno. */
+int programs_attach_exit(const struct programs *programs);
 /* The same of the system calls by which they map memory; of those that are loaded. */
 int programs_attach_calls(const struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
 			  size_t *ret_n);
@@ -114,9 +134,34 @@ int programs_events(const struct programs *programs, uint64_t *ret_events);
 int programs_sampled_allocs(const struct programs *programs, uint64_t *ret_parts);
 
 /* What the kernel counted of a program's runs that it left out (Linux 5.12); 0: not known. */
-struct bpf_program;
 uint64_t program_missed(const struct bpf_program *program);
 /* The sum over all programs of these objects. */
 uint64_t programs_missed(const struct programs *programs);
+
+/*
+ * --- programs_object.c, for the files of this header alone. The BPF object is opened and loaded
+ * when a run begins, and once more, with the maps of the first, for programs that come later.
+ */
+
+/* MEMTRACED_DEBUG_BPF */
+bool programs_are_debugged(void);
+
+/* Before the object is opened. 0 or negative errno. */
+int programs_loader_new(const struct programs *programs, struct program_loader **ret_loader);
+/* NULL: errno says why. */
+struct memtraced_bpf *programs_open_object(const struct programs *programs);
+
+/* Once more, with the maps that there are, and no program chosen. *ret_skel is the caller's. */
+int programs_open_again(const struct programs *programs, struct memtraced_bpf **ret_skel);
+
+/* When its programs are chosen. 0 or negative errno. */
+int programs_load_object(struct program_loader *loader, struct memtraced_bpf *skel);
+
+/* -1: it is not loaded. */
+int programs_loaded_fd(const struct bpf_program *program);
+
+/* The maps that only programs which count calls use, made with these. */
+#define PROGRAMS_TABLES 7
+void programs_tables(const struct memtraced_bpf *skel, struct bpf_map *ret_maps[PROGRAMS_TABLES]);
 
 #endif

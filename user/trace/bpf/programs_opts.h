@@ -51,7 +51,12 @@ struct programs_opts {
 	bool allocations; /* else only what jobs need: */
 	bool sampled;	  /* those that processes show: bpf/abi_sample.h */
 	bool both;	  /* with `sampled`: calls as well, each image is of one kind */
-	bool code;	  /* mappings of executable files are reported, */
+	/*
+	 * What counts calls is loaded by programs_load_calls(), if it comes to be needed. The first
+	 * run since the boot loads it at once: then it is known that this kernel lets it in.
+	 */
+	bool calls_later;
+	bool code; /* mappings of executable files are reported, */
 	/*
 	 * Or that they have changed, by samples and, with `sampled`, by what dynamic linkers call
 	 * (on_loader): tracepoints of system calls cost all processes. For what these cannot tell

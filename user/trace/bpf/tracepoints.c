@@ -102,6 +102,21 @@ static int attach(const struct programs *programs, const struct point *points, s
 	return 0;
 }
 
+int programs_attach_exit(const struct programs *programs)
+{
+	const struct memtraced_bpf *skel = programs->calls;
+	const bool raw = !programs->raw_preempted;
+	const struct point point = {
+		raw ? skel->progs.on_exit : skel->progs.on_exit_perf,
+		raw ? NULL : "sched",
+		"sched_process_exit",
+	};
+	size_t n;
+	int fd, r = attach(programs, &point, 1, &fd, &n);
+
+	return r ? r : fd;
+}
+
 int programs_attach_calls(const struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
 			  size_t *ret_n)
 {
@@ -133,10 +148,12 @@ int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_
 		{ raw ? skel->progs.on_fork : NULL, NULL, "sched_process_fork" },
 		{ raw ? skel->progs.on_exec : NULL, NULL, "sched_process_exec" },
 		{ raw ? skel->progs.on_exit : NULL, NULL, "sched_process_exit" },
+		{ raw ? skel->progs.on_exit_plain : NULL, NULL, "sched_process_exit" },
 		{ raw ? skel->progs.on_fault : NULL, NULL, "signal_deliver" },
 		{ raw ? NULL : perf->progs.on_fork_perf, "task", "task_newtask" },
 		{ raw ? NULL : perf->progs.on_exec_perf, "sched", "sched_process_exec" },
 		{ raw ? NULL : perf->progs.on_exit_perf, "sched", "sched_process_exit" },
+		{ raw ? NULL : perf->progs.on_exit_plain_perf, "sched", "sched_process_exit" },
 		{ raw ? NULL : perf->progs.on_fault_perf, "signal", "signal_deliver" },
 	};
 	int r = attach(programs, points, sizeof(points) / sizeof(points[0]), fds, ret_n);

@@ -146,6 +146,8 @@ int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void
 
 /* Registers a child that has not yet executed its command: what its exec makes is a root. */
 int live_add_child(struct live *live, pid_t pid);
+/* Before it does: probes that are attached beside the start are there. 0 or negative errno. */
+int live_await_probes(struct live *live);
 
 /*
  * Of the file that it is going to execute, before it does: that and its libraries are read ahead.

@@ -38,6 +38,16 @@ static const struct source_ops live_ops = {
 	.free = source_free_live,
 };
 
+/*
+ * Where processes are held at their beginning and keep books themselves, few need programs that
+ * count calls, and these wait until the programs are loaded.
+ */
+static bool calls_wait(const struct live *live)
+{
+	return (live->library.fd >= 0 || programs_tests_load_late()) && live->opts.held &&
+	       live->opts.allocations && !live->opts.sampled;
+}
+
 static int load(struct live *live)
 {
 	const struct features *features = live->opts.features;
@@ -73,7 +83,8 @@ static int load(struct live *live)
 		.check_stacks = live->opts.check_stacks,
 		.rule = live->opts.rule,
 		.access = live->opts.access,
-		.book_args = live->books.library_fd >= 0 ? live->books.probe.args : NULL,
+		.calls_later = calls_wait(live),
+		.book_args = live->library.fd >= 0 ? live->library.probe.args : NULL,
 	};
 	bool finds = live_finds_processes(&live->opts);
 	int r;
@@ -166,7 +177,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 			!opts->features->rows[FEATURE_URETPROBE_SECCOMP].present;
 	}
 	live->source.ops = &live_ops;
-	live->jobs.tracefs_fd = live->books.library_fd = live->books.link_fd = -1;
+	live->jobs.tracefs_fd = live->library.fd = live->library.link_fd = -1;
 	live->opts = *opts;
 	live->opts.cgroup_fd = -1;
 	if (opts->rule.scope == ABI_SCOPE_CGROUP) {

@@ -23,6 +23,7 @@
 #include "trace/unwind/stack_check.h"
 
 #include <bpf/libbpf.h>
+#include <pthread.h>
 
 /* Function ids of the mmap class; trace/live/code/object_files.c numbers the others. */
 #define FUNCTION_MMAP 1
@@ -241,13 +242,20 @@ struct live_links {
 	bool translator_told;	 /* of one that keeps links from being shared */
 };
 
-/* Our library, and the probe by which it tells of books: books/live_books.c. */
+/* Our library, and the probe by which it tells of books: books/library_probe.c. */
+struct live_library {
+	int fd;	       /* -1: processes keep none */
+	int link_fd;   /* negative: it is not probed */
+	bool attaches; /* the thread `attacher` does that, */
+	pthread_t attacher;
+	const struct programs *programs; /* and knows nothing else */
+	struct book_probe probe;
+};
+
+/* Of all books: books/live_books.c. */
 struct live_books {
-	int library_fd;	   /* -1: processes keep none */
-	int link_fd;	   /* -1: it is not probed */
 	uint16_t first_fn; /* id of function 0 of enum abi_book_function; 0: none was told of */
 	uint64_t calls;	   /* that were entered in any */
-	struct book_probe probe;
 };
 
 /* Jobs beside allocations: live_jobs.c. */
@@ -328,6 +336,7 @@ struct live {
 	int64_t start_asleep_ns; /* how long the machine had slept by then */
 	struct live_slots slots;
 	struct live_links links;
+	struct live_library library;
 	struct live_books books;
 	struct live_jobs jobs;
 	struct live_held held;

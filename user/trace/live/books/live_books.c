@@ -4,17 +4,12 @@
 #include "base/clock.h"
 #include "trace/books/book.h"
 #include "trace/books/book_read.h"
-#include "trace/bpf/bpf_link.h"
-#include "trace/bpf/link_home.h"
 #include "trace/live/probes/live_probes.h"
 #include "trace/live/slots/live_slots.h"
 #include "trace/live/slots/shared_state.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 /* For threads in the middle of a change, of all books together. */
 #define AWAIT_NS (5 * MS_NS)
@@ -23,48 +18,6 @@
 #define LOOK_NS 50000
 /* In place of a cut's epoch, which is even: as it is now. */
 #define NOW 1U
-
-/* --- the library ----------------------------------------------------------------------------- */
-
-int live_books_find(struct live *live)
-{
-	live->books.library_fd = live->books.link_fd = -1;
-	if (!live->opts.book_library)
-		return 0;
-	live->books.library_fd = open(live->opts.book_library, O_RDONLY | O_CLOEXEC);
-	if (live->books.library_fd < 0)
-		return -errno;
-	return book_probe_find(live->books.library_fd, &live->books.probe);
-}
-
-int live_books_attach(struct live *live)
-{
-	const struct programs *programs = live->programs;
-	const struct uprobe_site site = { .offset = live->books.probe.offset,
-					  .semaphore_offset = live->books.probe.semaphore_offset };
-	char path[32];
-	int fd;
-
-	if (live->books.library_fd < 0)
-		return 0;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", live->books.library_fd);
-	fd = programs->entry_type ? link_uprobe_multi(programs->book_fd, programs->entry_type, path,
-						      &site, 1, false, 0) :
-				    link_perf_uprobe(programs->book_fd, path, &site, false, 0);
-	if (fd < 0)
-		return fd;
-	link_home_keep(programs->link_home, fd);
-	live->books.link_fd = fd;
-	return 0;
-}
-
-void live_books_done(struct live *live)
-{
-	if (live->books.link_fd >= 0)
-		link_home_close(live->programs->link_home, live->books.link_fd);
-	if (live->books.library_fd >= 0)
-		close(live->books.library_fd);
-}
 
 /* --- a book ---------------------------------------------------------------------------------- */
 
@@ -81,7 +34,7 @@ static int describe_functions(struct live *live)
 			.function = { .id = live->books.first_fn + i,
 				      .name = book_function_name(i),
 				      .object = live->opts.book_library,
-				      .file_offset = live->books.probe.functions[i] },
+				      .file_offset = live->library.probe.functions[i] },
 		};
 
 		r = live_emit(live, &record);
@@ -358,7 +311,7 @@ int live_book_adopt(struct live *live, struct live_process *process)
 	struct book_totals now;
 	int r;
 
-	if (live->books.library_fd < 0 || process->placeholder || live_links_own_names(process) ||
+	if (live->library.fd < 0 || process->placeholder || live_links_own_names(process) ||
 	    live_links_own_allocator(process))
 		return 0;
 	r = book_open_mapped(process->pid, &book);

@@ -11,13 +11,15 @@
 #include "bpf/abi_heap_error.h"
 #include "trace/live/live_state.h"
 
-/* --- live_books.c ----------------------------------------------------------------------------- */
+/* --- library_probe.c -------------------------------------------------------------------------- */
 
 /* With opts.book_library: the file and its probe. Before the programs are loaded. */
 int live_books_find(struct live *live);
-/* The probe is there, in all processes: after that. */
+/* The probe is there, in all processes: after that, and after live_await_probes(). */
 int live_books_attach(struct live *live);
 void live_books_done(struct live *live);
+
+/* --- live_books.c ----------------------------------------------------------------------------- */
 
 int live_on_book(struct live *live, const struct abi_ev_book *ev);
 /*

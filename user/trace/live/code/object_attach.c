@@ -448,13 +448,17 @@ int object_close_part(const struct objects *objects, struct object *object, enum
 	return 0;
 }
 
+static bool counts_calls(const struct objects *objects, const struct object *object)
+{
+	return objects->opts.allocations && objects->depth == RECORD_DEPTH_EXACT && object->plan;
+}
+
 static int attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
 {
 	_cleanup_(site_lists_done) struct site_lists lists = {};
 	const struct link_for to = { .owner = owner, .pid = pid };
 	struct programs *p = objects->opts.programs;
-	bool calls =
-		objects->opts.allocations && objects->depth == RECORD_DEPTH_EXACT && object->plan;
+	bool calls = counts_calls(objects, object);
 	int r = calls ? object_results_new(objects, object) : 0;
 
 	for (size_t i = 0; calls && i < object->plan->n_probes && r == 0; i++)
@@ -490,30 +494,32 @@ int objects_attach_checkpoints(struct objects *objects, struct object *object, u
 	return object->checkpoints.list.len ? attach_checkpoints(objects, object, owner, pid) : 0;
 }
 
-static const struct unprobed changed = {
-	"all functions",
-	"the file was written to after memtraced had read it",
-};
+static const char changed[] = "the file was written to after memtraced had read it";
+static const char not_loaded[] =
+	"the programs that count calls could not be loaded when they were needed";
 
 /* Once, though each process that maps it tries. */
-static int list_changed(struct object *object)
+static int list_unprobed(struct object *object, const char *why)
 {
 	vec_foreach(&object->unprobed, row)
-		if (row->why == changed.why)
+		if (row->why == why)
 			return 0;
-	return vec_push(&object->unprobed, changed);
+	return vec_push(&object->unprobed, (struct unprobed){ "all functions", why });
 }
 
 /* One file that cannot be probed must not end the tracing of all others. */
 int objects_attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
 {
-	int r = attach(objects, object, owner, pid);
+	int r;
 
+	if (counts_calls(objects, object) && programs_load_calls(objects->opts.programs))
+		return list_unprobed(object, not_loaded);
+	r = attach(objects, object, owner, pid);
 	if (r == 0 || r == -ENOMEM)
 		return r;
 	/* The kernel refuses sites that a file does not have any more. */
 	if ((r == -EINVAL || r == -EIO || r == -EFAULT) && object_has_changed(object))
-		return list_changed(object);
+		return list_unprobed(object, changed);
 	if (owner)
 		return r;
 	object->refused = true;

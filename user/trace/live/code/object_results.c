@@ -241,7 +241,7 @@ static int count_blocks(const struct objects *objects, uint64_t **ret_blocks)
 	const struct abi_site_entry *sites = objects->opts.programs->sites;
 	uint64_t *blocks = calloc(objects->next_fn + 1, sizeof(*blocks));
 
-	for (size_t i = 0; blocks && i < ABI_SITE_ENTRIES; i++)
+	for (size_t i = 0; blocks && sites && i < ABI_SITE_ENTRIES; i++)
 		if (sites[i].state == ABI_SITE_USED && sites[i].key.fn < objects->next_fn)
 			blocks[sites[i].key.fn] += sites[i].site.now.allocs;
 	*ret_blocks = blocks;

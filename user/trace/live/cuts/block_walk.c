@@ -259,13 +259,13 @@ int block_walk(const struct live *live, bool with_freed, uint64_t deadline_ns, b
 	int r = bucket_table_visit(programs, on_bucket, &walk);
 
 	/* To find the map empty takes 2 ms. */
-	if (r == 0 && (walk.spilled || programs->stubs.cookies_fd > 0))
+	if (r == 0 && programs->has_tables && (walk.spilled || programs->stubs.cookies_fd > 0))
 		r = bpf_batch_read(bpf_map__fd(skel->maps.blocks), sizeof(uint64_t),
 				   sizeof(struct abi_block), on_blocks, &walk);
 	if (r == 0)
 		r = walk_books(&walk);
 	/* After the blocks. */
-	if (r == 0 && with_freed)
+	if (r == 0 && programs->has_tables && with_freed)
 		r = bpf_batch_read(bpf_map__fd(skel->maps.tombs), sizeof(struct abi_tomb_key),
 				   sizeof(struct abi_tomb), on_tombs, &walk);
 	return r ? r : emit_shared(&walk);

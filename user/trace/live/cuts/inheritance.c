@@ -85,14 +85,15 @@ int inheritance_new(const struct live *live, struct inheritance **ret_inheritanc
 	const struct programs *programs = live->programs;
 	_cleanup_(inheritance_free_p) struct inheritance *inheritance =
 		calloc(1, sizeof(*inheritance));
-	int r;
+	int r = 0;
 
 	if (!inheritance)
 		return -ENOMEM;
 	inheritance->programs = programs;
 	inheritance->shed.ops = &shed_ops;
-	r = bpf_batch_read(bpf_map__fd(programs->skel->maps.shed), sizeof(uint64_t),
-			   sizeof(uint32_t), on_shed, inheritance);
+	if (programs->has_tables)
+		r = bpf_batch_read(bpf_map__fd(programs->skel->maps.shed), sizeof(uint64_t),
+				   sizeof(uint32_t), on_shed, inheritance);
 	if (r == 0)
 		r = read_books(inheritance, live);
 	if (r)

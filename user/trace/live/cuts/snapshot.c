@@ -419,7 +419,7 @@ static int read_maps(struct snapshot *s, bool blocks)
 	if (__atomic_load_n(&s->programs->room_of_all->sites, __ATOMIC_ACQUIRE) > 0)
 		r = bpf_batch_read(bpf_map__fd(skel->maps.sites), sizeof(struct abi_site_key),
 				   sizeof(struct abi_site), on_sites, s);
-	if (r == 0)
+	if (r == 0 && s->programs->has_tables)
 		r = read_site_table(s);
 	if (r == 0)
 		r = read_books(s);

@@ -203,23 +203,32 @@ static int purge_tombs(const struct programs *programs, const struct purge *purg
  * others, the records of freed blocks that were kept for children of which none is left. 0 or
  * negative errno.
  */
+static int purge_tables(const struct programs *programs, struct purge *purge)
+{
+	int r = purge_map(programs->skel->maps.sites, is_purged_site, purge);
+
+	if (r == 0)
+		r = purge_spilled_blocks(programs, purge);
+	if (r == 0)
+		r = bucket_table_visit(programs, purge_bucket, purge);
+	purge_site_table(programs, purge);
+	return r ? r : purge_map(programs->skel->maps.shed, is_purged_block, purge);
+}
+
 static int purge_slots(const struct programs *programs, const bool *slots, size_t n_slots)
 {
 	const struct memtraced_bpf *skel = programs->skel;
-	const struct bpf_map *by_block[] = { skel->maps.shed, skel->maps.code_starts,
-					     skel->maps.freed_blocks, skel->maps.births };
+	const struct bpf_map *by_block[] = { skel->maps.code_starts, skel->maps.freed_blocks,
+					     skel->maps.births };
 	_cleanup_(tomb_list_done) struct tomb_list tombs = {};
 	struct purge purge = { slots, n_slots };
-	int r = bpf_batch_read(bpf_map__fd(skel->maps.tombs), sizeof(struct abi_tomb_key),
-			       sizeof(struct abi_tomb), collect_tombs, &tombs);
+	int r = 0;
 
-	if (r == 0)
-		r = purge_map(skel->maps.sites, is_purged_site, &purge);
-	if (r == 0)
-		r = purge_spilled_blocks(programs, &purge);
-	if (r == 0)
-		r = bucket_table_visit(programs, purge_bucket, &purge);
-	purge_site_table(programs, &purge);
+	if (programs->has_tables)
+		r = bpf_batch_read(bpf_map__fd(skel->maps.tombs), sizeof(struct abi_tomb_key),
+				   sizeof(struct abi_tomb), collect_tombs, &tombs);
+	if (r == 0 && programs->has_tables)
+		r = purge_tables(programs, &purge);
 	for (size_t slot = 0; slot < n_slots && r == 0; slot++)
 		if (slots[slot])
 			shared_free_room(programs, (slot_t){ slot });

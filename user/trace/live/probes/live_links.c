@@ -330,7 +330,7 @@ void live_links_fork(const struct live_process *parent, struct live_process *chi
 bool live_is_book_library(const struct live *live, const struct object *object)
 {
 	return preload_is_library(object_path(object)) &&
-	       file_is_same(live->books.library_fd, object_fd(object));
+	       file_is_same(live->library.fd, object_fd(object));
 }
 
 /* It is mapped below all libraries. */
@@ -401,7 +401,7 @@ static bool harms(const struct live *live, const struct live_process *process,
 	if (objects->n == 1 && objects->is_alone)
 		return false; /* it has none */
 	return !objects->has_preloads || objects->has_sanitizer ||
-	       !preload_is_usable(process->pid, live->opts.book_library, live->books.library_fd);
+	       !preload_is_usable(process->pid, live->opts.book_library, live->library.fd);
 }
 
 void live_links_expect_book(const struct live *live, struct live_process *process)
@@ -409,7 +409,7 @@ void live_links_expect_book(const struct live *live, struct live_process *proces
 	struct exec_objects objects;
 
 	process->links.book = LINKS_NO_BOOK;
-	if (live->books.library_fd < 0 || process->alone)
+	if (live->library.fd < 0 || process->alone)
 		return;
 	if (!live->opts.held) {
 		if (!process->older_blocks && has_book_library(live, process))

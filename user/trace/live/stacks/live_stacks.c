@@ -183,7 +183,7 @@ static size_t more_exact(const struct live_frames *frames)
 static bool has_library(const struct live *live, const struct live_process *process,
 			const struct live_frames *frames)
 {
-	if (!process || live->books.library_fd < 0)
+	if (!process || live->library.fd < 0)
 		return false;
 	for (size_t i = 0; i < frames->n && i < FRAMES_OF_ALLOCATOR; i++) {
 		const struct code_range *range = code_map_find(&process->code, frames->frame[i]);

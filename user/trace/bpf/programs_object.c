@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The BPF object: opened, loaded, and opened again with the maps that there are. */
+#include "bpf/abi.h"
+#include "bpf/abi_result.h"
+#include "memtraced.skel.h"
+#include "memtraced_old.skel.h"
+#include "trace/bpf/kernel_types.h"
+#include "trace/bpf/program_loader.h"
+#include "trace/bpf/programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+DEFINE_OPEN(memtraced)
+
+bool programs_are_debugged(void)
+{
+	return getenv("MEMTRACED_DEBUG_BPF") != NULL;
+}
+
+int programs_loader_new(const struct programs *p, struct program_loader **ret_loader)
+{
+	const size_t n = sizeof(p->kernel_calls) / sizeof(p->kernel_calls[0]);
+
+	return program_loader_new(p->kernel_calls, p->kernel_calls[0].btf_id ? n : 0, ret_loader);
+}
+
+struct memtraced_bpf *programs_open_object(const struct programs *p)
+{
+	return open_object(p->types_fd);
+}
+
+/* The instructions that the verifier walked through, which is what loading takes. */
+static void print_verified(const struct bpf_object *object)
+{
+	struct bpf_program *program;
+
+	if (!programs_are_debugged())
+		return;
+	bpf_object__for_each_program(program, object)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t len = sizeof(info);
+
+		if (bpf_program__autoload(program) &&
+		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len) == 0 &&
+		    info.verified_insns) /* told since Linux 5.16 */
+			fprintf(stderr, "%s: %u instructions verified\n",
+				bpf_program__name(program), info.verified_insns);
+	}
+}
+
+int programs_load_object(struct program_loader *loader, struct memtraced_bpf *skel)
+{
+	int r = memtraced_bpf__load(skel);
+
+	if (r == 0)
+		r = program_loader_finish(loader, programs_are_debugged());
+	if (r == 0)
+		print_verified(skel->obj);
+	return r;
+}
+
+int programs_loaded_fd(const struct bpf_program *program)
+{
+	return bpf_program__autoload(program) ? bpf_program__fd(program) : -1;
+}
+
+void programs_tables(const struct memtraced_bpf *skel, struct bpf_map *ret_maps[PROGRAMS_TABLES])
+{
+	struct bpf_map *const maps[PROGRAMS_TABLES] = {
+		skel->maps.block_buckets, skel->maps.block_marks, skel->maps.blocks,
+		skel->maps.site_table,	  skel->maps.sites,	  skel->maps.tombs,
+		skel->maps.shed,
+	};
+
+	memcpy(ret_maps, maps, sizeof(maps));
+}
+
+/* Has it been made, with the object or later? */
+static bool is_made(const struct programs *p, const struct bpf_map *map)
+{
+	struct bpf_map *tables[PROGRAMS_TABLES];
+
+	if (bpf_map__autocreate(map))
+		return true;
+	programs_tables(p->skel, tables);
+	for (size_t i = 0; p->has_tables && i < PROGRAMS_TABLES; i++)
+		if (tables[i] == map)
+			return true;
+	return false;
+}
+
+static int share_maps(const struct programs *p, const struct memtraced_bpf *again)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, again->obj)
+	{
+		const struct bpf_map *made =
+			bpf_object__find_map_by_name(p->skel->obj, bpf_map__name(map));
+		int r = made && is_made(p, made) ? bpf_map__reuse_fd(map, bpf_map__fd(made)) :
+						   bpf_map__set_autocreate(map, false);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int programs_open_again(const struct programs *p, struct memtraced_bpf **ret_skel)
+{
+	struct memtraced_bpf *again = programs_open_object(p);
+	struct bpf_program *prog;
+
+	if (!again)
+		return -errno;
+	*ret_skel = again;
+	bpf_object__for_each_program(prog, again->obj) bpf_program__set_autoload(prog, false);
+	return share_maps(p, again);
+}

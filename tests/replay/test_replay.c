@@ -10,6 +10,7 @@
 #include "tests/replay/many_sites.h"
 #include "tests/replay/scenarios.h"
 #include "tests/report_fixture.h"
+#include "tests/unit/skip_because.h"
 #include "trace/record/recording.h"
 
 #include <spawn.h>
@@ -120,7 +121,7 @@ static void check_with(const char *script, const char *argument)
 static void need_python(void)
 {
 	if (access(PYTHON, X_OK) < 0)
-		skip();
+		skip_because("python3 is not there");
 }
 
 /* A report as its checker prints it, when nothing is wrong with it. */

@@ -50,6 +50,15 @@ class RunTests(unittest.TestCase):
                          ["note: FAIL tests/a: x", "note:        # why", "note:        # 2.5 s",
                           "note: FAIL breaks", "note:        so"])
 
+    def test_a_skip_has_a_reason(self):
+        for said, end in (("no y here", 0), (None, 1)):
+            reason = [said] if said else []
+            tap = self.tap("a", "1..2", "ok 1 - x", *reason, "not ok 2 # SKIP y")
+            status, lines = run("--tap", tap)
+            self.assertEqual(status, end, lines)
+            self.assertEqual(lines[0], f"SKIP tests/a: y: {said}" if said else
+                             "FAIL tests/a: y: it is skipped without a reason")
+
     def test_a_program_that_does_not_run_all_that_it_planned_has_failed(self):
         cases = ((("1..2", "ok 1 - x"), "exit 0", "ran 1 of 2 tests"),
                  (("ok 1 - x",), "exit 0", "printed no plan"),

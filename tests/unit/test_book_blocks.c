@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sample/book_blocks.h"
 #include "sample/book_memory.h"
+#include "skip_because.h"
 #include "tests/unit/random_numbers.h"
 
 #include <pthread.h>
@@ -213,7 +214,7 @@ static void blocks_are_found_at_each_moment_of_a_doubling(void **state)
 static void blocks_are_found_at_each_moment_of_a_doubling(void **state)
 {
 	(void)state;
-	skip(); /* books are of x86-64 */
+	skip_because("books are of x86-64");
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "trace/kernel/boot_facts.h"
 
 #include "base/cleanup.h"
+#include "skip_because.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -153,7 +154,7 @@ static void other_rights_have_other_facts(void **state)
 	(void)state;
 	assert_int_equal(syscall(SYS_capget, &header, caps), 0);
 	if (caps[0].effective == 0)
-		skip();
+		skip_because("it needs capabilities");
 	assert_int_equal(boot_facts_put(folder.path, "facts", &some, sizeof(some)), 0);
 	pid = fork();
 	if (pid == 0) {
@@ -178,7 +179,7 @@ static void other_rights_do_not_write_over_ours(void **state)
 	(void)state;
 	assert_int_equal(syscall(SYS_capget, &header, caps), 0);
 	if (caps[0].effective == 0)
-		skip();
+		skip_because("it needs capabilities");
 	for (uint32_t right = 1; right; right <<= 1) {
 		struct facts facts = { 0 };
 		int status;
@@ -201,7 +202,7 @@ static void other_rights_do_not_write_over_ours(void **state)
 		n++;
 	}
 	if (n < 8)
-		skip(); /* so few may share one */
+		skip_because("too few CPUs: they may share one");
 	assert_true(kept > n / 2);
 }
 

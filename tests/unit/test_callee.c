@@ -3,6 +3,7 @@
 
 #include "probe/allocators.h"
 #include "probe/insn.h"
+#include "skip_because.h"
 
 #include <elf.h>
 #include <setjmp.h>
@@ -88,7 +89,7 @@ static void assert_callee(const struct code *code, uint64_t return_addr, const c
 static void need_x86(void)
 {
 	if (INSN_NATIVE_MACHINE != EM_X86_64)
-		skip();
+		skip_because("it is about code of x86-64");
 }
 
 /* call BASE+8; nop x3; what is called */

@@ -4,6 +4,7 @@
 #include "build_object.h"
 #include "elf/cfi/cfi_file.h"
 #include "elf/elf_file.h"
+#include "skip_because.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -327,7 +328,7 @@ static void a_library_comes_from_the_cache_the_second_time(void **state)
 
 	(void)state;
 	if (fd < 0)
-		skip();
+		skip_because("the library is not there");
 	assert_int_equal(elf_file_new(fd, &file), 0);
 	for (int pruned = 0; pruned <= 1; pruned++) {
 		_cleanup_(cfi_rows_free_p) struct cfi_rows *plain = NULL, *cold = NULL,

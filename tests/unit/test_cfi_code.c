@@ -9,6 +9,7 @@
 #include "cfi_section.h"
 #include "elf/cfi/x86_frame.h"
 #include "elf/elf_file.h"
+#include "skip_because.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -268,7 +269,7 @@ static void each_instruction_of_a_run_has_the_right_rule(void **state)
 
 	(void)state;
 	if (run.fd < 0)
-		skip(); /* no musl-gcc */
+		skip_because("no musl-gcc");
 	assert_int_equal(elf_file_new(run.fd, &run.file), 0);
 	assert_int_equal(cfi_file_rows(run.file, NULL, false, &run.rows), 0);
 	run.pid = start(run.fd);

@@ -8,6 +8,7 @@
 #include "base/hashmap.h"
 #include "build_object.h"
 #include "elf/elf_file.h"
+#include "skip_because.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -366,7 +367,7 @@ static void rows_say_what_elfutils_says(void **state)
 		compared++;
 	}
 	if (compared == 0)
-		skip();
+		skip_because("there is nothing to compare");
 }
 
 /* Without .eh_frame of its own; what the C library adds at both ends has one. */
@@ -393,7 +394,7 @@ static void debug_frame_says_what_elfutils_says(void **state)
 		uint64_t base;
 
 		if (object.fd < 0)
-			skip();
+			skip_because("no object can be built here");
 		open_object(&object);
 		object.dwarf = dwarf_begin_elf(object.elf, DWARF_C_READ, NULL);
 		assert_non_null(object.dwarf);
@@ -433,7 +434,7 @@ static void a_separate_file_s_debug_frame_is_used(void **state)
 
 	(void)state;
 	if (with.fd < 0 || without.fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	open_object(&with);
 	open_object(&without);
 	assert_true(without.rows->n_rows < with.rows->n_rows);
@@ -453,7 +454,7 @@ static void section_headers_may_be_missing(void **state)
 
 	(void)state;
 	if (whole.fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(fstat(whole.fd, &st), 0);
 	bytes = malloc((size_t)st.st_size);
 	assert_non_null(bytes);
@@ -481,7 +482,7 @@ static void a_file_truncated_while_in_use_is_damaged(void **state)
 
 	(void)state;
 	if (fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(fstat(fd, &st), 0);
 	bytes = malloc((size_t)st.st_size);
 	assert_non_null(bytes);
@@ -506,13 +507,13 @@ static void gcc_s_realigned_frames_are_said(void **state)
 
 	(void)state;
 	if (object.fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	open_object(&object);
 	for (size_t i = 0; i < object.rows->n_rules; i++)
 		n += object.rows->rules[i].kind == ABI_UNWIND_BP_DEREF &&
 		     object.rows->rules[i].bp == ABI_UNWIND_BP_AT_BP;
 	if (n == 0)
-		skip(); /* clang's are plain */
+		skip_because("clang's frames are plain");
 	object.cfi = dwarf_getcfi_elf(object.elf);
 	compare(&object, 1);
 }
@@ -525,7 +526,7 @@ static void stacks_end_where_ld_so_starts(void **state)
 
 	(void)state;
 	if (object.fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	open_object(&object);
 	base = elf_file_base(object.file);
 	entry = elf_file_entry(object.file);
@@ -566,7 +567,7 @@ static void segments_begin_where_mappings_do(void **state)
 				 vaddr - elf_file_base(object.file));
 	}
 	if (built == 0)
-		skip();
+		skip_because("no object can be built here");
 }
 
 int main(void)

@@ -5,6 +5,7 @@
 #include "cfi_section.h"
 #include "elf/cfi/cfi_file.h"
 #include "elf/elf_file.h"
+#include "skip_because.h"
 
 #include <capstone/capstone.h>
 #include <dwarf.h>
@@ -182,7 +183,7 @@ static void no_return_address_of_a_library_is_lost(void **state)
 		uint64_t addr, base;
 
 		if (fd < 0)
-			skip();
+			skip_because("the library is not there");
 		assert_int_equal(elf_file_new(fd, &file), 0);
 		assert_int_equal(cfi_file_rows(file, NULL, false, &full), 0);
 		assert_int_equal(cfi_file_rows(file, NULL, true, &pruned), 0);

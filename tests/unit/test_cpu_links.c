@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A sleep is a CLOCK_BOOTTIME that has gone ahead: clock_gettime() is this file's. */
+#include "skip_because.h"
 #include "trace/jobs/cpu_links.h"
 
 #include <errno.h>
@@ -74,7 +75,7 @@ static void what_cannot_be_made_is_told_and_leaves_nothing_open(void **state)
 
 	(void)state;
 	if (sysconf(_SC_NPROCESSORS_CONF) < 2)
-		skip();
+		skip_because("there is one CPU");
 	assert_int_equal(cpu_links_new(make, &made, &links), -EACCES);
 	assert_null(links);
 	assert_int_equal(lowest_free(), before);

@@ -3,6 +3,7 @@
 #include "symbol/debuginfod.h"
 
 #include "built_program.h"
+#include "skip_because.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -66,7 +67,7 @@ static void gives_up(uint64_t file_ms, uint64_t all_ms, bool listens, int error)
 
 	r = debuginfod_new(file_ms, all_ms, &debuginfod);
 	if (r == -ENOPKG)
-		skip();
+		skip_because("libdebuginfod is not installed");
 	assert_int_equal(r, 0);
 	alarm(LIMIT_S);
 	assert_int_equal(debuginfod_fetch(debuginfod, build_id, sizeof(build_id)), error);

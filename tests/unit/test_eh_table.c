@@ -3,6 +3,7 @@
 
 #include "build_object.h"
 #include "elf/elf_file.h"
+#include "skip_because.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +81,7 @@ static void functions_start_where_their_symbols_say(void **state)
 
 	(void)state;
 	if (object.fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	open_object(&object);
 	symbols = elf_file_symbols(object.file, &n);
 	assert_true(n >= 2);
@@ -104,7 +105,7 @@ static void a_call_with_clean_up_has_a_landing_pad(void **state)
 
 	(void)state;
 	if (object.fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	open_object(&object);
 	with = symbol_of(&object, "with_cleanup");
 	without = symbol_of(&object, "without");
@@ -123,7 +124,7 @@ static void libstdcxx_s_nothrow_new_catches(void **state)
 
 	(void)state;
 	if (object.fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	open_object(&object);
 	nothrow = symbol_of(&object, "_ZnwmRKSt9nothrow_t");
 	plain_delete = symbol_of(&object, "_ZdlPv");
@@ -143,7 +144,7 @@ static void without_tables_there_are_no_answers(void **state)
 
 	(void)state;
 	if (object.fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	open_object(&object);
 	without = symbol_of(&object, "without");
 	assert_false(eh_table_starts_function(object.table, without.value));

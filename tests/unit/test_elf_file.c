@@ -2,6 +2,7 @@
 #include "elf/elf_file.h"
 
 #include "build_object.h"
+#include "skip_because.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -188,7 +189,7 @@ static void a_file_cut_short_anywhere_is_damaged_or_none(void **state)
 
 	(void)state;
 	if (fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(fstat(fd, &st), 0);
 	bytes = malloc((size_t)st.st_size);
 	assert_non_null(bytes);
@@ -212,7 +213,7 @@ static void functions_of_both_tables_are_listed_by_address(void **state)
 
 	(void)state;
 	if (fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	lseek(fd, 5, SEEK_SET);
 	assert_int_equal(elf_file_new(fd, &file), 0);
 	assert_int_equal(elf_file_machine(file), EM_X86_64);
@@ -246,7 +247,7 @@ static void stripping_leaves_the_dynamic_symbols(void **state)
 
 	(void)state;
 	if (fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(elf_file_new(fd, &file), 0);
 	assert_true(elf_file_has_symbols(file));
 	assert_non_null(find_symbol(file, "visible"));
@@ -264,7 +265,7 @@ static void bytes_are_read_where_they_are_mapped(void **state)
 
 	(void)state;
 	if (fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(elf_file_new(fd, &file), 0);
 	visible = find_symbol(file, "visible");
 	assert_non_null(visible);
@@ -294,7 +295,7 @@ static void a_file_truncated_while_in_use_reads_short(void **state)
 
 	(void)state;
 	if (fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(fstat(fd, &st), 0);
 	bytes = malloc((size_t)st.st_size);
 	assert_non_null(bytes);
@@ -313,7 +314,7 @@ static void pointers_to_imported_functions_have_their_names(void **state)
 
 	(void)state;
 	if (fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(elf_file_new(fd, &file), 0);
 	for (uint64_t slot = 0; slot < 0x10000; slot += 8) {
 		const char *name = elf_file_slot_symbol(file, slot);
@@ -348,7 +349,7 @@ static void static_executables_are_told_from_others(void **state)
 		_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
 
 		if (fd < 0)
-			skip();
+			skip_because("no object can be built here");
 		assert_int_equal(elf_file_new(fd, &file), 0);
 		assert_int_equal(elf_file_is_static_executable(file), cases[i].is_static);
 		assert_int_equal(elf_file_loads_others(file), cases[i].loads_others);
@@ -367,7 +368,7 @@ static void the_build_id_is_the_linker_s(void **state)
 
 	(void)state;
 	if (fd < 0 || without < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(elf_file_new(fd, &file), 0);
 	assert_int_equal(elf_file_build_id(file, &id), sizeof(wanted));
 	assert_memory_equal(id, wanted, sizeof(wanted));

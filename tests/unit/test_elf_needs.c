@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "build_object.h"
 #include "elf/elf_file.h"
+#include "skip_because.h"
 
 #include <elf.h>
 #include <setjmp.h>
@@ -44,7 +45,7 @@ static void libraries_are_named(void **state)
 
 	(void)state;
 	if (read_built("-shared -fPIC -Wl,--no-as-needed -lm", &found) < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_true(needs(&found, "libm.so.6"));
 	assert_true(needs(&found, "libc.so.6"));
 	assert_false(needs(&found, "libdl.so.2"));
@@ -63,7 +64,7 @@ static void folders_are_told_new_tags_or_old(void **state)
 		_cleanup_(elf_needs_done) struct elf_needs found = { 0 };
 
 		if (read_built(flags[i], &found) < 0)
-			skip();
+			skip_because("no object can be built here");
 		assert_non_null(found.search);
 		assert_string_equal(found.search, "$ORIGIN/x:/y");
 	}
@@ -75,7 +76,7 @@ static void who_is_static_needs_nothing(void **state)
 
 	(void)state;
 	if (read_built("-shared -fPIC -nostdlib", &found) < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(found.names.len, 0);
 	assert_null(found.search);
 }
@@ -91,7 +92,7 @@ static void damage_is_left_out(void **state)
 
 	(void)state;
 	if (built < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(fstat(built, &status), 0);
 	assert_int_equal(sendfile(fd, built, &(off_t){ 0 }, (size_t)status.st_size),
 			 status.st_size);

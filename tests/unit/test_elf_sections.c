@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "build_object.h"
 #include "elf/elf_file.h"
+#include "skip_because.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -54,7 +55,7 @@ static void a_section_is_read_whole(void **state)
 
 	(void)state;
 	if (object.fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(elf_section_read(object.file, ".told", MAX_BYTES, &section), 0);
 	assert_int_equal(section.len, 11);
 	assert_memory_equal(section.bytes, "some bytes", 11);
@@ -70,7 +71,7 @@ static void sections_that_cannot_be_had_are_errors(void **state)
 
 	(void)state;
 	if (object.fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(elf_section_read(object.file, ".nowhere", MAX_BYTES, &section), -ENOENT);
 	assert_int_equal(elf_section_read(object.file, ".bss", MAX_BYTES, &section), -ENOENT);
 	assert_int_equal(elf_section_read(object.file, ".told", 10, &section), -EFBIG);
@@ -87,7 +88,7 @@ static void a_file_truncated_while_in_use_is_damaged(void **state)
 
 	(void)state;
 	if (object.fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	len = (size_t)elf_file_stat(object.file)->st_size;
 	bytes = malloc(len);
 	assert_non_null(bytes);
@@ -110,7 +111,7 @@ static void check_decompressed(const char *flags)
 	struct elf_section a = { 0 }, b = { 0 }, none = { 0 };
 
 	if (plain.fd < 0 || packed.fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(elf_section_read(plain.file, ".debug_str", MAX_BYTES, &a), 0);
 	assert_int_equal(elf_section_read(packed.file, ".debug_str", a.len - 1, &none), -EFBIG);
 	assert_int_equal(elf_section_read(packed.file, ".debug_str", MAX_BYTES, &b), 0);
@@ -141,7 +142,7 @@ static void check_refused(const char *flags)
 	struct elf_section section = { 0 };
 
 	if (packed.fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(elf_section_read(packed.file, ".debug_zeros", 32 * MAX_BYTES, &section),
 			 -EBADMSG);
 	assert_null(section.bytes);
@@ -177,7 +178,7 @@ static void code_is_what_lies_in_executable_sections(void **state)
 		size_t n, n_symbols;
 
 		if (object.fd < 0)
-			skip();
+			skip_because("no object can be built here");
 		n = elf_code(object.file, texts, 8);
 		assert_in_range(n, 1, 8);
 		symbols = elf_file_symbols(object.file, &n_symbols);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "skip_because.h"
 
 #include <locale.h>
 #include <setjmp.h>
@@ -131,7 +132,7 @@ static void what_the_c_library_calls_a_control_is_unsafe(void **state)
 
 	(void)state;
 	if (!utf8)
-		skip();
+		skip_because("there is no locale with UTF-8");
 	for (uint32_t code = 0; code < BEYOND; code++)
 		if (iswcntrl_l(code, utf8))
 			assert_true(escape_is_unsafe(code));

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "skip_because.h"
 #include "target/hold/stop.h"
 #include "target/memory.h"
 
@@ -228,7 +229,7 @@ static void finds_every_block_of_a_process_with_one_thread(void **state)
 
 	(void)state;
 	if (OTHER_MALLOC)
-		skip();
+		skip_because("malloc is not the C library's own");
 	start(&c, 1);
 	read_heap(&c, 0);
 	assert_sound(c.heap);
@@ -253,7 +254,7 @@ static void finds_every_block_of_all_arenas(void **state)
 
 	(void)state;
 	if (OTHER_MALLOC)
-		skip();
+		skip_because("malloc is not the C library's own");
 	start(&c, N_THREADS);
 	read_heap(&c, 0);
 	assert_sound(c.heap);
@@ -269,7 +270,7 @@ static void a_deadline_ends_the_reading(void **state)
 
 	(void)state;
 	if (OTHER_MALLOC)
-		skip();
+		skip_because("malloc is not the C library's own");
 	start(&c, 1);
 	read_heap(&c, 1);
 	assert_true(c.heap->is_late);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "skip_because.h"
 #include "target/loader_search.h"
 
 #include <setjmp.h>
@@ -152,7 +153,7 @@ static void this_machine_s_libc_is_found(void **state)
 {
 	(void)state;
 	if (access(LOADER_CACHE, R_OK) < 0)
-		skip();
+		skip_because("there is no cache of the dynamic linker");
 	assert_non_null(strstr(find(NULL, LOADER_CACHE, "libc.so.6", "/p", NULL), "/libc.so.6\n"));
 }
 

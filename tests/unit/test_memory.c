@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "skip_because.h"
 #include "target/memory.h"
 
 #include <errno.h>
@@ -280,7 +281,7 @@ static void pages_that_were_only_read_are_not_resident(void **state)
 	size_t n;
 
 	if (geteuid() != 0)
-		skip(); /* Before Linux 6.7 only root can tell the page of zeros. */
+		skip_because("before Linux 6.7 only root can tell the page of zeros");
 	assert_int_equal(memory_new(l->pid, &memory), 0);
 	assert_int_equal(memory_resident(memory, start, start + 8 * PAGE, &ranges, &n), 0);
 	first = zeros_share_a_frame() ? start + 3 * PAGE : start + 2 * PAGE;
@@ -316,7 +317,7 @@ static void a_huge_page_that_was_only_read_is_not_resident_on_any_kernel(void **
 	huge[HUGE + 5 * PAGE] = 1;
 	if (geteuid() != 0 || !is_huge_zero(huge)) {
 		(void)munmap(room, 3 * HUGE);
-		skip(); /* no huge page of zeros, or only root can tell it */
+		skip_because("no huge page of zeros, or only root can tell it");
 	}
 	for (size_t i = 0; i < 2; i++) {
 		_cleanup_(memory_free_p) struct memory *memory = NULL;

@@ -10,6 +10,7 @@
 #include "probe/object_reader.h"
 #include "probe/object_wire.h"
 #include "sandbox/worker.h"
+#include "skip_because.h"
 #include "symbol/symbol_server.h"
 #include "target/proc_maps.h"
 
@@ -236,7 +237,7 @@ static void the_c_library_is_planned_alike(void **state)
 	size_t n;
 
 	if (!path)
-		skip();
+		skip_because("the library is not there");
 	open_file(f, path);
 	compare(f);
 	assert_false(custom_allocators_all(f->custom, &n)->found);
@@ -254,7 +255,7 @@ static void the_dynamic_linker_s_stop_is_found_there(void **state)
 	struct fixture *f = *state;
 
 	if (!at)
-		skip();
+		skip_because("the library is not there");
 	assert_int_equal(proc_maps_read(getpid(), &maps), 0);
 	map = proc_maps_find(&maps, at);
 	assert_non_null(map);
@@ -376,7 +377,7 @@ static void rows_are_those_of_the_file(void **state)
 		int r = cfi_file_rows(elf, NULL, pruned, &here);
 
 		if (r == -EOPNOTSUPP) /* another architecture's */
-			skip();
+			skip_because("it is another architecture's");
 		assert_int_equal(r, 0);
 		facts.unwind.key.pruned = pruned;
 		assert_int_equal(object_read_rows(f->worker, f->fd, &facts.unwind.key, &there), 0);
@@ -507,7 +508,7 @@ static void a_death_costs_the_file_alone(void **state)
 	int status;
 
 	if (!other)
-		skip();
+		skip_because("the library is not there");
 	open_file(f, "/proc/self/exe");
 	assert_int_equal(worker_start(f->worker), 0);
 	kill_at_request(worker_pid(f->worker));

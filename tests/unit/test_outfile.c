@@ -2,6 +2,7 @@
 #include "base/outfile.h"
 
 #include "base/fs_identity.h"
+#include "skip_because.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -185,7 +186,7 @@ static void an_old_file_under_a_lease_is_replaced_at_once(void **state)
 	assert_true(holder >= 0);
 	assert_true(signal(SIGIO, SIG_IGN) != SIG_ERR);
 	if (fcntl(holder, F_SETLEASE, F_WRLCK) < 0)
-		skip(); /* a file system without leases */
+		skip_because("the file system has no leases");
 	assert_int_equal(new_own(f->path, &file), 0);
 	assert_true(fputs("new", outfile_stream(file)) >= 0);
 	assert_int_equal(outfile_commit(file), 0);
@@ -342,7 +343,7 @@ static void a_pipe_of_another_user_in_a_folder_of_all_is_refused(void **state)
 	_cleanup_close_ int reader = -1;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("it needs root");
 	assert_int_equal(mkfifo(f->path, 0666), 0);
 	reader = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	assert_true(reader >= 0);
@@ -482,7 +483,7 @@ static void root_writes_with_the_rights_of_the_user_only(void **state)
 	size_t n_before;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("it needs root");
 	n_before = read_groups(before, 64);
 	assert_int_equal(outfile_new(f->path, OTHER_UID, OTHER_GID, &file), -EACCES);
 	assert_int_equal(chown(f->dir, 0, OTHER_GID), 0);
@@ -506,7 +507,7 @@ static void a_file_written_by_root_belongs_to_the_user(void **state)
 	struct stat st;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("it needs root");
 	assert_int_equal(chown(f->dir, OTHER_UID, OTHER_GID), 0);
 	assert_int_equal(outfile_new(f->path, OTHER_UID, OTHER_GID, &file), 0);
 	assert_true(fputs("text", outfile_stream(file)) >= 0);
@@ -524,7 +525,7 @@ static void a_file_that_the_user_may_not_write_is_not_replaced(void **state)
 	struct outfile *file = NULL;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("it needs root");
 	assert_int_equal(chown(f->dir, OTHER_UID, OTHER_GID), 0);
 	write_file(f->path, "root's");
 	assert_int_equal(outfile_new(f->path, OTHER_UID, OTHER_GID, &file), -EACCES);
@@ -539,7 +540,7 @@ static void the_rename_is_made_with_the_rights_of_the_user(void **state)
 	struct outfile *file = NULL;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("it needs root");
 	assert_int_equal(chown(f->dir, OTHER_UID, OTHER_GID), 0);
 	assert_int_equal(outfile_new(f->path, OTHER_UID, OTHER_GID, &file), 0);
 	assert_int_equal(chown(f->dir, 0, 0), 0);
@@ -578,7 +579,7 @@ static void supplementary_groups_are_the_user_s_and_come_back(void **state)
 	pid_t pid;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("it needs root");
 	assert_int_equal(chmod(f->dir, 0755), 0);
 	write_file(f->path, "");
 	pid = fork();

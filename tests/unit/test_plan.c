@@ -7,6 +7,7 @@
 #include "config/allocator_spec.h"
 #include "probe/custom_allocators.h"
 #include "probe/insn.h"
+#include "skip_because.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -129,7 +130,7 @@ static int plan_of(int fd, const char *path, const struct plan_emulation *emulat
 static void make_plan(struct planned *planned)
 {
 	if (planned->fd < 0)
-		skip();
+		skip_because("what is to be planned is not there");
 	assert_int_equal(plan_of(planned->fd, "", &everyday, NULL, &planned->plan), 0);
 	check_plan(planned);
 }
@@ -202,7 +203,7 @@ static void a_libc_that_starts_as_glibc_2_36_does_is_never_single_stepped(void *
 	}
 	if (n_same == 0) {
 		planned_done(&libc); /* skip() jumps over the clean-up */
-		skip();
+		skip_because("the C library is of another build");
 	}
 }
 
@@ -237,7 +238,7 @@ static void sizes_that_were_asked_for_are_libstdcxxs_own(void **state)
 
 	(void)state;
 	if (library.fd < 0)
-		skip();
+		skip_because("the library is not there");
 	assert_int_equal(elf_file_new(library.fd, &file), 0);
 	assert_int_equal(plan_new(file, "", &everyday, NULL, true, &library.plan), 0);
 	check_plan(&library);
@@ -483,7 +484,7 @@ static void a_function_that_begins_with_lock_is_probed_behind_it(void **state)
 
 	(void)state;
 	if (INSN_NATIVE_MACHINE != EM_X86_64 || planned.fd < 0)
-		skip();
+		skip_because("no object of x86-64 can be built here");
 	assert_int_equal(plan_of(planned.fd, "", &everyday, NULL, &planned.plan), 0);
 	probe = probe_of(planned.plan, "malloc");
 	assert_non_null(probe);
@@ -524,7 +525,7 @@ static void operators_forward_together_or_are_probed_together(void **state)
 
 		print_message("%s\n", cases[i].what);
 		if (planned.fd < 0)
-			skip();
+			skip_because("no object can be built here");
 		assert_int_equal(plan_of(planned.fd, "", &everyday, NULL, &planned.plan), 0);
 		assert_int_equal(probe_of(planned.plan, "_ZdlPv") != NULL, cases[i].is_probed);
 		assert_int_equal(skipped_of(planned.plan, "_ZdlPv") != NULL, !cases[i].is_probed);
@@ -568,7 +569,7 @@ static void named_functions_are_probed_as_they_were_said_to_be(void **state)
 
 	(void)state;
 	if (planned.fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(allocator_spec_parse("malloc=pool_get:size@2;free=pool_put:ptr@2;inside="
 					      "malloc",
 					      &specs[0], &error),

@@ -2,6 +2,7 @@
 #include "analyze/process_roots.h"
 
 #include "base/clock.h"
+#include "skip_because.h"
 #include "target/hold/stop.h"
 #include "target/memory.h"
 
@@ -65,7 +66,7 @@ static void a_heap_is_not_followed_beyond_the_deadline(void **state)
 
 	(void)state;
 	if (OTHER_MALLOC)
-		skip();
+		skip_because("malloc is not the C library's own");
 	assert_ptr_not_equal(shared, MAP_FAILED);
 	pid = fork();
 	if (pid == 0)

@@ -6,6 +6,7 @@
 #include "elf/elf_file.h"
 #include "probe/object_facts.h"
 #include "report/text/program_words.h"
+#include "skip_because.h"
 #include "tests/report_fixture.h"
 
 #include <elf.h>
@@ -45,7 +46,7 @@ static void a_file_is_known_by_what_it_defines(void **state)
 		_cleanup_close_ int fd = build_object(rows[i].source, rows[i].flags);
 
 		if (fd < 0)
-			skip();
+			skip_because("no object can be built here");
 		assert_int_equal(elf_file_new(fd, &file), 0);
 		if (program_kind_read(file) != rows[i].kind)
 			fail_msg("row %zu: %u", i, program_kind_read(file));

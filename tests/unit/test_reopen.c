@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cleanup.h"
 #include "base/file_system.h"
+#include "skip_because.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -123,7 +124,7 @@ static void a_file_under_a_lease_is_not_waited_for(void **state)
 	assert_true(holder >= 0);
 	assert_true(signal(SIGIO, SIG_IGN) != SIG_ERR);
 	if (fcntl(holder, F_SETLEASE, F_WRLCK) < 0)
-		skip(); /* a file system without leases */
+		skip_because("the file system has no leases");
 	assert_int_equal(open_regular(in_folder("file")), -EBUSY);
 	assert_int_equal(fcntl(holder, F_SETLEASE, F_UNLCK), 0);
 	assert_true(signal(SIGIO, SIG_DFL) != SIG_ERR);

@@ -9,6 +9,7 @@
 #include "probe/plan.h"
 #include "probe/sample_plan.h"
 #include "probe/sites.h"
+#include "skip_because.h"
 
 #include <errno.h>
 #include <math.h>
@@ -44,7 +45,7 @@ static void a_plan_has_frees_first_and_says_what_it_cannot_read(void **state)
 
 	(void)state;
 	if (fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(elf_file_new(fd, &file), 0);
 	assert_int_equal(sample_plan_new(file, false, &plan), 0);
 	assert_int_equal(plan->n_probes, 2);
@@ -86,7 +87,7 @@ static void our_library_alone_tells_its_interval(void **state)
 
 	(void)state;
 	if (fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(elf_file_new(fd, &file), 0);
 	assert_int_equal(data_symbols_new(file, &symbols), 0);
 	assert_int_equal(data_symbols_find(symbols, "memtraced_sample_interval", &vaddr), 0);
@@ -118,7 +119,7 @@ static void plan_of_variables(const char *flags, struct plan **ret_plan, int64_t
 	uint64_t sizes = 0, weight = 0;
 
 	if (fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(elf_file_new(fd, &file), 0);
 	assert_int_equal(sample_plan_new(file, false, ret_plan), 0);
 	assert_int_equal(data_symbols_new(file, &symbols), 0);
@@ -168,7 +169,7 @@ static void a_file_without_probes_has_an_empty_plan(void **state)
 
 	(void)state;
 	if (fd < 0)
-		skip();
+		skip_because("no object can be built here");
 	assert_int_equal(elf_file_new(fd, &file), 0);
 	assert_int_equal(sample_plan_new(file, false, &plan), 0);
 	assert_int_equal(plan->n_probes, 0);

@@ -9,6 +9,7 @@
 #include "config/options.h"
 #include "sandbox/worker.h"
 #include "service/session/session.h"
+#include "skip_because.h"
 #include "symbol/symbol_server.h"
 
 #include <errno.h>
@@ -151,7 +152,7 @@ static void jobs_run_on_the_sessions_thread_in_their_order(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip();
+		skip_because("it needs root");
 	pid = fork();
 	if (pid == 0) {
 		pause();

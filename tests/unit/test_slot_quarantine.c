@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "skip_because.h"
 #include "trace/live/slots/slot.h"
 
 #include <bpf/bpf.h>
@@ -17,7 +18,7 @@ static int free_slots(uint32_t room)
 	int fd = bpf_map_create(BPF_MAP_TYPE_QUEUE, "test_slots", 0, sizeof(uint32_t), room, NULL);
 
 	if (fd < 0)
-		skip();
+		skip_because("it needs CAP_BPF");
 	return fd;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/output/stdout_queue.h"
+#include "skip_because.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -241,7 +242,7 @@ static void a_full_device_is_an_error(void **state)
 
 	(void)state;
 	if (fd < 0)
-		skip();
+		skip_because("there is no /dev/full");
 	begin(&run, -1, fd);
 	assert_int_equal(stdout_queue_add(run.queue, "x", 1), -ENOSPC);
 	assert_int_equal(stdout_queue_error(run.queue), -ENOSPC);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Debug information that says less than others: no ranges of units (DWARF 2), no mangled names. */
 #include "base/cleanup.h"
+#include "skip_because.h"
 #include "symbol_fixture.h"
 
 #include <setjmp.h>
@@ -89,7 +90,7 @@ static void inlined_functions_without_a_mangled_name_are_named_with_their_scope(
 	const struct fixture *f = *state;
 
 	if (!built_has_tool("g++"))
-		skip();
+		skip_because("g++ is not installed");
 	check_scopes(f, "-gdwarf-5");
 	check_scopes(f, "-gdwarf-4 -fdebug-types-section");
 	check_scopes(f, "-gdwarf-3 -gstrict-dwarf");
@@ -101,7 +102,7 @@ static void shared_debug_entries_have_scopes(void **state)
 	_cleanup_free_ char *path = built_path(f->folder, "shared"), *other = NULL;
 
 	if (!built_has_tool("g++") || !built_has_tool("dwz"))
-		skip();
+		skip_because("g++ or dwz is not installed");
 	other = built_path(f->folder, "shared2");
 	build_scopes(f, path, "-gdwarf-5");
 	built_run("cp %s %s && cd %s && dwz -m shared.alt shared shared2", path, other, f->folder);
@@ -135,7 +136,7 @@ static void damaged_files_do_no_harm(void **state)
 	_cleanup_free_ char *path = built_path(f->folder, "whole");
 
 	if (!built_has_tool("g++"))
-		skip();
+		skip_because("g++ is not installed");
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
 		build_scopes(f, path, flags[i]);
 		fixture_resolve_damaged(f, path, fixture_find(path, "_ZN5plain3runEi").file_offset);

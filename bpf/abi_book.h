@@ -3,7 +3,8 @@
  * The books that a process keeps of its own allocations (sample/book.h), in a memfd that it shares
  * with the daemon (user/trace/books). Fixed places, so that neither side has to be told of
  * growth: the file is as long as its largest contents from the start, and what nobody wrote takes
- * no memory. The process may write anything here: the daemon believes none of it.
+ * no memory; the process has sealed its size. It may write anything here: the daemon believes none
+ * of it.
  *
  *   header | threads | nodes of stacks | sites | tombs | errors | pairs | freed | blocks
  */

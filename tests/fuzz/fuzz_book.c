@@ -174,7 +174,8 @@ static struct book *one_book(int *ret_fd)
 
 	if (!book) {
 		fd = memfd_create(ABI_BOOK_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-		if (fd < 0 || ftruncate(fd, (off_t)ABI_BOOK_BYTES) < 0)
+		if (fd < 0 || ftruncate(fd, (off_t)ABI_BOOK_BYTES) < 0 ||
+		    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0)
 			abort();
 		write_book(fd, NULL, 0);
 		if (book_open_file(dup(fd), &book))

@@ -18,6 +18,7 @@ struct hand_book hand_book_new(void)
 
 	assert_true(hand.fd >= 0);
 	assert_int_equal(ftruncate(hand.fd, (off_t)ABI_BOOK_BYTES), 0);
+	assert_int_equal(fcntl(hand.fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
 	hand.bytes = mmap(NULL, ABI_BOOK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, hand.fd, 0);
 	assert_true(hand.bytes != MAP_FAILED);
 	hand_header(&hand)->magic = ABI_BOOK_MAGIC;

@@ -76,18 +76,45 @@ static void a_book_of_another_size_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
 	assert_int_equal(open_fd(fd), -EINVAL);
 	close(fd);
 }
 
-static void a_book_whose_size_cannot_be_sealed_is_refused(void **state)
+static void a_book_whose_size_is_not_sealed_is_refused(void **state)
 {
-	int fd = memfd_create(ABI_BOOK_NAME, MFD_CLOEXEC);
+	static const int seals[] = { 0, F_SEAL_SHRINK, F_SEAL_GROW };
 
 	(void)state;
-	assert_int_equal(ftruncate(fd, (off_t)ABI_BOOK_BYTES), 0);
-	assert_int_equal(open_fd(fd), -EACCES);
-	close(fd);
+	for (size_t i = 0; i < sizeof(seals) / sizeof(seals[0]); i++) {
+		int fd = memfd_create(ABI_BOOK_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+		assert_int_equal(ftruncate(fd, (off_t)ABI_BOOK_BYTES), 0);
+		assert_int_equal(fcntl(fd, F_ADD_SEALS, seals[i]), 0);
+		assert_int_equal(open_fd(fd), -EACCES);
+		close(fd);
+	}
+}
+
+/* The process may give back any page of it. */
+static void a_header_that_is_a_hole_can_be_written(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+
+	assert_int_equal(fallocate(hand->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096),
+			 0);
+	assert_int_equal(book_tell(book, CUT, 77), 0);
+	assert_int_equal(hand_header(hand)->cut_epoch, CUT);
+}
+
+/* With seals of its own against that. */
+static void a_book_that_cannot_be_written_is_refused(void **state)
+{
+	const struct hand_book *hand = *state;
+
+	assert_int_equal(fcntl(hand->fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+	assert_int_equal(open_fd(hand->fd), -EPERM);
 }
 
 static void *wait_for_answer(void *arg)
@@ -198,6 +225,20 @@ static void totals_are_those_at_the_cut(void **state)
 	assert_int_equal(totals.peak_bytes, 50);
 }
 
+/* Else they would add up to none. */
+static void losses_are_bounded(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct book_totals totals;
+
+	hand_header(hand)->lost[ABI_BOOK_LOST_FORK] = UINT64_MAX - 4;
+	hand_header(hand)->lost[ABI_BOOK_LOST_BLOCKS] = 5;
+	assert_int_equal(book_read_totals(book, CUT, &totals), 0);
+	assert_int_equal(totals.lost[ABI_BOOK_LOST_FORK], UINT32_MAX);
+	assert_int_equal(totals.lost[ABI_BOOK_LOST_BLOCKS], 5);
+}
+
 static void what_threads_may_use_again_is_not_live(void **state)
 {
 	const struct hand_book *hand = *state;
@@ -220,11 +261,14 @@ int main(void)
 		BOOK_TEST(a_book_is_opened_and_keeps_its_size),
 		BOOK_TEST(what_is_no_book_is_refused),
 		BOOK_TEST(a_book_of_another_size_is_refused),
-		BOOK_TEST(a_book_whose_size_cannot_be_sealed_is_refused),
+		BOOK_TEST(a_book_whose_size_is_not_sealed_is_refused),
+		BOOK_TEST(a_header_that_is_a_hole_can_be_written),
+		BOOK_TEST(a_book_that_cannot_be_written_is_refused),
 		BOOK_TEST(an_answer_wakes_who_waits_for_it),
 		BOOK_TEST(the_process_is_told_of_cuts_and_time),
 		BOOK_TEST(threads_in_a_change_are_waited_for),
 		BOOK_TEST(totals_are_those_at_the_cut),
+		BOOK_TEST(losses_are_bounded),
 		BOOK_TEST(what_threads_may_use_again_is_not_live),
 	};
 

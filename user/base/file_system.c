@@ -130,13 +130,19 @@ static bool find_mount(pid_t pid, struct mount_key *key, bool is_ours, enum file
 }
 
 /* Memory by memfd_create(2) and shmget(2) has a file system that is mounted nowhere. */
-static bool is_shared_memory(const struct mount_key *key)
+static bool is_shared_memory(dev_t device)
 {
 	_cleanup_close_ int fd = memfd_create("memtraced", MFD_CLOEXEC);
 	struct stat st;
 
-	return fd >= 0 && fstat(fd, &st) == 0 && major(st.st_dev) == key->major &&
-	       minor(st.st_dev) == key->minor;
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == device;
+}
+
+bool file_is_in_memory(int fd)
+{
+	struct stat st;
+
+	return file_status(fd, &st) == 0 && S_ISREG(st.st_mode) && is_shared_memory(st.st_dev);
 }
 
 static enum file_system classify(struct mount_key key, pid_t pid)
@@ -150,7 +156,8 @@ static enum file_system classify(struct mount_key key, pid_t pid)
 		key.id = -1;
 		return find_mount(0, &key, true, &ours) ? ours : theirs;
 	}
-	return is_shared_memory(&key) ? FILE_SYSTEM_LOCAL : FILE_SYSTEM_FOREIGN;
+	return is_shared_memory(makedev(key.major, key.minor)) ? FILE_SYSTEM_LOCAL :
+								 FILE_SYSTEM_FOREIGN;
 }
 
 enum file_system file_system_of_device(uint32_t major, uint32_t minor, pid_t pid)

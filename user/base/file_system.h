@@ -48,6 +48,8 @@ bool file_system_is_same_mount(int a, int b);
  * st_ino, st_mode, st_uid, st_gid and st_size alone are set. 0 or negative errno.
  */
 int file_status(int path_fd, struct stat *ret_st);
+/* Was it made by memfd_create(2) or shmget(2)? As file_status(). */
+bool file_is_in_memory(int fd);
 /* Are two descriptors of one file? By file_status(); false where that is not known. */
 bool file_is_same(int a, int b);
 

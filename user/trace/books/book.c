@@ -2,6 +2,7 @@
 #include "trace/books/book.h"
 
 #include "base/clock.h"
+#include "base/partition_point.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static int put_and_wake(const struct book *book, size_t at, uint32_t word)
 
 	if (r)
 		return r;
-	if (syscall(SYS_futex, (char *)book->words + at, FUTEX_WAKE, INT_MAX, NULL, NULL, 0) < 0)
+	if (syscall(SYS_futex, (char *)book->header + at, FUTEX_WAKE, INT_MAX, NULL, NULL, 0) < 0)
 		return -errno;
 	return 0;
 }
@@ -73,19 +74,41 @@ int book_leave(const struct book *book)
 	return r ? r : book_answer(book, ABI_BOOK_UNANSWERED);
 }
 
+DEFINE_COMPARE(compare_starts, struct book_gone, start)
+
+/* Ranges may overlap, of which the latest counts: each begins and ends where one of them does. */
+static void set_gone(struct book *book, const struct abi_book_gone *gone, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		book->gone[book->n_gone++].start = gone[i].start;
+		book->gone[book->n_gone++].start = gone[i].end;
+	}
+	qsort(book->gone, book->n_gone, sizeof(book->gone[0]), compare_starts);
+	for (size_t i = 0; i < n; i++) {
+		size_t at = partition_point(book->n_gone, k, book->gone[k].start < gone[i].start);
+
+		for (; at < book->n_gone && book->gone[at].start < gone[i].end; at++)
+			if (book->gone[at].time_ns < gone[i].time_ns)
+				book->gone[at].time_ns = gone[i].time_ns;
+	}
+}
+
 static int read_gone(struct book *book, uint32_t n)
 {
+	_cleanup_free_ struct abi_book_gone *gone = NULL;
 	int r;
 
 	if (n > ABI_BOOK_GONE)
 		n = ABI_BOOK_GONE;
 	if (n == 0 || book->gone)
 		return 0;
-	book->gone = calloc(n, sizeof(*book->gone));
-	if (!book->gone)
+	gone = calloc(n, sizeof(*gone));
+	book->gone = calloc(2 * (size_t)n, sizeof(*book->gone));
+	if (!gone || !book->gone)
 		return -ENOMEM;
-	r = book_get(book, ABI_BOOK_AT_GONE, book->gone, n * sizeof(*book->gone));
-	book->n_gone = r ? 0 : n;
+	r = book_get(book, ABI_BOOK_AT_GONE, gone, n * sizeof(*gone));
+	if (r == 0)
+		set_gone(book, gone, n);
 	return r;
 }
 
@@ -231,7 +254,8 @@ static void set_totals(const struct abi_book_header *header, struct book_totals 
 				     .unknown_frees = header->unknown_frees,
 				     .passed_on = header->passed_on,
 				     .stays = header->stays };
-	memcpy(ret->lost, header->lost, sizeof(ret->lost));
+	for (size_t i = 0; i < ABI_BOOK_LOSSES; i++)
+		ret->lost[i] = book_lost(header->lost[i]);
 }
 
 /*

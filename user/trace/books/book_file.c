@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/books/book_file.h"
 
+#include "base/file_system.h"
 #include "target/clock_offset.h"
 #include "target/file_open.h"
 #include "target/proc_maps.h"
@@ -9,14 +10,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
+#include <sys/uio.h>
 #include <unistd.h>
+
+/* What tables are said to have was written, but for holes, and what is written soon. */
+#define MOST_OF_WRITTEN 16
+#define WRITTEN_SOON (UINT64_C(8) << 20)
 
 int book_get(const struct book *book, uint64_t at, void *to, size_t len)
 {
@@ -27,9 +31,16 @@ int book_get(const struct book *book, uint64_t at, void *to, size_t len)
 	return (size_t)n == len ? 0 : -EIO;
 }
 
-int book_put(const struct book *book, uint64_t at, const void *from, size_t len)
+/*
+ * By the kernel, to which a page that cannot be had is an error, where it would be the end of us.
+ * Not by write(2), which waits for other writers: one whose memory a file server holds back may be
+ * waited for without end, beyond SIGKILL.
+ */
+int book_put(const struct book *book, size_t at, const void *from, size_t len)
 {
-	ssize_t n = pwrite(book->fd, from, len, (off_t)at);
+	const struct iovec ours = { (void *)(uintptr_t)from, len };
+	const struct iovec theirs = { (char *)book->header + at, len };
+	ssize_t n = process_vm_writev(getpid(), &ours, 1, &theirs, 1, 0);
 
 	if (n < 0)
 		return -errno;
@@ -41,41 +52,37 @@ int book_get_header(const struct book *book, struct abi_book_header *ret_header)
 	return book_get(book, 0, ret_header, sizeof(*ret_header));
 }
 
-bool book_next_range(const struct book *book, uint64_t table_at, size_t entry_size, uint64_t n,
-		     uint64_t most, uint64_t *first, struct book_range *ret_range)
+static int get_written(const struct book *book, uint64_t *ret_bytes)
 {
-	off_t data, hole;
-
-	if (*first >= n)
-		return false;
-	data = lseek(book->fd, (off_t)(table_at + *first * entry_size), SEEK_DATA);
-	if (data < 0 || (uint64_t)data >= table_at + n * entry_size)
-		return false;
-	hole = lseek(book->fd, data, SEEK_HOLE);
-	if (hole <= data)
-		return false;
-	/* An entry may begin in a page that nobody wrote, and end in one that somebody did. */
-	ret_range->first = ((uint64_t)data - table_at) / entry_size;
-	ret_range->end = ((uint64_t)hole - table_at + entry_size - 1) / entry_size;
-	if (ret_range->first < *first)
-		ret_range->first = *first;
-	if (ret_range->end > n)
-		ret_range->end = n;
-	if (ret_range->end - ret_range->first > most)
-		ret_range->end = ret_range->first + most;
-	*first = ret_range->end;
-	return ret_range->first < ret_range->end;
-}
-
-/* A file in memory: nothing that blocks, and no device. */
-static int check_kind(int fd)
-{
-	struct statfs fs;
 	struct stat st;
 
-	if (fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
+	if (fstat(book->fd, &st) < 0)
 		return -errno;
-	return S_ISREG(st.st_mode) && fs.f_type == TMPFS_MAGIC ? 0 : -EINVAL;
+	*ret_bytes = (uint64_t)st.st_blocks * 512;
+	return 0;
+}
+
+static uint64_t bytes_of(uint32_t n, uint32_t most, size_t entry_size)
+{
+	return (uint64_t)book_at_most(n, most) * entry_size;
+}
+
+int book_get_tables(const struct book *book, struct abi_book_header *ret_header)
+{
+	int r = book_get_header(book, ret_header);
+	uint64_t said, written = 0;
+
+	if (r == 0)
+		r = get_written(book, &written);
+	if (r)
+		return r;
+	said = bytes_of(ret_header->sites, ABI_BOOK_SITES, sizeof(struct abi_book_site)) +
+	       bytes_of(ret_header->tombs, ABI_BOOK_TOMBS, sizeof(struct abi_book_tomb)) +
+	       bytes_of(ret_header->pairs, ABI_BOOK_PAIRS, sizeof(struct abi_book_pair)) +
+	       ABI_BOOK_BUCKETS(book_at_most(ret_header->doublings & ~ABI_BOOK_DOUBLES,
+					     ABI_BOOK_DOUBLINGS)) *
+		       sizeof(struct abi_book_bucket);
+	return said > MOST_OF_WRITTEN * written + WRITTEN_SOON ? -EBADMSG : 0;
 }
 
 /*
@@ -92,12 +99,17 @@ static int open_again(int path_fd)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Sealed by the process: we would have to wait for its writers, as in book_put(). */
 static int check_size(int fd, uint64_t *ret_inode)
 {
+	const int size_seals = F_SEAL_SHRINK | F_SEAL_GROW;
+	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0)
-		return errno == EPERM ? -EACCES : -errno;
+	if (seals < 0)
+		return -errno;
+	if ((seals & size_seals) != size_seals)
+		return -EACCES;
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	*ret_inode = st.st_ino;
@@ -124,7 +136,7 @@ int book_open_file(int fd, struct book **ret_book)
 		return -ENOMEM;
 	}
 	book->fd = fd;
-	r = check_kind(fd);
+	r = file_is_in_memory(fd) ? 0 : -EINVAL;
 	/* Two would tell it of different moments. The lock ends with the descriptor. */
 	if (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
 		r = errno == EWOULDBLOCK ? -EBUSY : -errno;
@@ -134,23 +146,21 @@ int book_open_file(int fd, struct book **ret_book)
 		r = check_header(book);
 	if (r)
 		return r;
-	/* The kernel alone follows this: it says that it cannot where we would die. */
-	book->words = mmap(NULL, sizeof(struct abi_book_header), PROT_READ, MAP_SHARED, fd, 0);
-	if (book->words == MAP_FAILED) {
-		book->words = NULL;
+	book->header = mmap(NULL, sizeof(struct abi_book_header), PROT_READ | PROT_WRITE,
+			    MAP_SHARED, fd, 0);
+	if (book->header == MAP_FAILED) {
+		book->header = NULL;
 		return -errno;
 	}
 	*ret_book = TAKE_PTR(book);
 	return 0;
 }
 
+/* What anybody may have a place of: no server is asked, no device acts. */
 static int open_found(pid_t pid, int place_fd, struct book **ret_book)
 {
-	int r = check_kind(place_fd);
+	int r = file_is_in_memory(place_fd) ? open_again(place_fd) : -EINVAL;
 
-	if (r)
-		return r;
-	r = open_again(place_fd);
 	if (r >= 0)
 		r = book_open_file(r, ret_book);
 	if (r == 0)
@@ -246,13 +256,21 @@ bool book_is_mapped_elsewhere(const struct book *book, pid_t pid)
 	return r != 0;
 }
 
+void book_forget_nodes(struct book *book)
+{
+	for (size_t i = 0; book->pages && i < BOOK_NODE_PAGES; i++)
+		free(book->pages[i]);
+	free(book->pages);
+	book->pages = NULL;
+}
+
 void book_close(struct book *book)
 {
 	if (!book)
 		return;
-	if (book->words)
-		munmap(book->words, sizeof(struct abi_book_header));
-	free(book->pages);
+	if (book->header)
+		munmap(book->header, sizeof(struct abi_book_header));
+	book_forget_nodes(book);
 	free(book->gone);
 	close(book->fd);
 	free(book);

@@ -3,21 +3,14 @@
 
 #include "base/clock.h"
 #include "base/interns.h"
+#include "base/partition_point.h"
 #include "bpf/abi_heap_error.h"
 #include "bpf/abi_unwind.h"
 #include "trace/books/book.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-
-/* Nodes are read a page at a time. */
-#define BOOK_NODE_PAGES 64
-#define BOOK_PAGE_NODES 256
-
-struct book_node_page {
-	uint32_t number; /* from 1 on; 0: nothing is in it */
-	struct abi_book_node nodes[BOOK_PAGE_NODES];
-};
 
 #define SITES_AT_ONCE 256U
 #define BUCKETS_AT_ONCE 256U
@@ -139,13 +132,12 @@ int book_read_sites(const struct book *book, uint32_t cut_epoch, book_site_fn fn
 	reading.second = copies + SITES_AT_ONCE;
 	r = book_read_totals(book, cut_epoch, &totals);
 	if (r == 0)
-		r = book_get_header(book, &header);
+		r = book_get_tables(book, &header);
 	if (r)
 		return r;
 	reading.peak_epoch = totals.peak_epoch;
 	end = book_at_most(header.sites, ABI_BOOK_SITES - 1) + 1;
-	while (r == 0 && book_next_range(book, ABI_BOOK_AT_SITES, sizeof(*copies), end,
-					 SITES_AT_ONCE, &at, &range))
+	while (r == 0 && book_next_range(end, SITES_AT_ONCE, &at, &range))
 		r = read_range(&reading, &range, fn, userdata);
 	return r;
 }
@@ -267,8 +259,7 @@ static int read_table(struct block_reading *reading, uint64_t n, uint64_t deadli
 
 	if (!copies)
 		return -ENOMEM;
-	while (r == 0 && book_next_range(reading->book, ABI_BOOK_AT_BLOCKS, sizeof(*copies), n,
-					 BUCKETS_AT_ONCE, &at, &range)) {
+	while (r == 0 && book_next_range(n, BUCKETS_AT_ONCE, &at, &range)) {
 		if (deadline_ns && clock_monotonic_ns() >= deadline_ns)
 			return -ETIME;
 		r = read_buckets(reading, &range, copies, copies + BUCKETS_AT_ONCE);
@@ -299,7 +290,7 @@ int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_f
 {
 	struct block_reading reading = { .book = book, .fn = fn, .userdata = userdata };
 	struct abi_book_header header, later;
-	int r = book_get_header(book, &header);
+	int r = book_get_tables(book, &header);
 	uint32_t doublings = header.doublings & ~ABI_BOOK_DOUBLES;
 
 	if (r || doublings > ABI_BOOK_DOUBLINGS)
@@ -347,12 +338,11 @@ int book_read_tombs(const struct book *book, uint64_t deadline_ns, book_block_fn
 
 	if (!copies)
 		return -ENOMEM;
-	r = book_get_header(book, &header);
+	r = book_get_tables(book, &header);
 	if (r)
 		return r;
 	end = book_at_most(header.tombs, ABI_BOOK_TOMBS - 1) + 1;
-	while (r == 0 && book_next_range(book, ABI_BOOK_AT_TOMBS, sizeof(*copies), end,
-					 TOMBS_AT_ONCE, &at, &range)) {
+	while (r == 0 && book_next_range(end, TOMBS_AT_ONCE, &at, &range)) {
 		if (deadline_ns && clock_monotonic_ns() >= deadline_ns)
 			return -ETIME;
 		r = read_tombs(&reading, &range, copies, copies + TOMBS_AT_ONCE);
@@ -443,8 +433,7 @@ int book_read_freed(const struct book *book, book_freed_fn fn, void *userdata)
 	uint64_t at = 0;
 	int r = copies ? 0 : -ENOMEM;
 
-	while (r == 0 && book_next_range(book, ABI_BOOK_AT_FREED, sizeof(*copies), ABI_FREED_BLOCKS,
-					 FREED_AT_ONCE, &at, &range)) {
+	while (r == 0 && book_next_range(ABI_FREED_BLOCKS, FREED_AT_ONCE, &at, &range)) {
 		uint64_t place = ABI_BOOK_AT_FREED + range.first * sizeof(*copies);
 		size_t n = range.end - range.first;
 
@@ -514,13 +503,12 @@ int book_read_pairs(const struct book *book, book_pair_fn fn, void *userdata)
 	struct abi_book_header header;
 	struct book_range range;
 	uint64_t end, at = 1;
-	int r = pairs ? book_get_header(book, &header) : -ENOMEM;
+	int r = pairs ? book_get_tables(book, &header) : -ENOMEM;
 
 	if (r)
 		return r;
 	end = book_at_most(header.pairs, ABI_BOOK_PAIRS - 1) + 1;
-	while (r == 0 && book_next_range(book, ABI_BOOK_AT_PAIRS, sizeof(*pairs), end,
-					 PAIRS_AT_ONCE, &at, &range)) {
+	while (r == 0 && book_next_range(end, PAIRS_AT_ONCE, &at, &range)) {
 		size_t n = range.end - range.first;
 
 		r = book_get(book, ABI_BOOK_AT_PAIRS + range.first * sizeof(*pairs), pairs,
@@ -533,35 +521,34 @@ int book_read_pairs(const struct book *book, book_pair_fn fn, void *userdata)
 
 /* --- stacks ---------------------------------------------------------------------------------- */
 
-void book_forget_nodes(struct book *book)
+static int read_page(struct book *book, uint32_t number, struct book_node_page **ret_page)
 {
-	free(book->pages);
-	book->pages = NULL;
+	_cleanup_free_ struct book_node_page *page = malloc(sizeof(*page));
+	int r;
+
+	if (!page)
+		return -ENOMEM;
+	r = book_get(book, ABI_BOOK_AT_NODES + (uint64_t)number * sizeof(*page), page,
+		     sizeof(*page));
+	if (r == 0)
+		*ret_page = TAKE_PTR(page);
+	return r;
 }
 
 static int read_node(struct book *book, uint32_t number, struct abi_book_node *ret)
 {
-	uint32_t page_number = number / BOOK_PAGE_NODES;
-	struct book_node_page *page;
-	int r;
+	uint32_t page = number / BOOK_PAGE_NODES;
+	int r = 0;
 
 	if (!book->pages)
-		book->pages = calloc(BOOK_NODE_PAGES, sizeof(*book->pages));
+		book->pages = calloc(BOOK_NODE_PAGES, sizeof(book->pages[0]));
 	if (!book->pages)
 		return -ENOMEM;
-	page = &book->pages[page_number % BOOK_NODE_PAGES];
-	if (page->number != page_number + 1) {
-		page->number = 0;
-		r = book_get(book,
-			     ABI_BOOK_AT_NODES + (uint64_t)page_number * BOOK_PAGE_NODES *
-							 sizeof(struct abi_book_node),
-			     page->nodes, sizeof(page->nodes));
-		if (r)
-			return r;
-		page->number = page_number + 1;
-	}
-	*ret = page->nodes[number % BOOK_PAGE_NODES];
-	return 0;
+	if (!book->pages[page])
+		r = read_page(book, page, &book->pages[page]);
+	if (r == 0)
+		*ret = book->pages[page]->nodes[number % BOOK_PAGE_NODES];
+	return r;
 }
 
 /* The node where the stack ends says how. */
@@ -586,17 +573,16 @@ static void add_frame(struct book_stack *stack, const struct abi_book_node *node
 
 static bool was_gone(const struct book *book, uint64_t address, uint64_t since_ns)
 {
-	for (size_t i = 0; i < book->n_gone; i++)
-		if (address >= book->gone[i].start && address < book->gone[i].end &&
-		    book->gone[i].time_ns - (uint64_t)book->clock_ns > since_ns)
-			return true;
-	return false;
+	size_t next = partition_point(book->n_gone, i, book->gone[i].start <= address);
+	uint64_t time_ns = next ? book->gone[next - 1].time_ns : 0;
+
+	return time_ns && time_ns - (uint64_t)book->clock_ns > since_ns;
 }
 
 /* What is where it was may be another's code by now. */
 static void cut_at_gone(const struct book *book, struct book_stack *stack)
 {
-	for (size_t i = 0; i < stack->n; i++) {
+	for (size_t i = 0; book->n_gone && i < stack->n; i++) {
 		if (!was_gone(book, stack->frame[i], stack->began_ns))
 			continue;
 		stack->n = i;

@@ -105,7 +105,5 @@ struct book_stack {
  * before code that went before book_begin(). 0; -EINVAL: it is none; or another negative errno.
  */
 int book_read_stack(struct book *book, uint32_t node, size_t most, struct book_stack *ret_stack);
-/* Nodes that were read are read again: others may have come beside them. */
-void book_forget_nodes(struct book *book);
 
 #endif

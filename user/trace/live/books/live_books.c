@@ -529,7 +529,8 @@ void live_book_count_outlived(struct live *live, struct live_process *process)
 	if (count_calls(process, NOW, &calls)) {
 		live_count_loss(live, process, LOSS_BOOK);
 	} else if (calls > process->book.counted) {
-		live_count_losses(live, NULL, LOSS_SHARED_MEMORY, calls - process->book.counted);
+		live_count_losses(live, NULL, LOSS_SHARED_MEMORY,
+				  book_lost(calls - process->book.counted));
 		process->book.counted = calls;
 	}
 }

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Attacks on the reader of what a process counts itself: files that others hold, tables that are
+said to be huge, events without end, and counts that the user who asks may not see."""
+
+import contextlib
+import os
+import shutil
+import time
+
+import fuse_server
+import schema
+from lib import (Place, eventually, heap_sites, load_report, memtraced, need_program, need_root,
+                 run_memtraced, scratch, send_line, started, target, test, total)
+from test_attacks_setuid import QUANTITIES, answer_of, asked_by_nobody, become, build
+from test_service import ask_as, service, until_traced
+
+BESIDE_OTHERS = "services"
+LIBRARY = "libmemtraced-sample.so"
+SECONDS = 20  # where nothing is waited for it takes two
+
+
+def preloading(path, way="keep"):
+    return {**os.environ, "LD_PRELOAD": path, "MEMTRACED_EXACT": way}
+
+
+def report_of(pid):
+    began = time.monotonic()
+    done = run_memtraced("-p", str(pid), "-d", "1", "-f", "json", timeout=SECONDS)
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - began < SECONDS
+    return schema.loads(done.stdout)
+
+
+@contextlib.contextmanager
+def file_of_a_server(folder):
+    """Of another user; a function that has it answer nobody, and one that ends it."""
+    path = os.path.join(folder, "served.so")
+    shutil.copy(target("libcounter.so"), path)
+    with fuse_server.served(folder, 1000, path) as (point, stop, end):
+        yield os.path.join(point, "served.so"), stop, end
+
+
+@test(need_root)
+def a_book_whose_file_is_locked_for_ever_is_read():
+    with scratch() as folder, file_of_a_server(folder) as (path, stop, end), \
+            started([target("hostile_book"), "locked", path]) as process:
+        process.lines.until("ready")
+        stop()
+        try:
+            send_line(process)
+            process.lines.until("locked")
+            report = report_of(process.pid)
+        finally:
+            end()
+        assert report["coverage"]["library"]["used"], report["coverage"]
+
+
+@test(need_root)
+def a_file_whose_server_hangs_is_not_asked_whether_it_is_a_book():
+    with scratch() as folder, file_of_a_server(folder) as (path, stop, end):
+        report = os.path.join(folder, "report.json")
+        with started([memtraced(), "--exact=library", "-q", "-o", f"json:{report}", "--",
+                      target("hostile_book"), "told", path]) as process:
+            process.lines.until("ready")
+            stop()
+            try:
+                send_line(process)
+                assert process.wait(SECONDS) == 0
+            finally:
+                end()
+        assert load_report(report)["processes"], "no process"
+
+
+@test(need_root)
+def tables_that_are_said_to_be_huge_are_not_read():
+    with started([target("hostile_book"), "huge"]) as process:
+        process.lines.until("ready")
+        report = report_of(process.pid)
+    coverage = report["coverage"]
+    assert not coverage["exact"] and coverage["lost"]["book-unreadable"] > 0, coverage
+
+
+@test(need_root)
+def stacks_that_cost_most_to_read_are_read_in_time():
+    with started([target("hostile_book"), "deep", "500"]) as process:
+        process.lines.until("ready")
+        report = report_of(process.pid)
+    sites = heap_sites(report["processes"][0])
+    assert total(sites, "allocs") == 500, total(sites, "allocs")
+
+
+@test(need_root, each=[1, 4])
+def events_without_end_do_not_keep_a_trace_from_its_end(threads):
+    library = os.path.join(Place.build, LIBRARY)
+    with started([target("hostile_book"), "storm", str(threads)],
+                 env=preloading(library)) as process:
+        process.lines.until("ready")
+        with started([memtraced(), "-q", "-p", str(process.pid), "-d", "2", "-o",
+                      "json:/dev/null"]) as tracer:
+            time.sleep(0.5)
+            send_line(process)
+            assert tracer.wait(SECONDS) == 0
+
+
+@contextlib.contextmanager
+def shell_that_counts_itself(folder, *words):
+    """As shell_that_executes()."""
+    library = shutil.copy(os.path.join(Place.build, LIBRARY), folder)
+    os.chmod(library, 0o755)
+    script = 'echo ready; read line; exec "$0" "$@"'
+    with started(["/bin/sh", "-c", script, *words], preexec_fn=become(),
+                 env=preloading(library)) as process:
+        process.lines.until("ready")
+        yield process
+
+
+@test(need_root, need_program("cc"), each=["and ends", "and goes on"])
+def a_process_that_hides_itself_is_shown_until_then(end):
+    more = ["stay"] if end == "and goes on" else []
+    with scratch() as folder, service(folder) as served:
+        path = build(folder, "own_program")
+        with shell_that_counts_itself(folder, path, "hide", *more) as process:
+            send_line(process)
+            process.lines.until("ready")
+            with asked_by_nobody(served, QUANTITIES["heap"].format(process.pid)) as asking:
+                until_traced(served, 1)
+                now = f"/debug/pprof/heap?pid={process.pid}&seconds=1&format=folded"
+                eventually(lambda: "allocate_openly" in ask_as(served, "unix", now)[0],
+                           "it is not traced", 30)
+                send_line(process)
+                status, body = answer_of(asking)
+            assert status == 200, (status, body)
+            assert "allocate_openly" in body, body[:3000]
+            assert "allocate_secretly" not in body, body[:3000]

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Attacks by the book that a process keeps (bpf/abi_book.h), by its first word:
+ *
+ *   locked FILE   a thread writes into a book, from memory that FILE's server holds back: the lock
+ *                 of the book's file is not free before that server ends
+ *   huge          a book whose tables are all as large as they can be, and hardly written
+ *   deep N        a book with N stacks that are as deep as they can be, of nodes far apart, and all
+ *                 that can be of code that was unloaded
+ *   told FILE     tells of FILE, which has a server, as its book: with the library
+ *   storm N       N threads tell of no book and ask for rules, all the time: with the library
+ *
+ * It says "ready", and begins when it is sent a line.
+ */
+#include "bpf/abi_book.h"
+#include "tests/targets/target.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+static struct abi_book_header *header;
+static int book_fd;
+
+/* As the library makes one. */
+static void make_book(void)
+{
+	book_fd = memfd_create(ABI_BOOK_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	CHECK(book_fd >= 0 && ftruncate(book_fd, (off_t)ABI_BOOK_BYTES) == 0);
+	CHECK(fcntl(book_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
+	header = mmap(NULL, ABI_BOOK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		      book_fd, 0);
+	CHECK(header != MAP_FAILED);
+	header->magic = ABI_BOOK_MAGIC;
+	header->version = ABI_BOOK_VERSION;
+	header->pid = (uint32_t)getpid();
+	header->stays = 1;
+}
+
+static void *write_for_ever(void *held_back)
+{
+	(void)!pwrite(book_fd, held_back, 4096, 1 << 20);
+	return NULL;
+}
+
+static void lock(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *held_back = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	pthread_t thread;
+
+	CHECK(fd >= 0 && held_back != MAP_FAILED);
+	make_book();
+	tell("ready\n");
+	wait_for_line();
+	CHECK(pthread_create(&thread, NULL, write_for_ever, held_back) == 0);
+	usleep(200000);
+	tell("locked\n");
+	pause();
+}
+
+static void claim(void)
+{
+	make_book();
+	header->threads = header->nodes = header->sites = header->tombs = header->pairs =
+		header->errors = UINT32_MAX;
+	header->doublings = ABI_BOOK_DOUBLINGS;
+	header->lost[ABI_BOOK_LOST_FORK] = UINT64_MAX;
+	tell("ready\n");
+	pause();
+}
+
+static struct abi_book_node *node_at(uint32_t number)
+{
+	return (struct abi_book_node *)(void *)((char *)header + ABI_BOOK_AT_NODES) + number;
+}
+
+#define APART 256U
+
+static void deepen(uint64_t n)
+{
+	struct abi_book_site *sites;
+	struct abi_book_gone *gone;
+
+	make_book();
+	sites = (struct abi_book_site *)(void *)((char *)header + ABI_BOOK_AT_SITES);
+	gone = (struct abi_book_gone *)(void *)((char *)header + ABI_BOOK_AT_GONE);
+	for (uint32_t i = 0; i < ABI_MAX_FRAMES; i++)
+		*node_at(1 + i * APART) =
+			(struct abi_book_node){ .address = 0x10000 + i,
+						.parent = i ? 1 + (i - 1) * APART : 0 };
+	for (uint32_t i = 1; i <= n; i++) {
+		uint32_t tip = ABI_MAX_FRAMES * APART + i;
+
+		*node_at(tip) =
+			(struct abi_book_node){ .address = 0x400000 + i,
+						.parent = 1 + (ABI_MAX_FRAMES - 1) * APART };
+		sites[i].node = tip;
+		sites[i].function = ABI_BOOK_MALLOC;
+		sites[i].thread = 1;
+		sites[i].site.now.allocs = sites[i].site.now.live_blocks = 1;
+	}
+	for (uint32_t i = 0; i < ABI_BOOK_GONE; i++)
+		gone[i] = (struct abi_book_gone){ 0x70000000, 0x80000000, UINT64_MAX };
+	header->sites = (uint32_t)n;
+	header->nodes = (uint32_t)(ABI_MAX_FRAMES * APART + n);
+	header->gone = ABI_BOOK_GONE;
+	tell("ready\n");
+	pause();
+}
+
+static void (*tell_book)(int64_t fd, uint64_t value);
+
+static void find_probe(void)
+{
+	tell_book = (void (*)(int64_t, uint64_t))dlsym(RTLD_DEFAULT, "memtraced_book");
+	CHECK(tell_book);
+}
+
+static void tell_of(const char *path)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	find_probe();
+	tell("ready\n");
+	wait_for_line();
+	tell_book(fd, ABI_BOOK_BYTES);
+	CHECK(malloc(1000));
+	exit(0);
+}
+
+static void *tell_for_ever(void *unused)
+{
+	(void)unused;
+	for (uint64_t i = 0;; i++)
+		tell_book(i % 2 ? ABI_BOOK_ASKS : 1000000, i);
+	return NULL;
+}
+
+static void storm(uint64_t threads)
+{
+	pthread_t thread;
+
+	find_probe();
+	tell("ready\n");
+	wait_for_line();
+	for (uint64_t i = 0; i < threads; i++)
+		CHECK(pthread_create(&thread, NULL, tell_for_ever, NULL) == 0);
+	pause();
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (strcmp(what, "locked") == 0 && argc > 2)
+		lock(argv[2]);
+	else if (strcmp(what, "huge") == 0)
+		claim();
+	else if (strcmp(what, "deep") == 0)
+		deepen(argument(argc, argv, 2, 1000));
+	else if (strcmp(what, "told") == 0 && argc > 2)
+		tell_of(argv[2]);
+	else if (strcmp(what, "storm") == 0)
+		storm(argument(argc, argv, 2, 1));
+	return 1;
+}

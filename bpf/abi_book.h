@@ -41,6 +41,8 @@ enum abi_book_loss {
 	ABI_BOOK_LOST_PAIRS,   /* frees, for whose pair there was no room, */
 	ABI_BOOK_LOST_BIRTHS,  /* and births of blocks */
 	ABI_BOOK_LOST_LIMIT,   /* what is called after the process has limited its addresses */
+	/* What is called by libraries that were loaded so that their calls do not come to it. */
+	ABI_BOOK_LOST_BYPASSED,
 	ABI_BOOK_LOSSES
 };
 

@@ -30,6 +30,8 @@ __thread struct book_local book_local;
 static uint32_t generations, process_lock;
 /* At the last fork: a child's first calls are then waited for, too. */
 static bool was_read;
+/* A child has it from its parent. */
+static bool is_bypassed;
 
 /* Absent where the C library is not glibc. */
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
@@ -141,6 +143,8 @@ static enum book_state begin(void)
 	book_table_begin();
 	book_forks_begin(fd);
 	watch_forks();
+	if (is_bypassed)
+		book_lose(ABI_BOOK_LOST_BYPASSED);
 	(void)book_is_complete(); /* found out now: later it may wait for a thread in dlopen() */
 	book.header->version = ABI_BOOK_VERSION;
 	book.header->pid = (uint32_t)getpid();
@@ -196,6 +200,14 @@ bool book_is_kept(void)
 		errno = error;
 	}
 	return book_process->state == BOOK_KEPT;
+}
+
+BOOK_SELDOM void book_bypass(void)
+{
+	if (__atomic_exchange_n(&is_bypassed, true, __ATOMIC_RELAXED))
+		return;
+	if (book_process->state == BOOK_KEPT)
+		book_lose(ABI_BOOK_LOST_BYPASSED); /* else as it begins */
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */

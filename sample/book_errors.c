@@ -3,6 +3,7 @@
 
 #include "sample/book_clock.h"
 #include "sample/book_forks.h"
+#include "sample/walk.h"
 
 /* Bytes before an address that are searched for the block that it is in. */
 #define INSIDE_SEARCH 4096
@@ -72,6 +73,38 @@ static bool is_anything_lost(void)
 	return book_is_orphan();
 }
 
+static bool read_word(uint64_t address, uint64_t *ret)
+{
+	if (!walk_can_read(address & ~4095ULL))
+		return false;
+	*ret = *(const uint64_t *)(uintptr_t)address;
+	return true;
+}
+
+/* glibc's malloc.c: below a block its size, a multiple of 16, and below that what is before it. */
+#define LEAST_CHUNK 32
+#define PREVIOUS_IN_USE 1ULL
+#define IS_MMAPPED 2ULL
+
+/*
+ * Does glibc's free() take it for a block? Then it was made by a call that did not come to us: by
+ * an address of the C library's own malloc(), which dlsym(3) has given.
+ */
+static bool is_unseen_block(uint64_t address)
+{
+	uint64_t head, size, before, after;
+
+	if (address % 16 || !read_word(address - 8, &head))
+		return false;
+	size = head & ~7ULL;
+	if (size < LEAST_CHUNK || size % 16 || size >= ABI_ADDR_LIMIT)
+		return false;
+	if (head & IS_MMAPPED)
+		return read_word(address - 16, &before) && (address - 16 - before) % 4096 == 0 &&
+		       (before + size) % 4096 == 0;
+	return read_word(address + size - 8, &after) && after & PREVIOUS_IN_USE;
+}
+
 BOOK_SELDOM uint32_t book_error_of_unknown(const struct book_blocks *blocks, uint64_t address)
 {
 	struct book_block block;
@@ -83,6 +116,10 @@ BOOK_SELDOM uint32_t book_error_of_unknown(const struct book_blocks *blocks, uin
 			       book_blocks_find(blocks, address | ABI_BOOK_FREED, &block) ||
 			       book_blocks_find(blocks, address | ABI_BOOK_SHED, &block)))
 		return ABI_DOUBLE_FREE;
+	if (is_unseen_block(address)) {
+		book_lose(ABI_BOOK_LOST_UNKNOWN);
+		return 0;
+	}
 	return ABI_INVALID_FREE;
 }
 

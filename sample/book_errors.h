@@ -25,7 +25,7 @@ void book_error_add(const struct book_error *error);
 
 /*
  * What is wrong about the free of an address that no block has; 0: it cannot be said, as not all
- * blocks are known.
+ * blocks are known (counted, if this one is not).
  */
 uint32_t book_error_of_unknown(const struct book_blocks *blocks, uint64_t address);
 

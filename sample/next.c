@@ -164,6 +164,8 @@ static const char *const names[NEXT_NAMES] = {
 	[NEXT_XALLOCX] = "xallocx",
 	[NEXT_DALLOCX] = "dallocx",
 	[NEXT_SDALLOCX] = "sdallocx",
+	[NEXT_DLOPEN] = "dlopen",
+	[NEXT_DLMOPEN] = "dlmopen",
 };
 
 static void *functions[NEXT_NAMES];

@@ -57,7 +57,7 @@ static bool was_readable(uint64_t page)
  * The kernel reads the mask before it finds that there is no such operation: EFAULT tells memory
  * that cannot be read (kernel/signal.c, sys_rt_sigprocmask).
  */
-static bool page_is_readable(uint64_t page)
+bool walk_can_read(uint64_t page)
 {
 	int error = errno;
 	bool readable;
@@ -83,13 +83,13 @@ static bool range_extend(struct walk_range *range, uint64_t address)
 	uint64_t page = address & ~PAGE_MASK;
 
 	while (range->high <= page) {
-		if (!page_is_readable(range->high))
+		if (!walk_can_read(range->high))
 			return false;
 		range->high += PAGE;
 	}
 	/* What is deeper in a stack is there: it is not asked for where that may be refused. */
 	while (range->low > page) {
-		if (!book_is_filtered() && !page_is_readable(range->low - PAGE))
+		if (!book_is_filtered() && !walk_can_read(range->low - PAGE))
 			return false;
 		range->low -= PAGE;
 	}
@@ -111,7 +111,7 @@ static __attribute__((noinline)) bool find_range(struct walker *w, uint64_t addr
 		return true;
 	if (range_is_near(&w->other, address) && range_extend(&w->other, address))
 		return true;
-	if (!page_is_readable(page))
+	if (!walk_can_read(page))
 		return false;
 	w->other = (struct walk_range){ page, page + PAGE };
 	return true;

@@ -96,6 +96,9 @@ enum walk_meeting { WALK_MEETS, WALK_MEETS_INTERRUPTED, WALK_MEETS_NOT, WALK_IS_
 enum walk_meeting walk_meets(struct walker *w, const struct walk_registers *from, uint64_t sp,
 			     uint64_t pc);
 
+/* Is there memory at the begin of this page? */
+bool walk_can_read(uint64_t page);
+
 /* The stack is the last one from now on. */
 void walk_keep(struct walker *w);
 

@@ -385,6 +385,39 @@ def a_program_that_is_not_to_keep_a_book_is_probed():
     assert aligned["alloc"]["allocs"] >= 100
 
 
+@test(need_root, each=["plainly", "deep", "apart"])
+def what_a_loaded_library_calls_past_the_book_is_said_to_be_missing(how):
+    """In the child that is forked later, too."""
+    command = [target("bypass"), how, target("libplug_a.so")]
+    run = trace(command, LIBRARY, library=None)
+    coverage = run.report["coverage"]
+    bypassed = 0 if how == "plainly" else 2
+    assert coverage["exact"] == (not bypassed), coverage
+    assert coverage["lost"].get("book-bypassed", 0) == bypassed, coverage
+    assert not any(process["heap_errors"] for process in run.report["processes"]), run.report
+    probes = trace(command, "--exact=probes", library=None)
+    exact(probes.report)
+    calls = [total(called_by(process, "libplug_a.so"), "allocs")
+             for process in probes.report["processes"]]
+    assert sorted(calls) == [2, 11], calls
+
+
+CALLED_BY_HANDLE = """
+import ctypes, sys
+own, all = ctypes.CDLL("libc.so.6"), ctypes.CDLL(None)
+own.malloc.restype, all.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+all.free(own.malloc(int(sys.argv[1])))
+"""
+
+
+@test(need_root, each=["70000", "500000"])
+def a_block_that_was_made_past_the_book_is_no_wrong_free(size):
+    run = trace(["/usr/bin/python3", "-c", CALLED_BY_HANDLE, size], LIBRARY, library=None)
+    coverage, process = run.report["coverage"], run.only_process()
+    assert coverage["lost"] == {"allocation-unknown": 1} and not coverage["exact"], coverage
+    assert process["alloc"]["unknown_frees"] == 1 and not process["heap_errors"], process
+
+
 @test(need_root)
 def reports_while_it_runs_have_what_it_holds():
     with started([memtraced(), LIBRARY, "-q", "-f", "json", "-i", "0.1", "--",

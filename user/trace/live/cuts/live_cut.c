@@ -29,7 +29,7 @@
 static_assert(RECORD_STACK_OTHER == ABI_STACK_OTHER && RECORD_STACK_NO_CODE == ABI_STACK_NO_CODE,
 	      "an id goes into records as it is");
 
-static_assert(ABI_BOOK_LOST_LIMIT + 1 == ABI_BOOK_LOSSES, "all have names");
+static_assert(ABI_BOOK_LOST_BYPASSED + 1 == ABI_BOOK_LOSSES, "all have names");
 
 static const char *const loss_names[LOSSES] = {
 	[ABI_LOST_BLOCK_MAP_FULL] = "block-map-full",
@@ -92,6 +92,7 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_PAIRS] = "free-pair-map-full",	  /* as are these two */
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_BIRTHS] = "birth-map-full",
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_LIMIT] = "book-given-up",
+	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_BYPASSED] = "book-bypassed",
 };
 
 static uint64_t age_ns(const struct live *live, const struct live_process *process, uint32_t tick)

@@ -15,7 +15,7 @@ TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	nesting nesting_malloc pools samples sampler slices pyblocks touch_plugin unwinding),\
 	$(wildcard tests/targets/*.c)))
 TARGET_OTHERS := $(patsubst %,$(TARGETS_DIR)/%,\
-	libcounter.so libcounter-next.so libkiller.so libfast_clock.so libstepped_clock.so libplug_a.so libplug_b.so libtouch_a.so libtouch_b.so static static-stripped noheap bad_alloc exceptions own_operators throwing \
+	libcounter.so libcounter-next.so libkiller.so libfast_clock.so libstepped_clock.so libplug_a.so libplug_b.so libtouch_a.so libtouch_b.so static static-stripped noheap bad_alloc exceptions medley own_operators throwing \
 	ctor_thread-cc libctor_thread.so \
 	nesting nesting-behind libnesting.so heap_errors unchecked bounds crashes deaths \
 	frames frames-static frames-static-pie libframes_a.so libframes_b.so \
@@ -294,7 +294,7 @@ $(TARGETS_DIR)/libplug_%.so: tests/targets/plugin.c
 	$(Q)$(CC) $(TARGET_CFLAGS) -DPLUGIN_NAME=leak_from_$* \
 		-DPLUGIN_SIZE=$(if $(filter a,$*),1111,2222) -fPIC -shared -o $@ $<
 
-$(patsubst %,$(TARGETS_DIR)/%,bad_alloc exceptions own_operators throwing): $(TARGETS_DIR)/%: \
+$(patsubst %,$(TARGETS_DIR)/%,bad_alloc exceptions medley own_operators throwing): $(TARGETS_DIR)/%: \
 		tests/targets/%.cc $(TARGET_HEADERS)
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)

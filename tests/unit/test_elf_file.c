@@ -327,6 +327,29 @@ static void pointers_to_imported_functions_have_their_names(void **state)
 	assert_null(elf_file_slot_symbol(file, UINT64_MAX));
 }
 
+static void pointers_that_a_resolver_fills_have_the_name_of_what_it_chooses(void **state)
+{
+	static const char source[] = "static int one(void) { return 1; }\n"
+				     "static void *choose(void) { return one; }\n"
+				     "__attribute__((visibility(\"hidden\"), ifunc(\"choose\")))\n"
+				     "int chosen(void);\n"
+				     "int use(void) { return chosen() + 1; }\n";
+	_cleanup_close_ int fd = build_object(source, "-shared -fPIC");
+	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
+	bool found = false;
+
+	(void)state;
+	if (fd < 0)
+		skip();
+	assert_int_equal(elf_file_new(fd, &file), 0);
+	for (uint64_t slot = 0; slot < 0x10000; slot += 8) {
+		const char *name = elf_file_slot_symbol(file, slot);
+
+		found |= name && strcmp(name, "chosen") == 0;
+	}
+	assert_true(found);
+}
+
 static void static_executables_are_told_from_others(void **state)
 {
 	static const char program[] = "int main(void) { return 0; }\n";
@@ -390,6 +413,7 @@ int main(void)
 		cmocka_unit_test(bytes_are_read_where_they_are_mapped),
 		cmocka_unit_test(a_file_truncated_while_in_use_reads_short),
 		cmocka_unit_test(pointers_to_imported_functions_have_their_names),
+		cmocka_unit_test(pointers_that_a_resolver_fills_have_the_name_of_what_it_chooses),
 		cmocka_unit_test(static_executables_are_told_from_others),
 		cmocka_unit_test(the_build_id_is_the_linker_s),
 	};

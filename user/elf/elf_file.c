@@ -28,7 +28,8 @@ struct segment {
 
 struct slot {
 	uint64_t vaddr;
-	const char *name;
+	const char *name;  /* NULL: of the function that is chosen by */
+	uint64_t resolver; /* this one */
 };
 
 struct page {
@@ -38,15 +39,18 @@ struct page {
 	uint8_t *bytes; /* PAGE_BYTES, from the first use on */
 };
 
-/* The relocation types that bind a pointer to a function of another object. */
+/*
+ * The relocation types that bind a pointer to a function of another object, or to the one that a
+ * resolver of this object chooses.
+ */
 struct slot_relocations {
 	uint16_t machine;
-	uint32_t jump_slot, glob_dat;
+	uint32_t jump_slot, glob_dat, resolved;
 };
 
 static const struct slot_relocations slot_relocations[] = {
-	{ EM_X86_64, R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT },
-	{ EM_AARCH64, R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT },
+	{ EM_X86_64, R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, R_X86_64_IRELATIVE },
+	{ EM_AARCH64, R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, R_AARCH64_IRELATIVE },
 };
 
 struct elf_file {
@@ -244,6 +248,11 @@ static int read_slots(struct elf_file *file, Elf_Scn *section, const GElf_Shdr *
 		uint32_t type = (uint32_t)GELF_R_TYPE(rela.r_info);
 		struct slot slot = { .vaddr = rela.r_offset };
 
+		if (type == types->resolved) {
+			slot.resolver = (uint64_t)rela.r_addend;
+			r = vec_push(&file->slots, slot);
+			continue;
+		}
 		if (type != types->jump_slot && type != types->glob_dat)
 			continue;
 		if (!gelf_getsym(symbols, (int)GELF_R_SYM(rela.r_info), &sym))
@@ -399,11 +408,19 @@ const struct elf_symbol *elf_file_symbols_at(const struct elf_file *file, uint64
 const char *elf_file_slot_symbol(const struct elf_file *file, uint64_t slot)
 {
 	struct slot key = { .vaddr = slot }, *found;
+	const struct elf_symbol *symbols;
+	size_t n;
 
 	if (file->slots.len == 0)
 		return NULL;
 	found = bsearch(&key, file->slots.data, file->slots.len, sizeof(key), slot_by_vaddr);
-	return found ? found->name : NULL;
+	if (!found || found->name)
+		return found ? found->name : NULL;
+	symbols = elf_file_symbols_at(file, found->resolver, &n);
+	for (size_t i = 0; i < n; i++)
+		if (symbols[i].is_ifunc)
+			return symbols[i].name;
+	return NULL;
 }
 
 static const struct segment *segment_of(const struct elf_file *file, uint64_t vaddr)

@@ -61,7 +61,10 @@ const struct elf_symbol *elf_file_symbols(const struct elf_file *file, size_t *r
 const struct elf_symbol *elf_file_symbols_at(const struct elf_file *file, uint64_t vaddr,
 					     size_t *ret_n);
 
-/* The imported symbol that the dynamic linker binds the pointer at `slot` to, or NULL. */
+/*
+ * The symbol that the dynamic linker binds the pointer at `slot` to, or NULL: an imported one, or
+ * one of the object's own whose code a resolver chooses (ifunc).
+ */
 const char *elf_file_slot_symbol(const struct elf_file *file, uint64_t slot);
 
 /* By PT_LOAD. 0, or -ENOENT where the file has no such byte. */

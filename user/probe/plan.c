@@ -127,7 +127,7 @@ static uint64_t code_definition(void *ctx, const char *name)
 			return 0;
 	}
 	found = symbol_names_find(p->names, name);
-	return found ? found->value : 0;
+	return found && !found->is_ifunc ? found->value : 0;
 }
 
 static int kind_rank(uint8_t kind)

@@ -82,6 +82,8 @@ enum abi_kind {
 #define ABI_SIZE_SUM(n, m) ((n) | (m) << 4)
 /* Where the block is, or where its address is to be put; the first argument unless given. */
 #define ABI_BLOCK_ARG(n) ((n) << 8)
+/* Of a free, which has no size: how many words sp is below its place at the entry. */
+#define ABI_FRAME_WORDS(args) ((args)&0xff)
 
 /*
  * Key of a live block, on x86-64:

@@ -115,9 +115,9 @@ VERIFIED_ONCE_NUMBERS int take_replaced(__u32 slot)
 }
 
 /* The form of a free, whose mark is done with: another one may be made from the same place. */
-static __always_inline __u32 form_of_free(struct pt_regs *ctx, __u32 slot)
+static __always_inline __u32 form_of_free(struct pt_regs *ctx, __u32 slot, __u64 sp)
 {
-	__u64 sp = PT_REGS_SP(ctx), fp = PT_REGS_FP(ctx), link = LINK_REGISTER(ctx);
+	__u64 fp = PT_REGS_FP(ctx), link = LINK_REGISTER(ctx);
 	__u32 form = call_form(slot, sp, fp, link, FORM_OF_FREES);
 
 	if (form_is_of_mark(form))
@@ -130,9 +130,9 @@ static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *pro
 				       struct thread *t, __u64 cookie, int nested,
 				       struct fault *fault)
 {
-	__u64 addr = block_argument(ctx, ABI_COOKIE_ARGS(cookie)), sp = PT_REGS_SP(ctx);
+	__u64 addr = block_argument(ctx, ABI_COOKIE_ARGS(cookie)), sp = entry_sp(ctx, cookie);
 	__u16 fn = ABI_COOKIE_FN(cookie);
-	__u32 form = knob_forms ? form_of_free(ctx, slot) : ABI_FORM_OWN;
+	__u32 form = knob_forms ? form_of_free(ctx, slot, sp) : ABI_FORM_OWN;
 	enum block_origin origin;
 	bool temporary = false;
 
@@ -455,7 +455,7 @@ static __always_inline bool is_free(__u64 cookie)
 /* 1 when the return of this call need not be seen. */
 static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 {
-	__u32 slot;
+	__u32 slot, at;
 	struct abi_proc *proc = counted_proc(ABI_COOKIE_OWNER(cookie), &slot);
 	struct fault fault = {};
 	int r = 1, nested = CALL_APART;
@@ -469,7 +469,7 @@ static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 	proc_enter_cut(proc);
 	t = thread_get(slot);
 	if (t)
-		nested = thread_nested(ctx, t, slot, ABI_COOKIE_FN(cookie));
+		nested = thread_nested(ctx, t, slot, ABI_COOKIE_FN(cookie), entry_sp(ctx, cookie));
 	if (is_free(cookie) || kind_of(cookie) == ABI_SCOPED_FREE)
 		free_entry(ctx, proc, slot, t, cookie, nested, &fault);
 	if (kind_of(cookie) >= ABI_SCOPED_FREE)
@@ -477,14 +477,13 @@ static __always_inline int function_entry(struct pt_regs *ctx, __u64 cookie)
 	else if (!is_free(cookie))
 		r = alloc_entry(ctx, slot, t, cookie, nested, &fault);
 	/* The return address is where it will be at the exit. */
+	at = STACK_BELOW_ENTRY(words_below_entry(cookie));
 	if (fault.kind)
-		heap_error(ctx, slot, fault.kind << 16 | ABI_COOKIE_FN(cookie), &fault,
-			   STACK_AT_EXIT);
+		heap_error(ctx, slot, fault.kind << 16 | ABI_COOKIE_FN(cookie), &fault, at);
 	if (knob_heap_errors && fault.freed)
-		remember_free(ctx, slot, ABI_COOKIE_FN(cookie), &fault, STACK_AT_EXIT);
+		remember_free(ctx, slot, ABI_COOKIE_FN(cookie), &fault, at);
 	if (knob_free_stacks && fault.ended)
-		pair_note(ctx, slot, ABI_COOKIE_FN(cookie), fault.birth_key, &fault.block,
-			  STACK_AT_EXIT);
+		pair_note(ctx, slot, ABI_COOKIE_FN(cookie), fault.birth_key, &fault.block, at);
 	return r;
 }
 

@@ -30,6 +30,22 @@ static __always_inline __u64 block_argument(const struct pt_regs *regs, __u16 ar
 	return args >> 8 ? argument(regs, args >> 8) : PT_REGS_PARM1(regs);
 }
 
+/* Words that a free's frame has where it is probed: of its cookie. */
+static __always_inline __u32 words_below_entry(__u64 cookie)
+{
+	bool is_free = (ABI_COOKIE_KIND(cookie) & ABI_KIND_MASK) == ABI_FREE;
+
+	return is_free ? ABI_FRAME_WORDS(ABI_COOKIE_ARGS(cookie)) : 0;
+}
+
+static __always_inline __u64 entry_sp(const struct pt_regs *regs, __u64 cookie)
+{
+	__u64 sp = PT_REGS_SP(regs);
+
+	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
+	return sp + 8 * words_below_entry(cookie);
+}
+
 /* Is the size a product, of which the sign says nothing? One that is too large is ~0. */
 static __always_inline bool size_is_product(const struct pt_regs *regs, __u16 args)
 {

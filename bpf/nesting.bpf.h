@@ -393,13 +393,13 @@ static __always_inline int thread_nested_at(struct thread *t, __u32 slot, __u16 
 	return call_settled(slot, r, fn);
 }
 
+/* sp: at the function's entry. */
 static __always_inline int thread_nested(const struct pt_regs *ctx, struct thread *t, __u32 slot,
-					 __u16 fn)
+					 __u16 fn, __u64 sp)
 {
-	__u64 sp = PT_REGS_SP(ctx), fp = PT_REGS_FP(ctx), link = LINK_REGISTER(ctx);
+	__u64 fp = PT_REGS_FP(ctx), link = LINK_REGISTER(ctx);
 
-	barrier_var(sp); /* else it is loaded by a chosen pointer, see argument() */
-	barrier_var(fp);
+	barrier_var(fp); /* else it is loaded by a chosen pointer, see argument() */
 	barrier_var(link);
 	return thread_nested_at(t, slot, fn, sp, fp, link);
 }

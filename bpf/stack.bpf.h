@@ -29,6 +29,10 @@ enum stack_at {
 	STACK_AT_SITE,	  /* inside an allocator call, which knows its sp and fp at its entry */
 };
 
+/* STACK_AT_EXIT, and the return address is so many words above sp. */
+#define STACK_WORDS_SHIFT 8
+#define STACK_BELOW_ENTRY(words) (STACK_AT_EXIT | (words) << STACK_WORDS_SHIFT)
+
 static __always_inline struct stack_scratch *scratch_take(__u32 level)
 {
 	struct stack_scratch *s = bpf_map_lookup_elem(&scratch, &level);
@@ -325,6 +329,8 @@ static __always_inline __u64 stack_capture(struct pt_regs *ctx, struct abi_proc 
 
 	if (!knob_max_stack)
 		return 0;
+	regs.sp += 8 * (at >> STACK_WORDS_SHIFT);
+	at &= (1 << STACK_WORDS_SHIFT) - 1;
 	if (at == STACK_AT_SITE) {
 		const struct thread *t = thread_find();
 

@@ -7,8 +7,9 @@ import re
 import matrix
 
 from lib import (ATTACH_PATHS, LONG, SERIAL_KEYS, SMALL, Place, Skip, attach_option, by_library,
-                 called_by, exact, heap_sites, need_program, need_root, run, run_memtraced, same,
-                 same_calls, same_images, scaled, target, test, total, trace, with_function)
+                 called_by, exact, heap_sites, need_kernel, need_program, need_root, run,
+                 run_memtraced, same, same_calls, same_images, scaled, target, test, total, trace,
+                 with_function)
 
 BESIDE_OTHERS = True
 EACH_PATH = sorted(ATTACH_PATHS)
@@ -160,6 +161,22 @@ def a_pool_that_is_named_counts_its_blocks_and_not_its_chunks(program_and_path):
         assert process["alloc"]["unknown_frees"] == 0, process["alloc"]
     else:
         same(process, own, SERIAL_KEYS)
+
+
+@test(need_root, need_kernel(5, 15), each=EACH_PATH)
+def a_free_may_have_its_frame_where_it_is_probed(path):
+    calls = scaled(3000, 30000)
+    run_ = trace([target("frame_free"), str(calls)], attach_option(path), "--free-stacks",
+                 "--allocator=object=frame_free;malloc=slot_get:size@1;free=slot_put:ptr@1",
+                 library=None)
+    assert run_.report["coverage"]["lost"] == {"allocation-unknown": 1}, run_.report["coverage"]
+    process, kept = run_.only_process(), (calls - 1) // 10
+    assert (process["alloc"]["allocs"], process["alloc"]["live_blocks"]) == (calls, kept)
+    assert (process["alloc"]["frees"], process["alloc"]["unknown_frees"]) == (calls - kept, 1)
+    places = [place for site in heap_sites(process) for place in site["frees"]]
+    assert total(places, "blocks") == calls - kept, places
+    for place in places:
+        assert [frame["function"] for frame in place["frames"]][:2] == ["slot_put", "main"], place
 
 
 @test(need_root)

@@ -455,6 +455,41 @@ static void functions_that_never_return_are_known_by_name(void **state)
 	assert_false(sites_is_noreturn(""));
 }
 
+static void a_free_may_have_its_frame_where_it_is_probed(void **state)
+{
+	static const struct {
+		const char *function;
+		uint8_t code[16];
+		uint64_t site;
+		uint8_t words;
+	} cases[] = {
+		/* sub rsp, 24; test rdi, rdi; je: as glibc 2.31 */
+		{ "free", { 0x48, 0x83, 0xec, 24, TEST_RDI, JE(1), RET, RET }, 7, 3 },
+		{ "free", { 0x48, 0x83, 0xec, 24, 0x48, 0x83, 0xec, 8, JE(1), RET, RET }, 8, 4 },
+		/* What is asked for is an argument, and the stack is walked from the entry. */
+		{ "malloc", { 0x48, 0x83, 0xec, 24, TEST_RDI, JE(1), RET, RET }, 0, 0 },
+		/* The block is lost; half a word; upwards; by a register; aligned. */
+		{ "free", { 0x48, 0x83, 0xec, 24, 0x31, 0xff, JE(1), RET, RET }, 0, 0 },
+		{ "free", { 0x48, 0x83, 0xec, 20, TEST_RDI, JE(1), RET, RET }, 0, 0 },
+		{ "free", { 0x48, 0x83, 0xc4, 24, TEST_RDI, JE(1), RET, RET }, 0, 0 },
+		{ "free", { 0x48, 0x29, 0xc4, TEST_RDI, JE(1), RET, RET }, 0, 0 },
+		{ "free", { 0x48, 0x83, 0xe4, 0xf0, TEST_RDI, JE(1), RET, RET }, 0, 0 },
+		/* Nothing is emulated behind it. */
+		{ "free", { 0x48, 0x83, 0xec, 24, TEST_RDI, RET }, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_(sites_done) struct sites sites = { 0 };
+		struct code_image image = { 0 };
+
+		memcpy(image.bytes, cases[i].code, sizeof(cases[i].code));
+		code_image_finish(&image);
+		find(*state, &image, cases[i].function, &everyday, &sites);
+		assert_int_equal(sites.entry_site, BASE + cases[i].site);
+		assert_int_equal(sites.frame_words, cases[i].words);
+	}
+}
+
 static void a_block_may_be_freed_from_another_register(void **state)
 {
 	static const struct {
@@ -488,6 +523,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_block_may_be_freed_from_another_register),
+		cmocka_unit_test(a_free_may_have_its_frame_where_it_is_probed),
 		cmocka_unit_test(the_entry_site_is_the_first_emulated_instruction_that_is_as_good),
 		cmocka_unit_test(the_kernel_s_abilities_decide_the_entry_site),
 		cmocka_unit_test(every_return_is_an_exit_or_it_is_said_why_not),

@@ -408,6 +408,7 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 		r = set_results(p, &candidate->results, &probe);
 	if (sites->block_argument)
 		probe.args = ABI_BLOCK_ARG(sites->block_argument);
+	probe.args |= sites->frame_words;
 	if (probe.exits == PLAN_EXIT_RETURN)
 		probe.why_no_sites = sites->why_no_exits;
 	if (function->kind == ABI_FREE && family && family->has_inner_frees &&
@@ -443,7 +444,11 @@ static int add_mark(struct planner *p, const struct candidate *candidate)
 
 	if (!(candidate->forms & ~ABI_FORM_C) || candidate->sites.why_no_entry)
 		return 0;
-	r = elf_file_offset_of(p->file, candidate->sites.entry_site, &mark.entry_site);
+	/* Where it was called from is read off sp. */
+	r = elf_file_offset_of(p->file,
+			       candidate->sites.frame_words ? candidate->vaddr :
+							      candidate->sites.entry_site,
+			       &mark.entry_site);
 	return r ? r : vec_push(&p->marks, mark);
 }
 

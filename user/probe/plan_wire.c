@@ -179,13 +179,14 @@ static const struct field probe_fields[] = {
 	F_END,
 };
 
-/* As the row says; or of a free, in which argument's register the block is at its site. */
+/*
+ * As the row says; or of a free, in which argument's register the block is at its site, and how far
+ * sp has moved.
+ */
 static bool args_are_sound(const struct plan_probe *probe, struct named named)
 {
-	unsigned block = probe->args >> 8;
-
-	return probe->args == named.args || (probe->kind == ABI_FREE && !(probe->args & 0xff) &&
-					     block > 0 && block <= INSN_ARGUMENTS);
+	return probe->args == named.args ||
+	       (probe->kind == ABI_FREE && probe->args >> 8 <= INSN_ARGUMENTS);
 }
 
 /* That realloc(p, 0) frees is the family's, which the object is of; else a row says the kind. */

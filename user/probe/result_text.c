@@ -58,7 +58,8 @@ static void add_site(const struct result_site *site, struct strbuf *out)
 static void add_function(const struct plan_probe *probe, struct strbuf *out)
 {
 	if ((probe->kind & ABI_KIND_MASK) == ABI_FREE)
-		strbuf_addf(out, "%s: one, at its entry%s\n", probe->function,
+		strbuf_addf(out, "%s: one, %s%s\n", probe->function,
+			    ABI_FRAME_WORDS(probe->args) ? "when it has its frame" : "at its entry",
 			    probe->entry_emulated ? "" : ", single-stepped");
 	else if (!probe->n_results)
 		strbuf_addf(out, "%s: no: %s\n", probe->function,

@@ -207,12 +207,30 @@ static void choose_block_argument(struct walk *w, unsigned arguments, unsigned h
 }
 
 /*
+ * A free may have its frame where it is probed, as glibc 2.31's, which begins with a sub of rsp:
+ * all it needs of the stack is where its return address is.
+ */
+static bool makes_frame(struct walk *w, unsigned *words)
+{
+	struct insn_effect effect;
+
+	if (w->function->kind != ABI_FREE)
+		return false;
+	insn_effect(w->decoder, &effect);
+	if (effect.kind != EFFECT_ADD || effect.to != INSN_RSP || effect.from != INSN_RSP ||
+	    effect.value >= 0 || effect.value % 8 || effect.value < -8 * (int64_t)UINT8_MAX)
+		return false;
+	*words += (unsigned)(-effect.value / 8);
+	return *words <= UINT8_MAX;
+}
+
+/*
  * The first emulated instruction of the straight line from the entry. It runs once per call, sp
- * and the arguments are still the caller's there.
+ * and the arguments are still the caller's there; a free may have moved sp by then.
  */
 static void choose_entry_site(struct walk *w, const struct plan_emulation *emulation)
 {
-	unsigned arguments = allocator_argument_mask(w->function), holders = arguments;
+	unsigned arguments = allocator_argument_mask(w->function), holders = arguments, words = 0;
 	uint64_t addr = w->entry;
 	struct insn insn;
 
@@ -226,15 +244,17 @@ static void choose_entry_site(struct walk *w, const struct plan_emulation *emula
 		if (w->sites.why_no_entry && !insn.is_refused) {
 			w->sites.entry_site = addr;
 			w->sites.why_no_entry = NULL;
+			w->sites.frame_words = (uint8_t)words;
 			choose_block_argument(w, arguments, holders);
 		}
 		if (!insn.is_refused && insn_is_emulated(&insn, emulation)) {
 			w->sites.entry_site = addr;
 			w->sites.entry_emulated = true;
+			w->sites.frame_words = (uint8_t)words;
 			choose_block_argument(w, arguments, holders);
 			return;
 		}
-		if (insn.flow != INSN_NEXT || !insn.is_plain ||
+		if (insn.flow != INSN_NEXT || !(insn.is_plain || makes_frame(w, &words)) ||
 		    !has_arguments(w, &insn, arguments, &holders))
 			return;
 		addr += insn.len;

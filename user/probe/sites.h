@@ -50,6 +50,7 @@ struct sites {
 	uint64_t entry_site;
 	bool entry_emulated;
 	uint8_t block_argument;	  /* of a free: by then the block is in this one; 0: where it was */
+	uint8_t frame_words;	  /* of a free: how far sp is below its place at the entry by then */
 	const char *why_no_entry; /* static; NULL: there is an entry site */
 	VEC(uint64_t) exits;	  /* ascending; complete only where why_no_exits is NULL */
 	const char *why_no_exits; /* static */

@@ -461,6 +461,7 @@ struct abi_result_check {
 	__u32 pad;
 	__u64 same, different;
 	__u64 whole;   /* calls that one site has seen */
+	__u64 missed;  /* times that a site in shared code was passed by another call */
 	__u64 pending; /* calls that have passed their site and have not returned */
 };
 

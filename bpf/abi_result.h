@@ -22,11 +22,16 @@ enum abi_result_kind {
 struct abi_result_site {
 	/* Each a constant, a register, or at a distance from sp. */
 	struct abi_usdt_arg size, result;
-	struct abi_usdt_arg fp; /* the frame pointer that the caller had */
-	__u32 sp_distance;	/* from sp there to sp at the function's entry */
-	__u8 kind;		/* enum abi_result_kind */
+	struct abi_usdt_arg factor; /* of a product, whose other one is `size`; or none */
+	struct abi_usdt_arg fp;	    /* the frame pointer that the caller had */
+	__u32 sp_distance;	    /* from sp there to sp at the function's entry */
+	__u8 kind;		    /* enum abi_result_kind */
 	__u8 condition;
-	__u8 pad[2];
+	__u8 is_product; /* the size is one */
+	__u8 pad;
+	/* In what the function calls: where that returns to, from the probe on; 0: in itself. */
+	__s32 link;
+	__u32 link_at; /* from sp there */
 };
 #define ABI_RESULT_SITES (1 << 12)
 

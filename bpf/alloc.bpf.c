@@ -7,6 +7,7 @@
 #include "arguments.bpf.h"
 #include "code_watch.bpf.h"
 #include "heap_error.bpf.h"
+#include "inner_free.bpf.h"
 #include "kernel_stack.bpf.h"
 #include "nesting.bpf.h"
 #include "registers.bpf.h"
@@ -19,34 +20,6 @@
 #include <bpf/bpf_core_read.h>
 
 char LICENSE[] SEC("license") = "GPL";
-
-/* In thread.free_sp: the free before was of the same block in the same frame. */
-#define FREED_AGAIN 1ULL
-
-/* Return address of the call that free made before it jumped back: below a word that it kept. */
-#define JUMPED_BACK_BELOW 16
-
-/*
- * The allocator's own free of what the program has freed already, by its return address; or the
- * thread's last free once more, which has jumped back to its beginning.
- */
-VERIFIED_ONCE_NUMBERS int is_inner_free(__u64 address, __u64 ip, __u16 fn)
-{
-	struct abi_inner_free key = { .fn = fn, .distance = address - ip };
-	struct thread *t = thread_find();
-
-	if (bpf_map_lookup_elem(&inner_frees, &key))
-		return 1;
-	if (!t || !(t->free_sp & FREED_AGAIN) ||
-	    bpf_probe_read_user(&address, sizeof(address),
-				(void *)((t->free_sp & ~FREED_AGAIN) - JUMPED_BACK_BELOW)))
-		return 0;
-	key.distance = address - ip;
-	if (!bpf_map_lookup_elem(&inner_frees, &key))
-		return 0;
-	t->free_ptr = 0; /* the word is still there at the next one */
-	return 1;
-}
 
 /* realloc(p, 0) that jumps to free(p): the call is over as a free. */
 static __always_inline bool free_ends_realloc(__u32 slot, struct thread *t, __u64 addr, __u64 sp)
@@ -165,8 +138,7 @@ static __always_inline void free_entry(struct pt_regs *ctx, struct abi_proc *pro
 	}
 	origin = take_any(slot, addr, &fault->block);
 	if (origin == BLOCK_UNKNOWN) {
-		if (is_inner_free(return_address(PT_REGS_SP(ctx), LINK_REGISTER(ctx)),
-				  PT_REGS_IP(ctx), fn))
+		if (is_inner_free(return_address(sp, LINK_REGISTER(ctx)), PT_REGS_IP(ctx), fn))
 			return;
 		count_unknown_free(proc);
 		fault->kind = fault_of_unknown(slot, addr, fn);
@@ -575,6 +547,15 @@ static __always_inline void site_call_begins(struct thread *t, __u64 cookie, __u
 	t->free_ptr = 0;
 }
 
+static __always_inline void site_suspects(struct pt_regs *ctx, __u32 slot, const struct thread *t,
+					  __u16 fn)
+{
+	struct fault fault = { .size = t->call.size };
+
+	if (is_suspicious(&t->call))
+		heap_error(ctx, slot, ABI_SUSPICIOUS_SIZE << 16 | fn, &fault, STACK_AT_SITE);
+}
+
 /*
  * The call at whose site the thread is begins there, unless it has been seen to begin before; 0: it
  * is not counted, or nobody has seen that.
@@ -585,19 +566,18 @@ static __always_inline int site_entry(struct pt_regs *ctx, const struct abi_resu
 	__u64 sp = PT_REGS_SP(ctx) + site->sp_distance, fp = 0, size = 0;
 	__u16 fn = ABI_COOKIE_FN(cookie);
 	struct alloc_call *call = &t->call;
-	struct fault fault = {};
 	int nested;
 
 	if (knob_unwind && !site_value(ctx, &site->fp, &fp))
 		return 0;
 	if (thread_leaves(t, slot, sp, fn)) {
 		call->fp = fp;
-		if (site_begins(site) && site_value(ctx, &site->size, &size) &&
+		if (site_begins(site) && site_size(ctx, site, &size) &&
 		    !(STORED(call->goes_on) & GOES_ON_SIZE))
 			call->size = size;
 		return 1;
 	}
-	if (!site_begins(site) || !site_value(ctx, &site->size, &size))
+	if (!site_begins(site) || !site_size(ctx, site, &size))
 		return 0;
 	count_event();
 	nested = thread_nested_at(t, slot, fn, sp, fp, 0);
@@ -607,12 +587,37 @@ static __always_inline int site_entry(struct pt_regs *ctx, const struct abi_resu
 		return 0;
 	}
 	site_call_begins(t, cookie, sp, fp);
+	if (site->is_product)
+		call->is_product = site_size_is_product(ctx, site);
 	if (!(STORED(call->goes_on) & GOES_ON_SIZE))
 		call->size = size;
-	if (call->within || !is_suspicious(call))
-		return 1;
-	fault.size = call->size;
-	heap_error(ctx, slot, ABI_SUSPICIOUS_SIZE << 16 | fn, &fault, STACK_AT_SITE);
+	if (!call->within)
+		site_suspects(ctx, slot, t, fn);
+	return 1;
+}
+
+/*
+ * The same of a call that one site sees, when the thread is in no other: what is asked of it until
+ * it has been counted.
+ */
+static __always_inline int site_whole(struct pt_regs *ctx, const struct abi_result_site *site,
+				      __u32 slot, struct thread *t, __u64 cookie)
+{
+	struct alloc_call *call = &t->call;
+	__u64 fp = 0, size = 0;
+
+	if ((knob_unwind && !site_value(ctx, &site->fp, &fp)) || !site_size(ctx, site, &size))
+		return 0;
+	count_event();
+	call->sp = PT_REGS_SP(ctx) + site->sp_distance;
+	call->fp = fp;
+	call->size = size;
+	call->fn = ABI_COOKIE_FN(cookie);
+	call->form = ABI_FORM_OWN;
+	call->guessed = 0;
+	call->is_product = site->is_product && site_size_is_product(ctx, site);
+	t->free_ptr = 0;
+	site_suspects(ctx, slot, t, ABI_COOKIE_FN(cookie));
 	return 1;
 }
 
@@ -654,7 +659,7 @@ int on_result(struct pt_regs *ctx)
 	cookie = attach_cookie(ctx);
 	at = ABI_COOKIE_ARGS(cookie);
 	site = bpf_map_lookup_elem(&result_sites, &at);
-	if (!site || !site_counts(ctx, site))
+	if (!site || !site_counts(ctx, site, ABI_COOKIE_FN(cookie)))
 		return 0;
 	proc = counted_proc(ABI_COOKIE_OWNER(cookie), &slot);
 	if (!proc && knob_scope != ABI_SCOPE_PROCESSES)
@@ -667,7 +672,9 @@ int on_result(struct pt_regs *ctx)
 		return 0;
 	if (is_checked(ABI_COOKIE_FN(cookie)))
 		site_compares(ctx, site, t, ABI_COOKIE_FN(cookie));
-	else if (site_entry(ctx, site, slot, t, cookie) && site_ends(site))
+	else if (site->kind == ABI_RESULT_WHOLE && !t->busy && !t->suspended ?
+			 site_whole(ctx, site, slot, t, cookie) :
+			 site_entry(ctx, site, slot, t, cookie) && site_ends(site))
 		site_exit(ctx, site, proc, slot, t);
 	return 0;
 }

@@ -53,17 +53,20 @@ static __always_inline bool size_is_product(const struct pt_regs *regs, __u16 ar
 	       argument(regs, args >> 4 & 0xf) != 1;
 }
 
-static __always_inline __u64 requested_size(const struct pt_regs *regs, __u16 args)
+/* calloc and reallocarray fail at ~0; a wrapped product might look like a request for 0. */
+static __always_inline __u64 size_product(__u64 size, __u64 factor)
 {
-	__u64 size = argument(regs, args & 0xf), factor, limit;
+	__u64 limit = factor ? ~0ULL / factor : ~0ULL;
 
-	if (!(args >> 4 & 0xf))
-		return size;
-	factor = argument(regs, args >> 4 & 0xf);
-	/* calloc and reallocarray fail then; a wrapped product might look like a request for 0 */
-	limit = factor ? ~0ULL / factor : ~0ULL;
 	barrier_var(limit); /* else clang makes it a 128-bit product, which BPF has not */
 	return size > limit ? ~0ULL : size * factor;
+}
+
+static __always_inline __u64 requested_size(const struct pt_regs *regs, __u16 args)
+{
+	__u64 size = argument(regs, args & 0xf);
+
+	return args >> 4 & 0xf ? size_product(size, argument(regs, args >> 4 & 0xf)) : size;
 }
 
 #endif

@@ -7,6 +7,7 @@
 #define MEMTRACED_RESULT_SITE_BPF_H
 
 #include "abi_result.h"
+#include "arguments.bpf.h"
 #include "registers.bpf.h"
 #include "thread.bpf.h"
 
@@ -44,17 +45,60 @@ static __always_inline bool site_value(const struct pt_regs *ctx, const struct a
 	return bpf_probe_read_user(ret, sizeof(*ret), (void *)address) == 0;
 }
 
-static __always_inline bool site_counts(const struct pt_regs *ctx,
-					const struct abi_result_site *site)
-{
-	__u8 condition = site->condition;
-
-	return condition == ABI_RESULT_ALWAYS || condition_holds(ctx, condition);
-}
-
 static __always_inline bool is_checked(__u16 fn)
 {
 	return *(volatile __u32 *)&result_check.fn == fn;
+}
+
+/* Is it the function's own, or in what it calls and that call? Others call the same code. */
+static __always_inline bool site_is_of_call(const struct pt_regs *ctx,
+					    const struct abi_result_site *site, __u16 fn)
+{
+	__u64 at = PT_REGS_SP(ctx) + site->link_at, link;
+
+	if (!site->link || (!bpf_probe_read_user(&link, sizeof(link), (void *)at) &&
+			    link == PT_REGS_IP(ctx) + (__s64)site->link))
+		return true;
+	if (is_checked(fn))
+		__sync_fetch_and_add(&result_check.missed, 1);
+	return false;
+}
+
+static __always_inline bool site_counts(const struct pt_regs *ctx,
+					const struct abi_result_site *site, __u16 fn)
+{
+	__u8 condition = site->condition;
+
+	return (condition == ABI_RESULT_ALWAYS || condition_holds(ctx, condition)) &&
+	       site_is_of_call(ctx, site, fn);
+}
+
+/* What the call was asked for, as requested_size(). False: it is not there. */
+static __always_inline bool site_size(const struct pt_regs *ctx, const struct abi_result_site *site,
+				      __u64 *ret)
+{
+	__u64 factor;
+
+	if (!site_value(ctx, &site->size, ret))
+		return false;
+	if (site->factor.place == ABI_USDT_NONE)
+		return true;
+	if (!site_value(ctx, &site->factor, &factor))
+		return false;
+	*ret = size_product(*ret, factor);
+	return true;
+}
+
+/* As size_is_product(); of a product that is known alone each factor may be 1. */
+static __always_inline bool site_size_is_product(const struct pt_regs *ctx,
+						 const struct abi_result_site *site)
+{
+	__u64 size = 0, factor = 0;
+
+	if (!site->is_product || site->factor.place == ABI_USDT_NONE)
+		return site->is_product;
+	return site_value(ctx, &site->size, &size) && size != 1 &&
+	       site_value(ctx, &site->factor, &factor) && factor != 1;
 }
 
 /*
@@ -89,7 +133,7 @@ static __always_inline void site_compares(struct pt_regs *ctx, const struct abi_
 	if (!site_value(ctx, &site->fp, &fp) || fp != call->fp)
 		call->is_odd = 1;
 	if (site->size.place != ABI_USDT_NONE &&
-	    (!site_value(ctx, &site->size, &size) || size != call->size))
+	    (!site_size(ctx, site, &size) || size != call->size))
 		call->is_odd = 1;
 	if (!site_ends(site))
 		return;

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "elf/elf_file.h"
 #include "probe/allocators.h"
+#include "probe/callee_facts.h"
 #include "probe/insn.h"
 #include "probe/plan.h"
 #include "probe/result_sites.h"
@@ -112,17 +113,23 @@ static void prove_code(const char *name, const uint8_t *data, size_t size)
 		&bytes,		  code_read, code_name, code_name, code_starts_function,
 		code_landing_pad, NULL,	     NULL
 	};
+	_cleanup_(callee_facts_done) struct callee_facts callees = { .code = &code,
+								     .emulation = &as_now,
+								     .steps_left = MAX_STEPS };
 
-	if (insn_decoder_new(EM_X86_64, &decoder) < 0 ||
-	    sites_find(decoder, &code, function, BASE, &as_now, &walked) < 0 ||
-	    result_sites_find(decoder, &code, function, BASE, &walked, &as_now, &steps_left,
-			      &sites) < 0)
+	if (insn_decoder_new(EM_X86_64, &decoder) < 0)
+		return;
+	callees.decoder = decoder;
+	if (sites_find(decoder, &code, function, BASE, &as_now, &walked) < 0 ||
+	    result_sites_find(&callees, function, BASE, &walked, &steps_left, &sites) < 0)
 		return;
 	for (size_t i = 0; i < sites.list.len; i++) {
 		const struct result_site *site = &sites.list.data[i];
 
 		if (site->addr - BASE >= bytes.len ||
-		    (i && site->addr <= sites.list.data[i - 1].addr) ||
+		    (i && site->addr < sites.list.data[i - 1].addr) ||
+		    (i && site->addr == sites.list.data[i - 1].addr &&
+		     site->see.link == sites.list.data[i - 1].see.link) ||
 		    site->see.kind > ABI_RESULT_LEAVES || site->see.sp_distance > 0x8000)
 			abort();
 		if (site->see.kind != ABI_RESULT_LEAVES && !site->see.fp.place)

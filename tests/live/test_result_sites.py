@@ -6,7 +6,7 @@ import re
 from lib import (EXACT_KEYS, Skip, attach_option, exact, heap_sites, need_probes, need_root,
                  run_memtraced, same_calls, same_images, scaled, target, test, total, trace,
                  variable, with_function)
-from test_allocators import library_path
+from test_allocators import family, library_path, only_main_differs
 
 BESIDE_OTHERS = True
 PATHS = ["multi", "perf", "session"]  # --attach=exit has none
@@ -49,6 +49,13 @@ def failed_calls_are_seen_at_the_ways_that_return_null(path):
     same_calls(process, own, "failures")
     for key in EXACT_KEYS:
         assert process["alloc"][key] == own[key], (key, process["alloc"], own)
+
+
+@test(need_root, need_sites, each=["glibc", "jemalloc", "mimalloc", "tcmalloc"], in_turn=2)
+def every_function_counts_by_sites_from_the_start(name):
+    with sites("always"):
+        only_main_differs((name, "by sites", "C", "families"), family(name), "session",
+                          scaled(3000, 300000))
 
 
 @test(need_root, need_sites)

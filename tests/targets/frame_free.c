@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * frame_free CALLS: a pool whose function to free has made its frame before the first instruction
- * on which a probe is cheap, as glibc 2.31's. Of each ten blocks one is kept, and the first block is
- * freed twice. The pool's memory is the program's own.
+ * on which a probe is cheap, as glibc 2.31's. Of each ten blocks one is kept, and the first block
+ * is freed twice. The pool's memory is the program's own.
  */
 #include "tests/targets/target.h"
 

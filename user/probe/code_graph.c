@@ -20,7 +20,7 @@ struct builder {
 	const struct sites_code *code;
 	const struct plan_emulation *emulation;
 	struct code_graph *graph;
-	uint64_t entry, own_end;
+	uint64_t entry;
 	uint32_t *steps_left;
 	const char *why; /* there is no graph */
 	VEC(uint64_t) pending;
@@ -54,16 +54,6 @@ static void give_up(struct builder *b, const char *why)
 		b->why = why;
 }
 
-/* No symbol and no unwind information begins between the entry and what is the function's own. */
-static void find_own_end(struct builder *b)
-{
-	uint64_t addr = b->entry + 1;
-
-	while (addr - b->entry < MAX_OWN_BYTES && !b->code->starts_function(b->code->ctx, addr))
-		addr++;
-	b->own_end = addr;
-}
-
 /* The function that the instruction calls or jumps to; true: it is another one, named or not. */
 static bool other_function(struct builder *b, const struct insn *insn, const char **ret_name)
 {
@@ -89,6 +79,21 @@ static bool other_function(struct builder *b, const struct insn *insn, const cha
 	return true;
 }
 
+/* C's functions that return their first argument and call nothing that is counted. */
+static bool fills_memory(const char *name)
+{
+	return strcmp(name, "memset") == 0 || strcmp(name, "memcpy") == 0 ||
+	       strcmp(name, "memmove") == 0;
+}
+
+static void note_filling(struct code_node *node)
+{
+	node->is_quiet = true;
+	node->effect.kind = EFFECT_CALL;
+	node->effect.to = INSN_RAX;
+	node->effect.from = insn_argument_register(1);
+}
+
 /* Fills where the instruction goes on, as addresses; 0: nowhere. */
 static int note_ways(struct builder *b, const struct insn *insn, struct code_node *node)
 {
@@ -105,13 +110,21 @@ static int note_ways(struct builder *b, const struct insn *insn, struct code_nod
 		node->leaves = other_function(b, insn, &name);
 		if (!node->leaves)
 			return vec_push(&b->pending, insn->target);
-		if (name && sites_is_noreturn(name)) {
-			node->flow = INSN_TRAP;
+		if (insn->target_kind == INSN_TARGET_DIRECT)
+			node->callee = insn->target;
+		if (name && (sites_is_noreturn(name) || fills_memory(name)))
 			node->leaves = false;
-		}
+		if (name && sites_is_noreturn(name))
+			node->flow = INSN_TRAP;
+		else if (name && fills_memory(name))
+			note_filling(node);
 		return 0;
 	case INSN_CALL:
 		(void)other_function(b, insn, &name); /* it is stepped over in any case */
+		if (insn->target_kind == INSN_TARGET_DIRECT)
+			node->callee = insn->target;
+		if (name && fills_memory(name))
+			note_filling(node);
 		if (name && sites_is_noreturn(name))
 			node->flow = INSN_TRAP;
 		else if (b->code->landing_pad(b->code->ctx, insn->addr))
@@ -134,7 +147,6 @@ static int add_node(struct builder *b, uint64_t addr, const struct insn *insn)
 		.is_emulated = !insn->is_refused && insn_is_emulated(insn, b->emulation),
 		.is_refused = insn->is_refused,
 		.is_nop = insn->is_nop,
-		.is_own = addr >= b->entry && addr < b->own_end,
 		.next = GRAPH_NONE,
 		.target = GRAPH_NONE,
 	};
@@ -213,6 +225,41 @@ static void link_nodes(struct builder *b)
 	}
 }
 
+/* By add_returns(): it is no instruction. */
+static bool is_added(const struct code_node *node)
+{
+	return node->len == 0;
+}
+
+/* A function that jumps to one which returns its argument returns behind it. */
+static bool add_returns(struct code_graph *graph)
+{
+	size_t n = graph->n;
+
+	for (size_t i = 0; i < n; i++) {
+		struct code_node *node = &graph->nodes[i];
+
+		if (node->flow != INSN_JUMP || !node->is_quiet)
+			continue;
+		if (graph->n == GRAPH_MAX_NODES)
+			return false;
+		node->next = (uint16_t)graph->n;
+		graph->nodes[graph->n++] = (struct code_node){
+			.addr = node->addr,
+			.effect = { .kind = EFFECT_WRITES,
+				    .to = INSN_NO_REG,
+				    .from = INSN_NO_REG,
+				    .tested = INSN_NO_REG,
+				    .condition = INSN_NO_CONDITION },
+			.flow = INSN_RETURN,
+			.is_refused = true,
+			.next = GRAPH_NONE,
+			.target = GRAPH_NONE,
+		};
+	}
+	return true;
+}
+
 /* Is it reached by jumps from before `addr`, and by none from behind? */
 static bool is_jumped_to_from_before(const struct code_graph *graph, uint16_t to, uint64_t addr)
 {
@@ -279,13 +326,12 @@ int code_graph_new(struct insn_decoder *decoder, const struct sites_code *code, 
 	int r;
 
 	*graph = (struct code_graph){
-		.nodes = malloc(GRAPH_MAX_NODES * sizeof(*graph->nodes)),
+		.nodes = malloc(GRAPH_MAX_INLINED * sizeof(*graph->nodes)),
 		.places = malloc(N_PLACES * sizeof(*graph->places)),
 	};
 	if (!graph->nodes || !graph->places)
 		return -ENOMEM;
 	memset(graph->places, 0xff, N_PLACES * sizeof(*graph->places));
-	find_own_end(&b);
 	r = vec_push(&b.pending, entry);
 	while (r == 0 && b.pending.len && !b.why)
 		r = build_path(&b, b.pending.data[--b.pending.len]);
@@ -294,7 +340,93 @@ int code_graph_new(struct insn_decoder *decoder, const struct sites_code *code, 
 	if (!b.why) {
 		link_nodes(&b);
 		end_calls(graph);
+		if (!add_returns(graph))
+			b.why = why_large;
 	}
 	*ret_why = b.why;
 	return 0;
+}
+
+/* No symbol and no unwind information begins between the entry and what is the function's own. */
+void code_graph_find_own(struct code_graph *graph, const struct sites_code *code)
+{
+	uint64_t entry = graph->nodes[0].addr, last = entry, end = entry + 1;
+
+	for (size_t i = 0; i < graph->n; i++)
+		if (graph->nodes[i].addr > last && graph->nodes[i].addr - entry < MAX_OWN_BYTES)
+			last = graph->nodes[i].addr;
+	while (end <= last && !code->starts_function(code->ctx, end))
+		end++;
+	for (size_t i = 0; i < graph->n; i++) {
+		struct code_node *node = &graph->nodes[i];
+
+		node->is_own = node->addr >= entry && node->addr < end && !is_added(node);
+	}
+}
+
+static void reach(uint16_t to, bool *is_reached, uint16_t *pending, size_t *n_pending)
+{
+	if (to == GRAPH_NONE || is_reached[to])
+		return;
+	is_reached[to] = true;
+	pending[(*n_pending)++] = to;
+}
+
+int code_graph_reach(const struct code_graph *graph, bool **ret_is_reached)
+{
+	bool *is_reached = calloc(graph->n, sizeof(*is_reached));
+	uint16_t *pending = calloc(graph->n, sizeof(*pending));
+	size_t n = 0;
+
+	if (is_reached && pending)
+		reach(0, is_reached, pending, &n);
+	while (n && is_reached && pending) {
+		const struct code_node *node = &graph->nodes[pending[--n]];
+
+		reach(node->next, is_reached, pending, &n);
+		reach(node->target, is_reached, pending, &n);
+	}
+	free(pending);
+	*ret_is_reached = is_reached;
+	return is_reached && pending ? 0 : -ENOMEM;
+}
+
+/* The return address is on the stack while the callee runs, and no more when it has returned. */
+static void put_in_place(struct code_graph *graph, uint16_t call, struct code_node node)
+{
+	const struct graph_frame *frame = &graph->frames[graph->n_frames - 1];
+
+	node.frame = (uint8_t)graph->n_frames;
+	if (node.next != GRAPH_NONE)
+		node.next += frame->entry;
+	if (node.target != GRAPH_NONE)
+		node.target += frame->entry;
+	if (node.flow == INSN_RETURN) {
+		node.effect.kind = EFFECT_ADD;
+		node.effect.to = node.effect.from = INSN_RSP;
+		node.effect.value = 8;
+		node.flow = INSN_NEXT;
+		node.next = graph->nodes[call].next;
+	}
+	graph->nodes[graph->n++] = node;
+}
+
+bool code_graph_inline(struct code_graph *graph, uint16_t call, const struct code_graph *callee)
+{
+	struct code_node *at = &graph->nodes[call];
+
+	if (graph->n_frames == GRAPH_MAX_FRAMES || graph->n + callee->n > GRAPH_MAX_INLINED)
+		return false;
+	for (size_t i = 0; i < callee->n; i++)
+		if (callee->nodes[i].leaves)
+			return false;
+	graph->frames[graph->n_frames++] =
+		(struct graph_frame){ .entry = (uint16_t)graph->n, .link = at->addr + at->len };
+	for (size_t i = 0; i < callee->n; i++)
+		put_in_place(graph, call, callee->nodes[i]);
+	at->effect.kind = EFFECT_PUSH;
+	at->effect.from = INSN_NO_REG;
+	at->flow = INSN_NEXT;
+	at->next = graph->frames[graph->n_frames - 1].entry;
+	return true;
 }

@@ -30,7 +30,8 @@ enum effect_kind {
 	EFFECT_PUSH,	/* `from`, or INSN_NO_REG */
 	EFFECT_POP,	/* `to`, or INSN_NO_REG */
 	EFFECT_LEAVE,	/* rsp becomes rbp, then `to`, which is rbp, is popped */
-	EFFECT_CALL,
+	EFFECT_CALL,	/* `to`, if there is one, becomes what `from` was before */
+	EFFECT_PRODUCT, /* `to` becomes the lower 64 bits of `to` * `from` */
 	EFFECT_SYSTEM_CALL,
 };
 

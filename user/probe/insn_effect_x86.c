@@ -198,12 +198,25 @@ static enum effect_kind effect_of_product(const cs_insn *cs, struct insn_effect 
 {
 	const cs_x86 *x86 = &cs->detail->x86;
 
+	const cs_x86_op *by = &x86->operands[x86->op_count - 1];
+	bool is_division = cs->id == X86_INS_DIV || cs->id == X86_INS_IDIV;
+	bool is_known = !is_division && x86->op_count < 3 && is_register(by, 8);
+
 	e->sets_flags = true;
-	if (x86->op_count != 1) /* imul of two or three */
-		return note_operands(x86, true, e) ? EFFECT_WRITES : EFFECT_UNKNOWN;
-	e->writes |= 1 << INSN_RAX | 1 << INSN_RDX;
+	if (is_known) {
+		e->to = x86->op_count == 1 ? INSN_RAX : number_of(x86->operands[0].reg);
+		e->from = number_of(by->reg);
+		e->reads |= 1U << e->to;
+	}
+	if (x86->op_count != 1) { /* imul of two or three */
+		if (!note_operands(x86, true, e))
+			return EFFECT_UNKNOWN;
+		e->writes &= is_known ? ~(1U << e->to) : 0xffff;
+		return is_known ? EFFECT_PRODUCT : EFFECT_WRITES;
+	}
+	e->writes |= (is_known ? 0 : 1 << INSN_RAX) | 1 << INSN_RDX;
 	(void)note_operands(x86, false, e);
-	return EFFECT_WRITES;
+	return is_known ? EFFECT_PRODUCT : EFFECT_WRITES;
 }
 
 /* What writes its first operand alone, and what else `also` says. */

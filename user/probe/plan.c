@@ -7,6 +7,7 @@
 #include "elf/elf_file.h"
 #include "elf/elf_symbols.h"
 #include "probe/allocators.h"
+#include "probe/callee_facts.h"
 #include "probe/custom_allocators.h"
 #include "probe/insn.h"
 #include "probe/sites.h"
@@ -20,6 +21,11 @@
 #define MAX_INSNS 200000
 /* Instructions that are looked at to prove sites of results; glibc's functions take 25,000. */
 #define MAX_PROOF_STEPS 400000
+/*
+ * The same with the code that they call, whose instructions are decoded, too: glibc's functions
+ * take 200,000, jemalloc's 220,000.
+ */
+#define MAX_CALLEE_STEPS 1000000
 /* Functions that are the same code are one, with the names of all. */
 #define MAX_NAMES_OF_ADDRESS 256
 /* glibc has one such function. */
@@ -49,6 +55,8 @@ struct planner {
 	uint32_t insns_left;
 	uint32_t steps_left; /* MAX_PROOF_STEPS */
 	uint32_t inner_frees_left;
+	struct sites_code code;
+	struct callee_facts callees;
 	VEC(struct candidate) candidates;
 	VEC(struct plan_probe) probes;
 	VEC(struct plan_skipped) skipped;
@@ -74,6 +82,7 @@ static void planner_done(struct planner *p)
 		result_sites_done(&candidate->results);
 	}
 	vec_done(&p->candidates);
+	callee_facts_done(&p->callees);
 	insn_decoder_free(p->decoder);
 	eh_table_free(p->eh);
 	symbol_names_free(p->names);
@@ -469,16 +478,6 @@ static const char *why_not_by_results(const struct allocator_function *function)
 
 static int find_sites(struct planner *p, struct candidate *candidate)
 {
-	const struct sites_code code = {
-		.ctx = p,
-		.read = code_read,
-		.slot_name = code_slot_name,
-		.function_name = code_function_name,
-		.starts_function = code_starts_function,
-		.landing_pad = code_landing_pad,
-		.definition = code_definition,
-		.insns_left = &p->insns_left,
-	};
 	uint8_t byte;
 	int r;
 
@@ -490,13 +489,12 @@ static int find_sites(struct planner *p, struct candidate *candidate)
 		candidate->why_not = why_no_code;
 		return 0;
 	}
-	r = sites_find(p->decoder, &code, candidate->function, candidate->vaddr, p->emulation,
+	r = sites_find(p->decoder, &p->code, candidate->function, candidate->vaddr, p->emulation,
 		       &candidate->sites);
 	candidate->results.why_none = why_not_by_results(candidate->function);
 	if (r == 0 && candidate->function->kind == ABI_ALLOC)
-		r = result_sites_find(p->decoder, &code, candidate->function, candidate->vaddr,
-				      &candidate->sites, p->emulation, &p->steps_left,
-				      &candidate->results);
+		r = result_sites_find(&p->callees, candidate->function, candidate->vaddr,
+				      &candidate->sites, &p->steps_left, &candidate->results);
 	if (r == 0 && candidate->function->may_throw)
 		candidate->why_not = candidate->sites.why_no_exits;
 	if (r == 0 && candidate->sites.why_no_entry)
@@ -549,11 +547,32 @@ static int skip_forwarding(struct planner *p, const struct candidate *candidate)
 	return r ? r : skip(p, candidate, true, why_forwards);
 }
 
+static void set_code(struct planner *p)
+{
+	p->code = (struct sites_code){
+		.ctx = p,
+		.read = code_read,
+		.slot_name = code_slot_name,
+		.function_name = code_function_name,
+		.starts_function = code_starts_function,
+		.landing_pad = code_landing_pad,
+		.definition = code_definition,
+		.insns_left = &p->insns_left,
+	};
+	p->callees = (struct callee_facts){ .decoder = p->decoder,
+					    .code = &p->code,
+					    .emulation = p->emulation,
+					    .steps_left = MAX_CALLEE_STEPS };
+	vec_foreach(&p->candidates, candidate)
+		p->callees.is_off |= candidate->function->by_user;
+}
+
 static int plan_candidates(struct planner *p)
 {
 	bool own_new;
 	int r = 0;
 
+	set_code(p);
 	vec_foreach(&p->candidates, candidate) {
 		r = find_sites(p, candidate);
 		if (r < 0)

@@ -142,7 +142,7 @@ static bool see_is_sound(const void *value, const void *context)
 		return false;
 	return see->kind == ABI_RESULT_LEAVES ||
 	       (see->kind < ABI_RESULT_LEAVES && place_is_sound(&see->size) &&
-		place_is_sound(&see->fp) &&
+		place_is_sound(&see->fp) && place_is_sound(&see->factor) && see->is_product <= 1 &&
 		(see->kind == ABI_RESULT_BEGINS || place_is_sound(&see->result)));
 }
 
@@ -151,11 +151,19 @@ static const struct layout see_layout = LAYOUT_CHECKED(abi_result_site, see_fiel
 static const struct field result_fields[] = {
 	F(result_site, addr, FIELD_FILE_OFFSET),
 	F_STRUCT(result_site, see, &see_layout),
-	F_MAX(result_site, args, FIELD_U16, 5),
+	F_MAX(result_site, args, FIELD_U16, ABI_SIZE_PRODUCT(INSN_ARGUMENTS, INSN_ARGUMENTS)),
 	F(result_site, is_rare, FIELD_BOOL),
 	F_END,
 };
-static const struct layout result_layout = LAYOUT(result_site, result_fields);
+
+static bool result_is_sound(const void *value, const void *context)
+{
+	(void)context;
+	return (((const struct result_site *)value)->args & 0xf) <= INSN_ARGUMENTS;
+}
+
+static const struct layout result_layout =
+	LAYOUT_CHECKED(result_site, result_fields, result_is_sound);
 
 static const struct field probe_fields[] = {
 	F_CODED(plan_probe, function, &function_code, 1),

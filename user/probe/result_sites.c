@@ -4,351 +4,22 @@
 #include "base/cleanup.h"
 #include "bpf/abi.h"
 #include "probe/allocators.h"
-#include "probe/code_graph.h"
+#include "probe/callee_facts.h"
 #include "probe/ended_calls.h"
+#include "probe/result_prover.h"
+#include "probe/result_seen.h"
 #include "probe/sites.h"
-#include "probe/value_flow.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* What will be returned is not known yet: it is made later, or differs by the way that is taken. */
-#define VALUE_NOT_YET 0xffffffffU
-
-/* What is known at a node. */
-struct node_facts {
-	value returned;	 /* VALUE_UNKNOWN: no way leads to a return */
-	bool is_live;	 /* a way leads to a return, or out of the function */
-	bool has_called; /* all ways to it have passed a call */
-	bool is_after;	 /* the call has been counted before */
-	bool can_end;	 /* a site that sees the result, or all, whichever way is taken */
-	struct result_site site;
-};
-
-struct prover {
-	const struct allocator_function *function;
-	struct insn_decoder *decoder;
-	const struct sites_code *code;
-	const struct sites *walked;
-	const struct plan_emulation *emulation;
-	bool from_entry; /* calls begin at the entry site */
-	struct code_graph graph;
-	struct value_flow flow;
-	struct node_facts *facts;
-	uint32_t *steps_left;
-	const char *why;
-};
-
-static void prover_done(struct prover *p)
-{
-	free(p->facts);
-	value_flow_done(&p->flow);
-	code_graph_done(&p->graph);
-}
+/* glibc's calloc has five. */
+#define MAX_SAME_VALUES 32
 
 void result_sites_done(struct result_sites *sites)
 {
 	vec_done(&sites->list);
 	vec_done(&sites->exits);
-}
-
-/* Before all nodes are looked at (once more); false: that is too much work. */
-static bool spend(struct prover *p)
-{
-	if (*p->steps_left < p->graph.n) {
-		p->why = why_large;
-		return false;
-	}
-	*p->steps_left -= (uint32_t)p->graph.n;
-	return true;
-}
-
-static bool is_reached(const struct prover *p, uint16_t node)
-{
-	return p->flow.in[node].at[INSN_RSP] != VALUE_UNKNOWN;
-}
-
-/* What other code, or the kernel, is asked for. */
-static bool is_call(const struct code_node *node)
-{
-	return node->flow == INSN_CALL || node->effect.kind == EFFECT_SYSTEM_CALL;
-}
-
-static bool is_return(const struct prover *p, uint16_t node)
-{
-	return p->graph.nodes[node].flow == INSN_RETURN;
-}
-
-static bool is_live(const struct prover *p, uint16_t node)
-{
-	return node != GRAPH_NONE && p->facts[node].is_live;
-}
-
-static void find_live(struct prover *p)
-{
-	bool changed = true;
-
-	while (changed && spend(p)) {
-		changed = false;
-		for (size_t i = p->graph.n; i-- > 0;) {
-			const struct code_node *node = &p->graph.nodes[i];
-
-			if (p->facts[i].is_live || !is_reached(p, i))
-				continue;
-			p->facts[i].is_live = is_return(p, i) || node->leaves ||
-					      is_live(p, node->next) || is_live(p, node->target);
-			changed |= p->facts[i].is_live;
-		}
-	}
-}
-
-/* What the way from one node to the next one makes of what will be returned. */
-static value returned_by(const struct prover *p, uint16_t node, uint16_t to)
-{
-	value v;
-
-	if (!is_live(p, to))
-		return VALUE_UNKNOWN;
-	v = p->facts[to].returned;
-	if ((v & VALUE_KIND) == VALUE_MET && v != VALUE_NOT_YET && VALUE_NODE(v) == to)
-		return p->flow.out[node].at[VALUE_PLACE(v)];
-	return v;
-}
-
-/* By either of two ways: NULL may be what the jump has just found out of the value. */
-static value returned_by_both(const struct prover *p, uint16_t node)
-{
-	const struct code_node *n = &p->graph.nodes[node];
-	value next = returned_by(p, node, n->next), target = returned_by(p, node, n->target);
-	value tested = p->flow.out[node].at[FLOW_FLAG];
-
-	if (next == VALUE_UNKNOWN || next == target)
-		return target;
-	if (target == VALUE_UNKNOWN)
-		return next;
-	if (n->effect.condition == INSN_CONDITION_ZERO && target == VALUE_NULL && next == tested)
-		return next;
-	if (n->effect.condition == INSN_CONDITION_NOT_ZERO && next == VALUE_NULL &&
-	    target == tested)
-		return target;
-	return VALUE_NOT_YET;
-}
-
-static value returned_at(const struct prover *p, uint16_t node)
-{
-	value v;
-
-	if (p->graph.nodes[node].leaves)
-		return VALUE_NOT_YET;
-	if (is_return(p, node))
-		return p->flow.in[node].at[INSN_RAX];
-	v = returned_by_both(p, node);
-	if ((v & VALUE_KIND) == VALUE_MADE && VALUE_NODE(v) == node)
-		return VALUE_NOT_YET;
-	return v;
-}
-
-/* Backwards from the returns; what has been found once and is found otherwise is not known. */
-static void find_returned(struct prover *p)
-{
-	bool changed = true;
-
-	while (changed && spend(p)) {
-		changed = false;
-		for (size_t i = p->graph.n; i-- > 0;) {
-			value before = p->facts[i].returned, v;
-
-			if (!p->facts[i].is_live || before == VALUE_NOT_YET)
-				continue;
-			v = returned_at(p, i);
-			if (v == before)
-				continue;
-			p->facts[i].returned = before == VALUE_UNKNOWN ? v : VALUE_NOT_YET;
-			changed = true;
-		}
-	}
-}
-
-/* Whether each way there has passed a call, or begins at one: true until a way has not. */
-static void find_called(struct prover *p)
-{
-	bool changed = true;
-
-	for (size_t i = p->from_entry ? 0 : 1; i < p->graph.n; i++)
-		p->facts[i].has_called = true;
-	while (changed && spend(p)) {
-		changed = false;
-		for (size_t i = 0; i < p->graph.n; i++) {
-			const struct code_node *node = &p->graph.nodes[i];
-			const uint16_t to[] = { node->next, node->target };
-
-			if (!is_reached(p, i) || p->facts[i].has_called || is_call(node))
-				continue;
-			for (int k = 0; k < 2; k++) {
-				if (to[k] == GRAPH_NONE || !p->facts[to[k]].has_called)
-					continue;
-				p->facts[to[k]].has_called = false;
-				changed = true;
-			}
-		}
-	}
-}
-
-/* Of each register, by its number, in struct pt_regs (arch/x86/include/asm/ptrace.h). */
-static uint16_t pt_regs_offset(uint16_t reg)
-{
-	static const uint16_t offsets[INSN_REGS] = { 80, 88, 96, 40, 152, 32, 104, 112,
-						     72, 64, 56, 48, 24,  16, 8,   0 };
-
-	return offsets[reg];
-}
-
-/* Where a value stands; ABI_USDT_NONE: nowhere. */
-static struct abi_usdt_arg place_of(const struct flow_state *state, value v)
-{
-	struct abi_usdt_arg arg = { .bytes = 8, .index = ABI_USDT_NO_INDEX };
-	int32_t sp = value_flow_sp_distance(state);
-
-	if (v == VALUE_NULL)
-		arg.place = ABI_USDT_CONSTANT;
-	for (uint16_t i = 0; i < INSN_REGS && !arg.place; i++) {
-		if (state->at[i] != v)
-			continue;
-		arg.place = ABI_USDT_REGISTER;
-		arg.reg = pt_regs_offset(i);
-	}
-	for (unsigned i = FLOW_SLOTS; i < FLOW_PLACES && !arg.place; i++) {
-		if (state->at[i] != v || value_flow_slot_distance(i) > sp)
-			continue;
-		arg.place = ABI_USDT_MEMORY;
-		arg.reg = pt_regs_offset(INSN_RSP);
-		arg.value = sp - value_flow_slot_distance(i);
-	}
-	return arg;
-}
-
-static uint8_t size_register(const struct prover *p)
-{
-	return insn_argument_register(p->function->args & 0xf);
-}
-
-/* What a probe could see at the node; false: not where the stack begins, or no probe is there. */
-static bool see(const struct prover *p, uint16_t node, struct result_site *site)
-{
-	const struct code_node *n = &p->graph.nodes[node];
-	const struct flow_state *state = &p->flow.in[node];
-	int32_t distance = value_flow_sp_distance(state);
-
-	if (!n->is_own || n->is_refused || distance < 0)
-		return false;
-	*site = (struct result_site){
-		.addr = n->addr,
-		.see = { .size = place_of(state, VALUE_ENTRY + size_register(p)),
-			 .fp = place_of(state, VALUE_ENTRY + INSN_RBP),
-			 .sp_distance = (uint32_t)distance,
-			 .condition = ABI_RESULT_ALWAYS },
-	};
-	return site->see.fp.place != ABI_USDT_NONE;
-}
-
-/* Does a probe there see the end of a call that will return that value? */
-static bool sees_end(const struct prover *p, uint16_t node, value returned,
-		     struct result_site *site)
-{
-	const struct code_node *n = &p->graph.nodes[node];
-	bool sized, has_called = p->facts[node].has_called;
-
-	/* Nothing is to be called once a call has been counted. */
-	if (returned == VALUE_NOT_YET || returned == VALUE_UNKNOWN || is_call(n) ||
-	    is_return(p, node) || !see(p, node, site))
-		return false;
-	site->see.result = place_of(&p->flow.in[node], returned);
-	site->see.kind = has_called ? ABI_RESULT_ENDS : ABI_RESULT_WHOLE;
-	site->is_rare = !n->is_emulated;
-	sized = has_called || site->see.size.place != ABI_USDT_NONE;
-	return site->see.result.place != ABI_USDT_NONE && sized &&
-	       (!site->is_rare || returned == VALUE_NULL);
-}
-
-static bool has_counted(const struct prover *p, uint16_t node)
-{
-	return is_live(p, node) && p->facts[node].is_after;
-}
-
-static bool set_after(struct prover *p, uint16_t node)
-{
-	if (!is_live(p, node) || p->facts[node].is_after)
-		return false;
-	p->facts[node].is_after = true;
-	return true;
-}
-
-/* Does a probe on the jump see the end of calls that go on at `to`, though not of others? */
-static bool sees_end_by_way(const struct prover *p, uint16_t node, uint16_t to,
-			    struct result_site *site)
-{
-	const struct code_node *n = &p->graph.nodes[node];
-
-	if (n->effect.condition == INSN_NO_CONDITION || !n->is_emulated ||
-	    !sees_end(p, node, returned_by(p, node, to), site))
-		return false;
-	site->see.condition = n->effect.condition ^ (to != n->target);
-	return true;
-}
-
-/* Is a node that leads to what is behind the sites one, so that it need not be behind itself? */
-static bool is_last_before(const struct prover *p, uint16_t node, struct result_site *ret_site)
-{
-	const struct code_node *n = &p->graph.nodes[node];
-	bool next = has_counted(p, n->next), target = has_counted(p, n->target);
-
-	if (p->facts[node].can_end) {
-		*ret_site = p->facts[node].site;
-		return true;
-	}
-	return next != target && sees_end_by_way(p, node, next ? n->next : n->target, ret_site);
-}
-
-/*
- * Which nodes are behind the sites: the fewest that the rules allow, from the returns backwards. A
- * node is behind on all ways to it or on none, and only what sees the end of a call leads from one
- * to the other.
- */
-static void cut(struct prover *p)
-{
-	struct result_site site;
-	bool changed = true;
-
-	for (size_t i = 0; i < p->graph.n; i++)
-		if (is_return(p, i))
-			set_after(p, i);
-	while (changed && spend(p)) {
-		changed = false;
-		for (size_t i = p->graph.n; i-- > 0;) {
-			const struct code_node *node = &p->graph.nodes[i];
-
-			if (!p->facts[i].is_live)
-				continue;
-			if (!p->facts[i].is_after && !has_counted(p, node->next) &&
-			    !has_counted(p, node->target))
-				continue;
-			if (!p->facts[i].is_after && !is_last_before(p, i, &site))
-				changed |= set_after(p, i);
-			if (!p->facts[i].is_after && !p->facts[i].can_end)
-				continue; /* the other way is not behind */
-			changed |= set_after(p, node->next);
-			changed |= set_after(p, node->target);
-		}
-	}
-}
-
-static bool is_site(const struct prover *p, uint16_t node, struct result_site *ret_site)
-{
-	const struct code_node *n = &p->graph.nodes[node];
-
-	return !p->facts[node].is_after && (has_counted(p, n->next) || has_counted(p, n->target)) &&
-	       is_last_before(p, node, ret_site);
 }
 
 /* sp and fp are where they were at the entry; the size still is an argument, or has been seen. */
@@ -367,9 +38,7 @@ static bool leaves_as_it_came(const struct prover *p, uint16_t node, struct resu
 	};
 	if (p->from_entry)
 		return true;
-	for (uint16_t i = 1; i <= INSN_ARGUMENTS && !site->args; i++)
-		if (state->at[insn_argument_register(i)] == (value)VALUE_ENTRY + size_register(p))
-			site->args = ABI_SIZE_ARG(i);
+	site->args = result_arguments(state, p->function);
 	return site->args != 0;
 }
 
@@ -383,9 +52,10 @@ static int add_call(struct prover *p, uint16_t node, struct result_sites *sites)
 		p->why = why_no_site;
 		return 0;
 	}
-	if (p->facts[node].has_called)
+	if (p->facts[node].passed & PASSED_COUNTED)
 		return 0;
-	if (!n->is_emulated || !see(p, node, &site) || site.see.size.place == ABI_USDT_NONE) {
+	if (!n->is_emulated || !prover_see(p, node, &site) ||
+	    site.see.size.place == ABI_USDT_NONE) {
 		p->why = why_call;
 		return 0;
 	}
@@ -408,7 +78,8 @@ static bool is_in_graph(const struct prover *p, uint64_t addr)
 static int add_exits(struct prover *p, uint64_t from, struct result_sites *sites)
 {
 	_cleanup_(sites_done) struct sites left_for = { 0 };
-	int r = sites_find(p->decoder, p->code, p->function, from, p->emulation, &left_for);
+	int r = sites_find(p->callees->decoder, p->callees->code, p->function, from,
+			   p->callees->emulation, &left_for);
 
 	for (size_t i = 0; i < left_for.exits.len && r == 0; i++) {
 		if (is_in_graph(p, left_for.exits.data[i]))
@@ -446,7 +117,7 @@ static int add_entry(struct prover *p, struct result_sites *sites)
 	for (size_t i = 0; i < p->graph.n && !p->why; i++)
 		if (p->graph.nodes[i].target == 0)
 			p->why = why_call;
-	if (!p->why && (entry == p->graph.n || !see(p, (uint16_t)entry, &site) ||
+	if (!p->why && (entry == p->graph.n || !prover_see(p, (uint16_t)entry, &site) ||
 			site.see.size.place == ABI_USDT_NONE))
 		p->why = why_call;
 	if (p->why)
@@ -458,7 +129,7 @@ static int add_entry(struct prover *p, struct result_sites *sites)
 /* Is a call that ends there cheaper than by entry and return, or exits? */
 static bool is_gain(const struct prover *p, const struct result_site *site)
 {
-	bool by_exits = p->function->may_throw && !p->emulation->ret;
+	bool by_exits = p->function->may_throw && !p->callees->emulation->ret;
 
 	return (site->see.kind == ABI_RESULT_WHOLE || by_exits) && !site->is_rare &&
 	       site->see.result.place != ABI_USDT_CONSTANT;
@@ -478,13 +149,13 @@ static int add_sites(struct prover *p, struct result_sites *sites)
 		if (node->effect.kind == EFFECT_UNKNOWN)
 			p->why = why_effect;
 		else if (value_flow_sp_distance(&p->flow.in[i]) < 0 ||
-			 (is_return(p, i) && value_flow_sp_distance(&p->flow.in[i]) != 0))
+			 (prover_is_return(p, i) && value_flow_sp_distance(&p->flow.in[i]) != 0))
 			p->why = why_stack;
-		else if (is_call(node))
+		else if (prover_is_call(node))
 			r = add_call(p, i, sites);
 		else if (node->leaves)
 			r = add_leave(p, i, sites);
-		if (r == 0 && !p->why && is_site(p, i, &site)) {
+		if (r == 0 && !p->why && prover_is_site(p, i, &site)) {
 			gains |= is_gain(p, &site);
 			r = vec_push(&sites->list, site);
 		}
@@ -496,44 +167,202 @@ static int add_sites(struct prover *p, struct result_sites *sites)
 	return r;
 }
 
-DEFINE_COMPARE(by_address, struct result_site, addr)
+static int by_place(const void *item_a, const void *item_b)
+{
+	const struct result_site *a = item_a, *b = item_b;
 
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	return (a->see.link > b->see.link) - (a->see.link < b->see.link);
+}
+
+/* Code that is called from several places has a site for each of them. */
 static bool has_two_at_one(const struct result_sites *sites)
 {
 	for (size_t i = 1; i < sites->list.len; i++)
-		if (sites->list.data[i].addr == sites->list.data[i - 1].addr)
+		if (by_place(&sites->list.data[i], &sites->list.data[i - 1]) == 0)
 			return true;
 	return false;
 }
 
 static int prove(struct prover *p, struct result_sites *sites)
 {
-	memset(p->facts, 0, p->graph.n * sizeof(*p->facts));
 	sites->list.len = 0;
 	sites->exits.len = 0;
-	p->why = NULL;
-	find_live(p);
-	find_returned(p);
-	find_called(p);
-	for (size_t i = 0; i < p->graph.n; i++)
-		p->facts[i].can_end = p->facts[i].is_live &&
-				      sees_end(p, i, p->facts[i].returned, &p->facts[i].site);
-	cut(p);
+	prover_find(p);
 	return add_sites(p, sites);
+}
+
+static int find_values(struct prover *p)
+{
+	int r;
+
+	value_flow_done(&p->flow);
+	free(p->facts);
+	r = ended_calls_find(&p->graph, p->steps_left, &p->flow);
+	p->facts = calloc(p->graph.n, sizeof(*p->facts));
+	p->why = p->flow.why_not;
+	return r < 0 || !p->facts ? -ENOMEM : 0;
+}
+
+/* A value, and what it is a part of where ways meet. */
+struct same_values {
+	value list[MAX_SAME_VALUES];
+	unsigned n;
+};
+
+static bool has_value(const struct same_values *same, value v)
+{
+	for (unsigned i = 0; i < same->n; i++)
+		if (same->list[i] == v)
+			return true;
+	return false;
+}
+
+/* One of the values has been added that register `reg` has where the way from `node` leads. */
+static bool add_met(const struct prover *p, uint16_t node, uint16_t to, unsigned reg,
+		    struct same_values *same)
+{
+	value met;
+
+	if (to == GRAPH_NONE || !has_value(same, p->flow.out[node].at[reg]))
+		return false;
+	met = p->flow.in[to].at[reg];
+	if (has_value(same, met) || same->n == MAX_SAME_VALUES)
+		return false;
+	same->list[same->n++] = met;
+	return true;
+}
+
+static void add_all_met(const struct prover *p, struct same_values *same)
+{
+	bool added = true;
+
+	while (added) {
+		added = false;
+		for (uint16_t i = 0; i < p->graph.n; i++)
+			for (unsigned reg = 0; reg < INSN_REGS && p->facts[i].is_live; reg++) {
+				added |= add_met(p, i, p->graph.nodes[i].next, reg, same);
+				added |= add_met(p, i, p->graph.nodes[i].target, reg, same);
+			}
+	}
+}
+
+/* Is what the call returns what will be returned, on some way? */
+static bool returns_result_of(const struct prover *p, uint16_t call)
+{
+	struct same_values same = { .list = { VALUE_MADE | (value)call << 6 | INSN_RAX }, .n = 1 };
+
+	add_all_met(p, &same);
+	for (uint16_t i = 0; i < p->graph.n; i++)
+		if (p->facts[i].is_live &&
+		    (has_value(&same, prover_returned_by(p, i, p->graph.nodes[i].next)) ||
+		     has_value(&same, prover_returned_by(p, i, p->graph.nodes[i].target))))
+			return true;
+	return false;
+}
+
+static int inline_call(struct prover *p, uint16_t call)
+{
+	const struct code_graph *callee;
+	int r = callee_facts_graph(p->callees, p->graph.nodes[call].callee, &callee);
+
+	if (callee)
+		(void)code_graph_inline(&p->graph, call, callee); /* else it stays a call */
+	return r;
+}
+
+static bool is_to_inline(const struct prover *p, uint16_t call)
+{
+	const struct code_node *node = &p->graph.nodes[call];
+
+	return p->facts[call].is_live && node->flow == INSN_CALL && node->callee &&
+	       node->callee != p->graph.nodes[0].addr &&
+	       result_argument_with(&p->flow.in[call], result_size_value(p->function)) &&
+	       returns_result_of(p, call);
+}
+
+/* By address: what is rare is behind. */
+static uint16_t next_to_inline(const struct prover *p, uint64_t behind)
+{
+	uint16_t found = GRAPH_NONE;
+
+	for (size_t i = 0; i < p->graph.n; i++)
+		if (p->graph.nodes[i].addr > behind && is_to_inline(p, (uint16_t)i) &&
+		    (found == GRAPH_NONE || p->graph.nodes[i].addr < p->graph.nodes[found].addr))
+			found = (uint16_t)i;
+	return found;
+}
+
+/*
+ * What is told the size and makes the block, as glibc's _int_malloc, may call nothing on most of
+ * its ways: its code is walked as a part of the function.
+ */
+static int inline_calls(struct prover *p)
+{
+	uint16_t calls[GRAPH_MAX_FRAMES];
+	unsigned n = 0;
+	int r = 0;
+
+	while (n < GRAPH_MAX_FRAMES) {
+		calls[n] = next_to_inline(p, n ? p->graph.nodes[calls[n - 1]].addr : 0);
+		if (calls[n] == GRAPH_NONE)
+			break;
+		n++;
+	}
+	for (unsigned i = 0; i < n && r == 0; i++)
+		r = inline_call(p, calls[i]);
+	return r;
+}
+
+static bool has_begins(const struct result_sites *sites)
+{
+	for (size_t i = 0; i < sites->list.len; i++)
+		if (sites->list.data[i].see.kind == ABI_RESULT_BEGINS)
+			return true;
+	return false;
+}
+
+/*
+ * A call that begins before other code is called takes two traps. By what is known of that code it
+ * may take one.
+ */
+static int prove_by_callees(struct prover *p, struct result_sites *sites)
+{
+	_cleanup_(result_sites_done) struct result_sites better = { 0 };
+	const char *why = p->why;
+	int r;
+
+	if (p->callees->is_off || (!why && !has_begins(sites)))
+		return 0;
+	p->steps_left = &p->callees->steps_left;
+	r = callee_facts_apply(p->callees, &p->graph);
+	if (r == 0)
+		r = inline_calls(p);
+	if (r == 0)
+		r = find_values(p);
+	if (r == 0 && !p->why)
+		r = prove(p, &better);
+	if (r < 0 || p->why) {
+		p->why = why;
+		return r;
+	}
+	result_sites_done(sites);
+	*sites = better;
+	better = (struct result_sites){ 0 };
+	return 0;
 }
 
 static int prove_either(struct prover *p, struct result_sites *sites)
 {
 	const char *why;
-	int r = ended_calls_find(&p->graph, p->steps_left, &p->flow);
+	int r = find_values(p);
 
-	p->facts = calloc(p->graph.n, sizeof(*p->facts));
-	if (r < 0 || !p->facts)
-		return -ENOMEM;
-	p->why = p->flow.why_not;
-	if (p->why)
-		return 0;
+	if (r < 0 || p->why)
+		return r;
 	r = prove(p, sites);
+	if (r == 0 && !p->function->may_throw)
+		return prove_by_callees(p, sites);
 	if (r < 0 || !p->why || !p->function->may_throw || !p->walked->entry_emulated)
 		return r;
 	why = p->why;
@@ -544,33 +373,32 @@ static int prove_either(struct prover *p, struct result_sites *sites)
 	return r;
 }
 
-int result_sites_find(struct insn_decoder *decoder, const struct sites_code *code,
-		      const struct allocator_function *function, uint64_t entry,
-		      const struct sites *walked, const struct plan_emulation *emulation,
-		      uint32_t *steps_left, struct result_sites *ret_sites)
+int result_sites_find(struct callee_facts *callees, const struct allocator_function *function,
+		      uint64_t entry, const struct sites *walked, uint32_t *steps_left,
+		      struct result_sites *ret_sites)
 {
 	_cleanup_(prover_done) struct prover p = {
 		.function = function,
-		.decoder = decoder,
-		.code = code,
 		.walked = walked,
-		.emulation = emulation,
+		.callees = callees,
 		.steps_left = steps_left,
 	};
 	_cleanup_(result_sites_done) struct result_sites sites = { 0 };
-	unsigned size = function->args & 0xf;
 	int r;
 
-	if (size == 0 || size > INSN_ARGUMENTS || function->args >> 4) {
-		*ret_sites = (struct result_sites){ .why_none = why_product };
+	if (!result_size_value(function)) {
+		*ret_sites = (struct result_sites){ .why_none = why_size };
 		return 0;
 	}
-	r = code_graph_new(decoder, code, entry, emulation, steps_left, &p.graph, &p.why);
-	if (r == 0 && !p.why)
+	r = code_graph_new(callees->decoder, callees->code, entry, callees->emulation, steps_left,
+			   &p.graph, &p.why);
+	if (r == 0 && !p.why) {
+		code_graph_find_own(&p.graph, callees->code);
 		r = prove_either(&p, &sites);
+	}
 	if (r < 0)
 		return r;
-	vec_sort(&sites.list, by_address);
+	vec_sort(&sites.list, by_place);
 	if (!p.why && has_two_at_one(&sites))
 		p.why = why_no_site;
 	sites.why_none = p.why;

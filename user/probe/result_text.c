@@ -47,7 +47,11 @@ static void add_site(const struct result_site *site, struct strbuf *out)
 	strbuf_addf(out, "  0x%-8" PRIx64 " %s", site->addr, kinds[site->see.kind]);
 	if (site->see.condition != ABI_RESULT_ALWAYS)
 		strbuf_addf(out, " on condition %x", site->see.condition);
+	if (site->see.link)
+		strbuf_addf(out, " if called before 0x%" PRIx64,
+			    site->addr + (uint64_t)(int64_t)site->see.link);
 	add_place("size", &site->see.size, out);
+	add_place("times", &site->see.factor, out);
 	add_place("result", &site->see.result, out);
 	add_place("frame pointer", &site->see.fp, out);
 	if (site->see.kind != ABI_RESULT_LEAVES)

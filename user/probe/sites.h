@@ -50,7 +50,7 @@ struct sites {
 	uint64_t entry_site;
 	bool entry_emulated;
 	uint8_t block_argument;	  /* of a free: by then the block is in this one; 0: where it was */
-	uint8_t frame_words;	  /* of a free: how far sp is below its place at the entry by then */
+	uint8_t frame_words;	  /* of a free: how far sp is below its place at the entry */
 	const char *why_no_entry; /* static; NULL: there is an entry site */
 	VEC(uint64_t) exits;	  /* ascending; complete only where why_no_exits is NULL */
 	const char *why_no_exits; /* static */
@@ -81,7 +81,7 @@ extern const char why_ifunc[], why_no_code[], why_forwards[], why_indirect[], wh
 extern const char why_unreadable[], why_refused[], why_large[], why_arguments[];
 extern const char why_variable[];
 extern const char why_landing_pad[], why_effect[], why_stack[], why_no_site[], why_call[];
-extern const char why_no_gain[], why_product[], why_replaces[], why_not_returned[];
+extern const char why_no_gain[], why_size[], why_replaces[], why_not_returned[];
 
 /* From 1 on; 0 for NULL. `why` is one of those above. */
 uint8_t plan_why_number(const char *why);

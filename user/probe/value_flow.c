@@ -43,10 +43,31 @@ static int32_t address_of(value v)
 	return (int32_t)(v & ~VALUE_KIND) - VALUE_SP_BIAS;
 }
 
-static bool is_saved_register(value v)
+static bool is_of_entry(value v)
 {
-	return v >= VALUE_ENTRY && v < VALUE_ENTRY + INSN_REGS &&
-	       (CALLEE_SAVED >> (v - VALUE_ENTRY) & 1);
+	return v >= VALUE_ENTRY && v < VALUE_ENTRY + INSN_REGS;
+}
+
+/* Has the slot a register of the function's caller; or, in inlined code, of the function? */
+static bool has_saved_register(const struct transfer *t, unsigned slot)
+{
+	const struct code_graph *graph = t->flow->graph;
+	unsigned frame = graph->nodes[t->node].frame;
+	const struct flow_state *entry;
+	value v = t->state.at[slot];
+
+	if (is_of_entry(v) && (CALLEE_SAVED >> (v - VALUE_ENTRY) & 1))
+		return true;
+	if (!frame || is_address(v))
+		return false;
+	entry = &t->flow->in[graph->frames[frame - 1].entry];
+	/* What the function has beside may be its variable. */
+	if (value_flow_slot_distance(slot) <= value_flow_sp_distance(entry))
+		return false;
+	for (unsigned i = 0; i < INSN_REGS; i++)
+		if ((CALLEE_SAVED >> i & 1) && entry->at[i] == v)
+			return true;
+	return false;
 }
 
 int32_t value_flow_sp_distance(const struct flow_state *state)
@@ -77,7 +98,7 @@ static void forget_below_sp(struct transfer *t)
 static void forget_variables(struct transfer *t)
 {
 	for (unsigned i = FLOW_SLOTS; i < FLOW_PLACES; i++)
-		if (!is_saved_register(t->state.at[i]))
+		if (!has_saved_register(t, i))
 			forget_place(t, i);
 }
 
@@ -206,8 +227,20 @@ static void pop(struct transfer *t, const struct insn_effect *e)
 		move_sp(t, 8);
 }
 
-static void call(struct transfer *t)
+static void transfer_product(struct transfer *t, const struct insn_effect *e)
 {
+	value a = t->state.at[e->to], b = t->state.at[e->from];
+
+	if (is_of_entry(a) && is_of_entry(b))
+		t->state.at[e->to] = value_product(a - VALUE_ENTRY, b - VALUE_ENTRY);
+	else
+		forget_place(t, e->to);
+}
+
+static void call(struct transfer *t, const struct insn_effect *e)
+{
+	value returned = e->to == INSN_NO_REG ? VALUE_UNKNOWN : t->state.at[e->from];
+
 	for (unsigned i = 0; i < INSN_REGS; i++)
 		if (CALLER_SAVED >> i & 1) {
 			note_escape(t, t->state.at[i]);
@@ -216,6 +249,8 @@ static void call(struct transfer *t)
 	forget_below_sp(t);
 	/* Of these the callee's arguments may be some, which are its own. */
 	forget_variables(t);
+	if (returned != VALUE_UNKNOWN)
+		t->state.at[e->to] = returned;
 }
 
 static void transfer_effect(struct transfer *t, const struct insn_effect *e)
@@ -248,7 +283,10 @@ static void transfer_effect(struct transfer *t, const struct insn_effect *e)
 		pop(t, e);
 		break;
 	case EFFECT_CALL:
-		call(t);
+		call(t, e);
+		break;
+	case EFFECT_PRODUCT:
+		transfer_product(t, e);
 		break;
 	case EFFECT_SYSTEM_CALL:
 		forget_variables(t);
@@ -309,11 +347,36 @@ static bool meet(struct flow_state *at, uint16_t node, const struct flow_state *
 	return changed;
 }
 
+/* The same at a node that one other leads to: values stay what they are. */
+static bool take_over(struct flow_state *at, const struct flow_state *from)
+{
+	bool changed = memcmp(at, from, sizeof(*at)) != 0;
+
+	*at = *from;
+	return changed;
+}
+
 struct queue {
 	uint16_t *nodes;
 	bool *waits;
+	uint8_t *n_before; /* of each node, how many lead to it: 0, 1, or more */
 	size_t n;
 };
+
+static void note_before(struct queue *q, uint16_t to)
+{
+	if (to != GRAPH_NONE && q->n_before[to] < 2)
+		q->n_before[to]++;
+}
+
+static void count_before(const struct code_graph *graph, struct queue *q)
+{
+	q->n_before[0] = 2; /* and the call */
+	for (size_t i = 0; i < graph->n; i++) {
+		note_before(q, graph->nodes[i].next);
+		note_before(q, graph->nodes[i].target);
+	}
+}
 
 static void queue_add(struct queue *q, uint16_t node)
 {
@@ -325,8 +388,22 @@ static void queue_add(struct queue *q, uint16_t node)
 
 static void go_on(struct value_flow *flow, struct queue *q, uint16_t node, uint16_t to)
 {
-	if (to != GRAPH_NONE && meet(&flow->in[to], to, &flow->out[node]))
-		queue_add(q, to);
+	const struct code_graph *graph = flow->graph;
+	unsigned frame;
+
+	if (to == GRAPH_NONE)
+		return;
+	if (q->n_before[to] == 1 ? !take_over(&flow->in[to], &flow->out[node]) :
+				   !meet(&flow->in[to], to, &flow->out[node]))
+		return;
+	queue_add(q, to);
+	frame = graph->nodes[to].frame;
+	if (!frame || graph->frames[frame - 1].entry != to)
+		return;
+	/* Calls in it ask what registers are its caller's: has_saved_register(). */
+	for (size_t i = to; i < graph->n && graph->nodes[i].frame == frame; i++)
+		if (flow->in[i].at[INSN_RSP] != VALUE_UNKNOWN)
+			queue_add(q, (uint16_t)i);
 }
 
 static void begin_flow(struct value_flow *flow, struct queue *q)
@@ -374,19 +451,23 @@ int value_flow_new(const struct code_graph *graph, uint32_t *steps_left,
 		   struct value_flow *ret_flow)
 {
 	struct queue q = { .nodes = calloc(graph->n, sizeof(*q.nodes)),
-			   .waits = calloc(graph->n, sizeof(*q.waits)) };
+			   .waits = calloc(graph->n, sizeof(*q.waits)),
+			   .n_before = calloc(graph->n, sizeof(*q.n_before)) };
 	struct value_flow *flow = ret_flow;
 	int r = 0;
 
 	*flow = (struct value_flow){ .graph = graph,
 				     .in = calloc(graph->n, sizeof(*flow->in)),
 				     .out = calloc(graph->n, sizeof(*flow->out)) };
-	if (q.nodes && q.waits && flow->in && flow->out)
+	if (q.nodes && q.waits && q.n_before && flow->in && flow->out) {
+		count_before(graph, &q);
 		run_flow(flow, &q, steps_left);
-	else
+	} else {
 		r = -ENOMEM;
+	}
 	free(q.nodes);
 	free(q.waits);
+	free(q.n_before);
 	return r;
 }
 

@@ -22,7 +22,14 @@ enum {
 	VALUE_UNKNOWN, /* no way leads there */
 	VALUE_ENTRY,   /* + n: of register n at the entry */
 	VALUE_NULL = VALUE_ENTRY + INSN_REGS,
+	VALUE_PRODUCT, /* + n: of two registers at the entry */
 };
+
+/* The product of what two registers had at the entry. */
+static inline value value_product(unsigned reg, unsigned by)
+{
+	return VALUE_PRODUCT + (reg < by ? reg * INSN_REGS + by : by * INSN_REGS + reg);
+}
 
 /* The value of a register at an instruction, made by it or where ways meet before it. */
 #define VALUE_MADE 0x80000000U

@@ -476,6 +476,16 @@ static void a_free_may_have_its_frame_where_it_is_probed(void **state)
 		{ "free", { 0x48, 0x83, 0xe4, 0xf0, TEST_RDI, JE(1), RET, RET }, 0, 0 },
 		/* Nothing is emulated behind it. */
 		{ "free", { 0x48, 0x83, 0xec, 24, TEST_RDI, RET }, 0, 0 },
+		/* It goes on in another function, which is that of a hook; or who knows where. */
+		{ "free",
+		  { 0x48, 0x83, 0xec, 24, TEST_RDI, JE(6), 0x48, 0x83, 0xc4, 24, JMP_RAX, RET },
+		  7,
+		  3 },
+		{ "free",
+		  { 0x48, 0x83, 0xec, 24, TEST_RDI, JE(6), 0x48, 0x83, 0xc4, 16, JMP_RAX, RET },
+		  0,
+		  0 },
+		{ "free", { 0x48, 0x83, 0xec, 24, TEST_RDI, JE(2), JMP_RAX, RET }, 0, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -77,6 +77,7 @@ struct walk {
 	bool uses; /* a function of the table that can do the work */
 	/* Something may jump back between the entry and the entry site. */
 	bool entry_block_unsure;
+	bool frame_is_gone; /* the instruction before has undone makes_frame() */
 };
 
 static uint64_t address_hash(const void *item)
@@ -341,7 +342,8 @@ static int branch(struct walk *w, const struct insn *insn)
 		return jump_to(w, insn->target);
 	if (insn->target_kind == INSN_TARGET_SLOT)
 		return jump_out(w, w->code->slot_name(w->code->ctx, insn->target));
-	cannot_prove(w, why_indirect);
+	/* It goes on with the stack of the entry: in a function, not behind the site. */
+	cannot_prove(w, w->frame_is_gone ? why_leaves : why_indirect);
 	return 0;
 }
 
@@ -396,6 +398,17 @@ static int visit_address(struct walk *w, uint64_t addr)
 	return 1;
 }
 
+static bool undoes_frame(struct walk *w)
+{
+	struct insn_effect effect;
+
+	if (!w->sites.frame_words)
+		return false;
+	insn_effect(w->decoder, &effect);
+	return effect.kind == EFFECT_ADD && effect.to == INSN_RSP && effect.from == INSN_RSP &&
+	       effect.value == 8 * w->sites.frame_words;
+}
+
 /*
  * Follows one path to where it ends or joins one already followed. Compilers leave nothing but
  * padding between a call that does not return and the next function: that is how such calls show
@@ -407,6 +420,7 @@ static int walk_path(struct walk *w, uint64_t addr)
 	struct insn insn;
 	int r;
 
+	w->frame_is_gone = false;
 	for (; on; addr += insn.len) {
 		if (after_call && w->code->starts_function(w->code->ctx, addr))
 			return 0;
@@ -423,7 +437,8 @@ static int walk_path(struct walk *w, uint64_t addr)
 		switch (insn.flow) {
 		case INSN_NEXT:
 			after_call &= insn.is_nop;
-			break;
+			w->frame_is_gone = undoes_frame(w);
+			continue;
 		case INSN_BRANCH:
 		case INSN_JUMP:
 			after_call = false;
@@ -442,6 +457,7 @@ static int walk_path(struct walk *w, uint64_t addr)
 			on = false;
 			break;
 		}
+		w->frame_is_gone = false;
 		if (r < 0)
 			return r;
 	}
@@ -523,6 +539,7 @@ int sites_find(struct insn_decoder *decoder, const struct sites_code *code,
 	if (w.entry_block_unsure && w.sites.entry_site != entry) {
 		w.sites.entry_site = entry;
 		w.sites.block_argument = 0;
+		w.sites.frame_words = 0;
 		w.sites.entry_emulated =
 			decode_at(&w, entry, &first) == 0 && insn_is_emulated(&first, emulation);
 		if (decode_at(&w, entry, &first) == 0 && first.is_refused)

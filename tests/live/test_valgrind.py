@@ -181,6 +181,30 @@ def checks_that_a_program_asks_for_are_memchecks():
     with link() as folder:
         texts = [by_link(folder, *options).stderr,
                  run(["valgrind", *options], env=environment(folder)).stderr]
+@test(need_root, need_program("valgrind"))
+def programs_that_are_skipped_are_not_traced_nor_is_what_they_start():
+    script = (f"{leaker('shapes')}; {leaker('objects')} not; {leaker('objects')} skip-me;"
+              f"sh -c 'true; {leaker('tree_lost')}; true' skip-me; true")
+    options = ("--trace-children=yes", "--trace-children-skip=*/sha?es,/nothing",
+               "--trace-children-skip-by-arg=x,skip*")
+    with link() as folder:
+        # but of sh, whose arguments are quoted in another way
+        ours, theirs = (sorted(re.findall("Command: /.*", text)) for text in (
+            by_link(folder, *options, "sh", "-c", script).stderr,
+            run(["valgrind", *options, "sh", "-c", script], env=environment(folder)).stderr))
+    assert len(ours) == 1 and ours == theirs, (ours, theirs)
+
+
+@test(need_root, need_program("valgrind"), each=("memcheck", "massif"))
+def lines_begin_with_the_time(tool):
+    options = (f"--tool={tool}", "--time-stamp=yes", leaker("shapes"))
+    with link() as folder:
+        ours, theirs = (re.sub(r"\d", "0", re.sub(r"(\.\d+) \d+== .*", r"\1 0==", text)).split("\n")
+                        for text in (by_link(folder, *options).stderr,
+                                     run(["valgrind", *options], env=environment(folder)).stderr))
+    assert set(ours) == set(theirs) == {"==00:00:00:00.000 0==", ""}, (ours, theirs)
+
+
     ours, theirs = (re.findall(r"[\d,]+(?: \([+-][\d,]+\))? bytes in .*",
                                text.replace("in new loss", "in loss")) for text in texts)
     if "LEAK SUMMARY" in texts[1].split("HEAP SUMMARY")[0]: # built with Valgrind's headers

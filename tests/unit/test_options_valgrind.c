@@ -107,6 +107,20 @@ static void values_are_taken(void **state)
 	assert_string_equal(o->valgrind.ignored, "--track-origins");
 }
 
+static void patterns_of_programs_may_be_none(void **state)
+{
+	static const char *const words[] = { "--trace-children-skip=*/sh,/x",
+					     "--trace-children-skip-by-arg=", "--time-stamp=yes",
+					     "./prog", NULL };
+	_cleanup_(options_free_p) struct options *o = parsed(NULL, words);
+
+	(void)state;
+	assert_string_equal(o->valgrind.skip_names, "*/sh,/x");
+	assert_string_equal(o->valgrind.skip_words, ",");
+	assert_true(o->leak.time_stamps);
+	assert_null(o->valgrind.ignored);
+}
+
 static void tools_that_make_a_file_have_an_output(void **state)
 {
 	static const struct {
@@ -310,6 +324,7 @@ int main(void)
 		cmocka_unit_test(its_name_or_the_first_word_makes_it_valgrinds),
 		cmocka_unit_test(defaults_are_valgrinds),
 		cmocka_unit_test(values_are_taken),
+		cmocka_unit_test(patterns_of_programs_may_be_none),
 		cmocka_unit_test(tools_that_make_a_file_have_an_output),
 		cmocka_unit_test(fills_and_xtrees_are_glibcs_and_an_output),
 		cmocka_unit_test(xml_has_all_leaks_and_the_words_of_both_commands),

@@ -144,6 +144,7 @@ struct leak_options {
 	bool hide_realloc_zero; /* realloc to size 0 is not one either */
 	bool below_main;	/* stacks go on to what calls main */
 	bool linkage_names;	/* functions are named as in the symbol table */
+	bool time_stamps;	/* lines begin with the time since the start */
 	bool full_paths;	/* files are named with their folders, */
 	char **fullpath_after;	/* what stands behind one of these; NULL-terminated; NULL: none */
 };
@@ -179,6 +180,7 @@ struct valgrind_options {
 	enum valgrind_tool tool;
 	int verbosity; /* 0 and less: errors alone; 1: the default */
 	bool trace_children;
+	char *skip_names, *skip_words; /* target/exec_skip.h; NULL: none */
 	bool silent_forks; /* of forked children no text is written unless they execute a program */
 	char *out_file;	   /* of massif and dhat; NULL: the default */
 	int malloc_fill, free_fill; /* bytes; -1: none */

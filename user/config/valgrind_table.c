@@ -124,6 +124,13 @@ static int apply_fullpath_after(void *object, const struct key *key, const char 
 	return *value ? key_set(object, key, value, error) : 0;
 }
 
+/* None is possible. */
+static int apply_patterns(void *object, const struct key *key, const char *value,
+			  struct strbuf *error)
+{
+	return key_set(object, key, *value ? value : ",", error);
+}
+
 static int apply_time_unit(void *object, const struct key *key, const char *value,
 			   struct strbuf *error)
 {
@@ -182,9 +189,18 @@ static const struct key rows[] = {
 	{ "valgrind", "--trace-children", KEY_CHOICE, OF(CORE), FIELD(valgrind.trace_children),
 	  .choices = no_yes, .fallback = "no",
 	  .help = "Go on when a process executes another program; default: no." },
+	{ "valgrind", "--trace-children-skip", KEY_TEXT, OF(CORE), FIELD(valgrind.skip_names),
+	  .apply = apply_patterns, .metavar = "PATTERN,...",
+	  .help = "With --trace-children=yes, but not when the path is one of these." },
+	{ "valgrind", "--trace-children-skip-by-arg", KEY_TEXT, OF(CORE),
+	  FIELD(valgrind.skip_words), .apply = apply_patterns, .metavar = "PATTERN,...",
+	  .help = "The same, when an argument is one of these." },
 	{ "valgrind", "--child-silent-after-fork", KEY_CHOICE, OF(CORE),
 	  FIELD(valgrind.silent_forks), .choices = no_yes, .fallback = "no",
 	  .help = "Print nothing of a forked child before it executes a program; default: no." },
+	{ "valgrind", "--time-stamp", KEY_CHOICE, OF(CORE), FIELD(leak.time_stamps),
+	  .choices = no_yes, .fallback = "no",
+	  .help = "Begin lines with the time since the start; default: no." },
 	{ "valgrind", "--log-socket", KEY_OWN, OF(CORE), FIELD(leak.log),
 	  .apply = option_text_socket, .expected = "an address of IPv4, and a port as in "
 	  "127.0.0.1:1500", .metavar = "ADDRESS:PORT",
@@ -259,6 +275,10 @@ static const struct key rows[] = {
 	  .help = "Show the version of Valgrind whose command line this is, and exit." },
 	{ "valgrind", "--help", KEY_FLAG, OF(CORE), .letter = 'h', .apply = apply_help,
 	  .help = "Show this help, and exit." },
+	{ "valgrind", "--help-debug", KEY_FLAG, OF(CORE), .apply = apply_help,
+	  .help = "The same." },
+	{ "valgrind", "--help-dyn-options", KEY_FLAG, OF(CORE), .apply = apply_help,
+	  .help = "The same." },
 };
 /* clang-format on */
 
@@ -367,11 +387,8 @@ static const struct {
 	{ "xtree-compress-strings", VALGRIND_UNNEEDED, CORE },
 	{ "track-fds", VALGRIND_IGNORED, CORE },
 	{ "modify-fds", VALGRIND_IGNORED, CORE },
-	{ "time-stamp", VALGRIND_IGNORED, CORE },
 	{ "error-markers", VALGRIND_IGNORED, CORE },
 	{ "exit-on-first-error", VALGRIND_IGNORED, CORE },
-	{ "trace-children-skip", VALGRIND_IGNORED, CORE },
-	{ "trace-children-skip-by-arg", VALGRIND_IGNORED, CORE },
 	{ "vgdb-error", VALGRIND_IGNORED, CORE },
 	{ "vgdb-stop-at", VALGRIND_IGNORED, CORE },
 	{ "wait-for-gdb", VALGRIND_IGNORED, CORE },

@@ -105,11 +105,7 @@ int process_parse_status(const char *text, struct process_info *info, pid_t *ret
 	return 0;
 }
 
-/*
- * By what the kernel told it of its program headers (AT_PHENT): the file itself may be one whose
- * opening waits for others.
- */
-static int executable_class(pid_t pid, bool *ret_is_64bit)
+int process_auxval(pid_t pid, uint64_t type, uint64_t *ret_value)
 {
 	_cleanup_close_ int fd = proc_file_open(pid, "auxv", O_RDONLY);
 	Elf64_auxv_t all[MOST_AUX];
@@ -120,11 +116,26 @@ static int executable_class(pid_t pid, bool *ret_is_64bit)
 	n = read(fd, all, sizeof(all));
 	if (n <= 0)
 		return n < 0 ? -errno : -ENOENT;
-	*ret_is_64bit = false;
-	for (size_t i = 0; i < (size_t)n / sizeof(all[0]) && all[i].a_type != AT_NULL; i++)
-		if (all[i].a_type == AT_PHENT)
-			*ret_is_64bit = all[i].a_un.a_val == sizeof(Elf64_Phdr);
-	return 0;
+	for (size_t i = 0; i < (size_t)n / sizeof(all[0]) && all[i].a_type != AT_NULL; i++) {
+		if (all[i].a_type == type) {
+			*ret_value = all[i].a_un.a_val;
+			return 0;
+		}
+	}
+	return -ENODATA;
+}
+
+/*
+ * By what the kernel told it of its program headers: the file itself may be one whose opening waits
+ * for others.
+ */
+static int executable_class(pid_t pid, bool *ret_is_64bit)
+{
+	uint64_t size = 0;
+	int r = process_auxval(pid, AT_PHENT, &size);
+
+	*ret_is_64bit = size == sizeof(Elf64_Phdr);
+	return r == -ENODATA ? 0 : r;
 }
 
 int process_stat_read(pid_t pid, struct process_info *ret_info)

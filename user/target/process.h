@@ -58,6 +58,12 @@ int process_exe(pid_t pid, char **ret_exe);
  */
 int process_command(pid_t pid, char **ret_command);
 
+/*
+ * What the kernel told the program when it began, by its type AT_* of getauxval(3). -ENODATA:
+ * nothing of that type, or it has 32 bits.
+ */
+int process_auxval(pid_t pid, uint64_t type, uint64_t *ret_value);
+
 /* Has it been given this variable, "NAME=VALUE", when its program began? False if not known. */
 bool process_was_given(pid_t pid, const char *variable);
 

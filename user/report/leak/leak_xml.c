@@ -26,15 +26,19 @@ static void number(struct strbuf *out, int indent, const char *name, uint64_t va
 	strbuf_addf(out, "%*s<%s>%" PRIu64 "</%s>\n", indent, "", name, value, name);
 }
 
-/* "00:00:00:01.500 ", days first, as Valgrind writes it. */
-static void status(struct strbuf *out, const char *state, uint64_t elapsed_ns)
+void leak_xml_elapsed(struct strbuf *out, uint64_t elapsed_ns)
 {
 	uint64_t ms = elapsed_ns / 1000000, s = ms / 1000;
 
-	strbuf_addf(out,
-		    "<status>\n  <state>%s</state>\n  <time>%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64
-		    ":%02" PRIu64 ".%03" PRIu64 " </time>\n</status>\n\n",
-		    state, s / 86400, s / 3600 % 24, s / 60 % 60, s % 60, ms % 1000);
+	strbuf_addf(out, "%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64 ".%03" PRIu64 " ",
+		    s / 86400, s / 3600 % 24, s / 60 % 60, s % 60, ms % 1000);
+}
+
+static void status(struct strbuf *out, const char *state, uint64_t elapsed_ns)
+{
+	strbuf_addf(out, "<status>\n  <state>%s</state>\n  <time>", state);
+	leak_xml_elapsed(out, elapsed_ns);
+	strbuf_adds(out, "</time>\n</status>\n\n");
 }
 
 /* --- the document ----------------------------------------------------------------------------- */

@@ -27,6 +27,8 @@ struct leak_xml_head {
 void leak_xml_begin(struct strbuf *out, const struct leak_xml_head *head,
 		    const struct xml_options *options);
 void leak_xml_finished(struct strbuf *out, uint64_t elapsed_ns);
+/* "00:00:00:01.500 ", days first: as Valgrind writes times, also in texts. */
+void leak_xml_elapsed(struct strbuf *out, uint64_t elapsed_ns);
 /* `counts`: of the errors by their numbers, from 0; 0: not counted. */
 void leak_xml_end(struct strbuf *out, const uint64_t *counts, size_t n,
 		  const struct suppressions *used);

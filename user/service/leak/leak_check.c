@@ -97,6 +97,8 @@ int leak_check_new(const struct options *options, const struct model *model,
 	r = read_suppressions(check);
 	if (r == 0)
 		r = leak_log_new(&check->leak->log, "--log", 1, &check->log);
+	if (r == 0 && check->leak->time_stamps)
+		leak_log_stamp_lines(check->log);
 	if (r == 0 && check->leak->xtree)
 		r = leak_log_new(&check->leak->xtree_to, "--xtree-leak", 1, &check->xtree);
 	if (r == 0 && check->leak->xml.on)

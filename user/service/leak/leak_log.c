@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/leak/leak_log.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/strbuf.h"
@@ -32,6 +33,8 @@ struct leak_log {
 	VEC(struct leak_xml_variable) variables;
 	VEC(struct log_text) texts;
 	bool failed; /* the descriptor takes no more */
+	bool has_stamps;
+	uint64_t start_ns;
 };
 
 static int say_failed(const char *path, int r)
@@ -225,9 +228,38 @@ static int add(struct leak_log *log, pid_t pid, const char *text, bool replaces)
 	return strbuf_error(&found->text);
 }
 
+void leak_log_stamp_lines(struct leak_log *log)
+{
+	log->has_stamps = true;
+	log->start_ns = clock_monotonic_ns();
+}
+
+/* "==00:00:00:01.500 1234== " for "==1234== ". */
+static void add_stamps(struct strbuf *out, const char *text, uint64_t elapsed_ns)
+{
+	static const char begin[] = "==";
+
+	for (const char *line = text, *end; *line; line = end) {
+		end = strchr(line, '\n');
+		end = end ? end + 1 : line + strlen(line);
+		if (strncmp(line, begin, strlen(begin)) == 0) {
+			strbuf_adds(out, begin);
+			leak_xml_elapsed(out, elapsed_ns);
+			line += strlen(begin);
+		}
+		strbuf_add(out, line, (size_t)(end - line));
+	}
+}
+
 int leak_log_add(struct leak_log *log, pid_t pid, const char *text)
 {
-	return add(log, pid, text, false);
+	_cleanup_strbuf_ struct strbuf stamped = { 0 };
+
+	if (!log->has_stamps)
+		return add(log, pid, text, false);
+	add_stamps(&stamped, text, clock_monotonic_ns() - log->start_ns);
+	return strbuf_error(&stamped) < 0 ? strbuf_error(&stamped) :
+					    add(log, pid, strbuf_str(&stamped), false);
 }
 
 int leak_log_replace(struct leak_log *log, pid_t pid, const char *text)

@@ -23,6 +23,9 @@ int leak_log_new(const struct text_target *target, const char *option, unsigned 
 void leak_log_free(struct leak_log *log); /* NULL is legal */
 DEFINE_CLEANUP(struct leak_log, leak_log_free)
 
+/* Lines that are added begin with the time from now on, as with Valgrind's --time-stamp. */
+void leak_log_stamp_lines(struct leak_log *log);
+
 /* 0 or -ENOMEM. An empty text makes an empty file. */
 int leak_log_add(struct leak_log *log, pid_t pid, const char *text);
 /* The same, in place of what is in the process's file. */

@@ -47,6 +47,8 @@ int session_valgrind_begin(struct session *s)
 	if (!o->valgrind.on || s->leaks)
 		return 0;
 	r = leak_log_new(&o->leak.log, "--log", 1, &s->valgrind);
+	if (r == 0 && o->leak.time_stamps)
+		leak_log_stamp_lines(s->valgrind);
 	return r == 0 ? add_lines(s, titles[o->valgrind.tool]) : r;
 }
 

@@ -333,6 +333,7 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		.access = options->access,
 		.follow = !options->no_follow,
 		.no_exec = options->no_exec,
+		.exec_skip = { options->valgrind.skip_names, options->valgrind.skip_words },
 		.held = tracing_holds(options),
 		.max_stack = options->max_stack,
 		.growth_span_ns = options->growth_span_ns,

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "config/event_spec.h"
+#include "target/exec_skip.h"
 #include "trace/bpf/programs.h"
 #include "trace/jobs/event_job.h"
 #include "trace/jobs/job.h"
@@ -61,8 +62,9 @@ struct live_opts {
 	const struct allocator_spec *allocators; /* named by the user; borrowed for good */
 	size_t n_allocators;
 	bool follow;
-	bool no_exec; /* what a process executes is not traced, but for the command */
-	bool held;    /* targets are held at births, execs and marks (target/hold) */
+	bool no_exec;		    /* what a process executes is not traced, but for the command */
+	struct exec_skip exec_skip; /* or, with what it starts, that alone; borrowed for good */
+	bool held;		    /* targets are held at births, execs and marks (target/hold) */
 	struct map_room room;
 	struct abi_block_filter block_filter;
 	uint32_t max_stack;    /* callers kept of a stack, up to ABI_MAX_FRAMES */

@@ -2,6 +2,7 @@
 /* Follows processes: birth, exec and death. */
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
+#include "target/preload_process.h"
 #include "target/process.h"
 #include "trace/kernel/urgent.h"
 #include "trace/live/books/live_books.h"
@@ -314,6 +315,19 @@ static void restore_pid(struct live *live, const struct live_process *process,
 	live_count_loss(live, process, LOSS_ATTACHED_LATE);
 }
 
+/* The first program is the command. */
+static bool is_skipped(const struct live *live, pid_t pid, const struct live_process *replaced)
+{
+	bool is_command = replaced && replaced->placeholder && !replaced->unwanted;
+	const struct exec_skip skip = live->opts.exec_skip;
+
+	if (is_command || !exec_skip_matches(&skip, pid))
+		return false;
+	if (live->opts.book_library)
+		(void)preload_withdraw(pid, live->opts.book_library); /* or it has ended */
+	return true;
+}
+
 static int on_execed(struct live *live, const struct abi_ev_process *ev)
 {
 	struct live_process *told = live_process_at(live, (slot_t){ ev->old_slot });
@@ -322,7 +336,7 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 				       .alone = ev->flags & ABI_PROCESS_ALONE,
 				       .unwanted = ev->flags & ABI_PROCESS_UNWANTED,
 				       .comm = ev->comm };
-	bool replaced = old && !(ev->flags & ABI_PROCESS_SHARES_MM);
+	bool replaced = old && !(ev->flags & ABI_PROCESS_SHARES_MM), skipped;
 	int r;
 
 	if (ev->flags & ABI_PROCESS_SHARES_MM)
@@ -335,6 +349,8 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 	if (r ||
 	    ev->head.slot == ABI_NO_SLOT) /* the new image is not counted, nor what it starts */
 		return r;
+	skipped = is_skipped(live, ev->pid, replaced ? old : NULL);
+	origin.unwanted |= skipped;
 	origin.exe_known =
 		ev->flags & ABI_PROCESS_KNOWN_FILE &&
 		shared_proc(live->programs, event_slot(&ev->head))->state != ABI_PROC_PENDING;
@@ -347,6 +363,8 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 		return r;
 	if (old != told)
 		restore_pid(live, process, old);
+	if (skipped)
+		return live_end_unseen(live, process, 0);
 	live_rss_peak_begin(&process->rss_peak, ev->peak_pages);
 	if (process->unwanted)
 		return 0;

@@ -89,6 +89,26 @@ def what_a_library_holds_counts_unless_it_is_freed(library_of_program):
     assert read_sums(ours.stderr)["still reachable"][0] > 1000, ours
 
 
+HOLDS = "{\n   pool\n   Memcheck:Leak\n   fun:malloc\n   ...\n   obj:*/libstdc++.so*\n}\n"
+
+
+@test(need_root, need_program("valgrind"), each=("--default-suppressions=no", "--suppressions=",
+                                                 "--suppressions= --run-cxx-freeres=no"))
+def what_a_library_holds_is_freed_before_suppressions_are_asked(options):
+    with link() as folder:
+        supp = os.path.join(folder, "supp")
+        with open(supp, "w", encoding="ascii") as file:
+            file.write(HOLDS)
+        command = ["--leak-check=full", *[word.replace("suppressions=", f"suppressions={supp}")
+                                          if word == "--suppressions=" else word
+                                          for word in options.split()], leaker("throws")]
+        ours, theirs = by_link(folder, *command), run(["valgrind", *command],
+                                                      env=environment(folder))
+    found = [re.findall(r"(?:in use at exit|suppressed|lost|reachable): .*|ERROR SUMMARY.*",
+                        text.stderr) for text in (ours, theirs)]
+    assert found[0] == found[1], found
+
+
 @test(need_root, need_program("valgrind"))
 def what_glibc_keeps_of_threads_counts_as_freed():
     with link() as folder:

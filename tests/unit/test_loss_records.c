@@ -217,7 +217,7 @@ static void suppressed_records_are_summed_apart(void **state)
 
 	(void)state;
 	assert_int_equal(t->errors, 3);
-	assert_int_equal(loss_records_suppress(r, s, one_frame, NULL), 0);
+	assert_int_equal(loss_records_suppress(r, s, false, one_frame, NULL), 0);
 	assert_int_equal(t->suppressed.blocks, 4);
 	assert_int_equal(t->suppressed.bytes, 217); /* direct ones */
 	assert_int_equal(t->classes[REACH_DEFINITE].blocks, 0);
@@ -231,7 +231,7 @@ static void suppressed_records_are_summed_apart(void **state)
 	assert_false(loss_records_get(r, 5)->shown);
 	assert_false(loss_records_get(r, 5)->error);
 	/* Asked again, nothing is counted twice. */
-	assert_int_equal(loss_records_suppress(r, s, one_frame, NULL), 0);
+	assert_int_equal(loss_records_suppress(r, s, false, one_frame, NULL), 0);
 	assert_int_equal(suppressions_use(s, 0).blocks, 2);
 }
 
@@ -242,7 +242,7 @@ static void what_frames_say_is_handed_on(void **state)
 	int error = -EIO;
 
 	(void)state;
-	assert_int_equal(loss_records_suppress(r, s, one_frame, &error), -EIO);
+	assert_int_equal(loss_records_suppress(r, s, false, one_frame, &error), -EIO);
 }
 
 static void later_checks_say_what_has_changed(void **state)
@@ -310,9 +310,9 @@ static void what_was_suppressed_and_is_gone_stays_suppressed(void **state)
 	_cleanup_(loss_records_free_p) struct loss_records *b = NULL;
 
 	(void)state;
-	assert_int_equal(loss_records_suppress(a, s, one_frame, NULL), 0);
+	assert_int_equal(loss_records_suppress(a, s, false, one_frame, NULL), 0);
 	b = make(NULL, 0, NULL, a);
-	assert_int_equal(loss_records_suppress(b, s, one_frame, NULL), 0);
+	assert_int_equal(loss_records_suppress(b, s, false, one_frame, NULL), 0);
 	assert_int_equal(loss_records_totals(b)->suppressed.old_bytes, 10);
 	assert_int_equal(loss_records_totals(b)->classes[REACH_DEFINITE].old_bytes, 0);
 	assert_int_equal(suppressions_use(s, 0).blocks, 1);

@@ -316,8 +316,22 @@ void loss_records_free(struct loss_records *records)
 	free(records);
 }
 
+/* Default entries look at all frames, `n_all`. */
+static int match(const struct suppressions *suppressions, enum reach_class class,
+		 const struct suppression_frame *stack, size_t n, size_t n_all, bool default_first)
+{
+	int found = default_first ?
+			    suppressions_match_default(suppressions, class, stack, n_all) :
+			    suppressions_match(suppressions, SUPPRESSION_LEAK, class, stack, n);
+
+	if (found != -ENOENT)
+		return found;
+	return default_first ? suppressions_match(suppressions, SUPPRESSION_LEAK, class, stack, n) :
+			       suppressions_match_default(suppressions, class, stack, n_all);
+}
+
 int loss_records_suppress(struct loss_records *records, struct suppressions *suppressions,
-			  loss_frames_fn frames, void *ctx)
+			  bool default_first, loss_frames_fn frames, void *ctx)
 {
 	for (size_t i = 0; i < records->n; i++) {
 		struct loss_record *r = &records->entries[i]->record;
@@ -330,9 +344,7 @@ int loss_records_suppress(struct loss_records *records, struct suppressions *sup
 		n = frames(ctx, r->stack, &stack, &n_all);
 		if (n < 0)
 			return n;
-		found = suppressions_match(suppressions, SUPPRESSION_LEAK, r->class, stack, n);
-		if (found == -ENOENT)
-			found = suppressions_match_default(suppressions, r->class, stack, n_all);
+		found = match(suppressions, r->class, stack, (size_t)n, n_all, default_first);
 		if (found == -ENOMEM)
 			return found;
 		if (found < 0)

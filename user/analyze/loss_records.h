@@ -92,11 +92,12 @@ typedef int (*loss_frames_fn)(void *ctx, uint32_t stack, const struct suppressio
 			      size_t *ret_all);
 
 /*
- * Asks for each record whether it is suppressed, and counts that there. Once, before the records
- * are shown. 0, -ENOMEM or what `frames` returned.
+ * Asks for each record whether it is suppressed, and counts that there; what both the user's and
+ * the default entries suppress is the user's unless `default_first`. Once, before the records are
+ * shown. 0, -ENOMEM or what `frames` returned.
  */
 int loss_records_suppress(struct loss_records *records, struct suppressions *suppressions,
-			  loss_frames_fn frames, void *ctx);
+			  bool default_first, loss_frames_fn frames, void *ctx);
 
 /* Takes out those that suppressions from `first` on suppress, and returns their sum. */
 struct loss_sum loss_records_take_out(struct loss_records *records, size_t first);

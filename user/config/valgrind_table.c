@@ -307,7 +307,6 @@ static const struct {
 	{ "num-callers", VALGRIND_SHARED, CORE },
 	{ "error-exitcode", VALGRIND_SHARED, CORE },
 	{ "suppressions", VALGRIND_SHARED, CORE },
-	{ "default-suppressions", VALGRIND_SHARED, CORE },
 	{ "gen-suppressions", VALGRIND_SHARED, CORE },
 	{ "show-leak-kinds", VALGRIND_SHARED, MEMCHECK },
 	{ "errors-for-leak-kinds", VALGRIND_SHARED, MEMCHECK },
@@ -319,6 +318,7 @@ static const struct {
 	{ "max-snapshots", VALGRIND_SHARED, MASSIF },
 
 	{ "command-line-only", VALGRIND_UNNEEDED, CORE },
+	{ "default-suppressions", VALGRIND_UNNEEDED, CORE },
 	{ "error-limit", VALGRIND_UNNEEDED, CORE },
 	{ "vgdb", VALGRIND_UNNEEDED, CORE },
 	{ "vgdb-poll", VALGRIND_UNNEEDED, CORE },

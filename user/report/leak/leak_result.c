@@ -215,9 +215,10 @@ static int frames_of(void *ctx, uint32_t stack, const struct suppression_frame *
 }
 
 int leak_result_suppress(struct leak_result *result, const struct leak_stacks *stacks,
-			 struct suppressions *suppressions)
+			 struct suppressions *suppressions, bool default_first)
 {
-	return loss_records_suppress(result->records, suppressions, frames_of, (void *)stacks);
+	return loss_records_suppress(result->records, suppressions, default_first, frames_of,
+				     (void *)stacks);
 }
 
 void leak_result_free_libraries(struct leak_result *result, size_t first_default)

@@ -43,6 +43,7 @@ struct leak_result {
 	struct leak_noted noted_apart, noted_inside;
 	bool has_totals; /* else those of the image, which has ended, hold */
 	struct record_totals totals;
+	bool judged;  /* it is known what is suppressed */
 	bool written; /* as text; then, of it and of the checks before it: */
 	uint64_t errors, suppressed_errors;
 };
@@ -57,9 +58,9 @@ int leak_result_new(const struct leak_scan *scan, const struct view_resolver *re
 void leak_result_free(struct leak_result *result); /* NULL is legal */
 DEFINE_CLEANUP(struct leak_result, leak_result_free)
 
-/* Sets which records are suppressed, and counts that. Once. 0 or -ENOMEM. */
+/* Sets which records are suppressed, and counts that, as loss_records_suppress(). 0 or -ENOMEM. */
 int leak_result_suppress(struct leak_result *result, const struct leak_stacks *stacks,
-			 struct suppressions *suppressions);
+			 struct suppressions *suppressions, bool default_first);
 
 /*
  * Takes what the default suppressions have left out, which are those from `first_default` on, and

@@ -498,6 +498,29 @@ static int write_xml(struct leak_check *check, const struct leak_result *result,
 	return r;
 }
 
+/* The stacks of the places, by which it is known what is suppressed. */
+static int judge(struct leak_check *check, struct leak_result *result, struct leak_stacks *stacks)
+{
+	const struct view_resolver resolver = { check->model, check->symbols };
+	bool frees_libraries = check->leak->shape != LEAK_SHAPE_OWN;
+	int r = leak_stacks_init(&resolver, view_resolve_process(&resolver, result->image),
+				 result->places, result->n_places, check->leak->num_callers,
+				 stacks);
+
+	if (r < 0 || result->judged)
+		return r;
+	/* memcheck has freed what libraries hold before it looks at the user's suppressions */
+	r = leak_result_suppress(result, stacks, check->suppressions, frees_libraries);
+	if (r < 0)
+		return r;
+	result->judged = true;
+	if (frees_libraries) {
+		leak_result_free_libraries(result, check->n_own_suppressions);
+		suppressions_forget_uses(check->suppressions, check->n_own_suppressions);
+	}
+	return 0;
+}
+
 static int write_result(struct leak_check *check, struct leak_result *result)
 {
 	const struct view_resolver resolver = { check->model, check->symbols };
@@ -506,16 +529,9 @@ static int write_result(struct leak_check *check, struct leak_result *result)
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 	int r;
 
-	r = leak_stacks_init(&resolver, image, result->places, result->n_places,
-			     check->leak->num_callers, &stacks);
-	if (r == 0)
-		r = leak_result_suppress(result, &stacks, check->suppressions);
+	r = judge(check, result, &stacks);
 	if (r < 0)
 		return r;
-	if (check->leak->shape != LEAK_SHAPE_OWN) {
-		leak_result_free_libraries(result, check->n_own_suppressions);
-		suppressions_forget_uses(check->suppressions, check->n_own_suppressions);
-	}
 	result->written = true;
 	add_up_errors(check, result);
 	if (is_silent(check, image))

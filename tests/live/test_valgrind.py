@@ -14,8 +14,8 @@ import xml.etree.ElementTree
 
 import clients
 from leaks import leaker, memcheck, read_sums, records
-from lib import (Skip, memtraced, need_program, need_root, run, run_memtraced, scratch, target,
-                 test)
+from lib import (ROOT, Skip, as_users_do, memtraced, need_program, need_root, run,
+                 run_memtraced, scratch, target, test)
 
 BESIDE_OTHERS = True
 TRANSLATES = True
@@ -181,26 +181,6 @@ def what_a_process_executes_is_traced_if_that_is_asked_for():
         assert both.count("HEAP SUMMARY") == 2 and one.count("HEAP SUMMARY") == 1, both + one
 
 
-@test(need_root)
-def a_pool_tells_of_its_blocks_and_asks_for_a_check():
-    with link() as folder:
-        done = by_link(folder, "--leak-check=full", "--show-leak-kinds=all", leaker("pool_told"))
-        asked, ended = done.stderr.split("HEAP SUMMARY:")
-        for text, kept, lost in ((asked, (201, 2), (123, 3)), (ended, (100, 1), (224, 4))):
-            sums = read_sums("in use at exit: 0 bytes in 0 blocks" + text)
-            assert sums["still reachable"] == kept and sums["definitely lost"] == lost, text
-        assert all("pool_get" in record[5] for record in records(ended)), ended
-        done = run_memtraced("--leak-check=full", "--", leaker("pool_told"))
-        assert "the process asks for it" in done.stderr, done.stderr
-
-
-@test(need_root, need_program("valgrind"))
-def checks_that_a_program_asks_for_are_memchecks():
-    """Full ones, sums alone, what has grown and what has changed since the one before."""
-    options = ("--leak-check=summary", "--show-leak-kinds=all", leaker("asks"))
-    with link() as folder:
-        texts = [by_link(folder, *options).stderr,
-                 run(["valgrind", *options], env=environment(folder)).stderr]
 @test(need_root, need_program("valgrind"))
 def programs_that_are_skipped_are_not_traced_nor_is_what_they_start():
     script = (f"{leaker('shapes')}; {leaker('objects')} not; {leaker('objects')} skip-me;"
@@ -225,11 +205,84 @@ def lines_begin_with_the_time(tool):
     assert set(ours) == set(theirs) == {"==00:00:00:00.000 0==", ""}, (ours, theirs)
 
 
+@test(need_root)
+def a_pool_tells_of_its_blocks_and_asks_for_a_check():
+    with link() as folder:
+        done = by_link(folder, "--leak-check=full", "--show-leak-kinds=all", leaker("pool_told"))
+        asked, ended = done.stderr.split("HEAP SUMMARY:")
+        for text, kept, lost in ((asked, (201, 2), (123, 3)), (ended, (100, 1), (224, 4))):
+            sums = read_sums("in use at exit: 0 bytes in 0 blocks" + text)
+            assert sums["still reachable"] == kept and sums["definitely lost"] == lost, text
+        assert all("pool_get" in record[5] for record in records(ended)), ended
+        done = run_memtraced("--leak-check=full", "--", leaker("pool_told"))
+        assert "the process asks for it" in done.stderr, done.stderr
+
+
+@test(need_root, need_program("gcc"))
+def a_pool_in_a_library_is_told_of_where_our_library_counts():
+    source = os.path.join(ROOT, "tests", "targets", "leaks", "pool_told.c")
+    with link() as folder:
+        built = ["gcc", "-O1", "-fno-builtin", f"-I{ROOT}", f"-I{os.path.dirname(source)}"]
+        main = os.path.join(folder, "main.c")
+        with open(main, "w", encoding="ascii") as file:
+            file.write("int pool_main(void);\nint main(void) { return pool_main(); }\n")
+        for more in ([*built, "-Dmain=pool_main", "-fPIC", "-shared", "-o", "libpool.so", source],
+                     [*built, "-o", "program", main, "-L.", "-lpool", "-Wl,-rpath,$ORIGIN"]):
+            done = run(more, cwd=folder)
+            assert done.returncode == 0, done.stderr
+        with as_users_do():
+            done = by_link(folder, "--leak-check=full", "--show-leak-kinds=all", "./program")
+    assert read_sums(done.stderr)["definitely lost"] == (224, 4), done.stderr
+    assert "pool_get" in done.stderr, done.stderr
+
+
+@test(need_root, need_program("valgrind"))
+def checks_that_a_program_asks_for_are_memchecks():
+    """Full ones, sums alone, what has grown and what has changed since the one before."""
+    options = ("--leak-check=summary", "--show-leak-kinds=all", leaker("asks"))
+    with link() as folder:
+        texts = [by_link(folder, *options).stderr,
+                 run(["valgrind", *options], env=environment(folder)).stderr]
     ours, theirs = (re.findall(r"[\d,]+(?: \([+-][\d,]+\))? bytes in .*",
                                text.replace("in new loss", "in loss")) for text in texts)
     if "LEAK SUMMARY" in texts[1].split("HEAP SUMMARY")[0]: # built with Valgrind's headers
         assert ours == theirs, texts
     assert len(ours) > 30, texts
+
+
+SUPPRESSES = "{{\n   hides\n   Memcheck:Leak\n   fun:malloc\n   fun:{}\n}}\n"
+
+
+@test(need_root, need_program("valgrind"))
+def a_program_asks_whether_it_is_looked_at_and_what_was_found():
+    with link() as folder:
+        supp = os.path.join(folder, "supp")
+        with open(supp, "w", encoding="ascii") as file:
+            file.write(SUPPRESSES.format("hidden"))
+        options = (f"--suppressions={supp}", leaker("counts_leaks"))
+        ours = by_link(folder, *options).stdout
+        theirs = run(["valgrind", *options], env=environment(folder)).stdout
+        alone = run([leaker("counts_leaks")]).stdout
+        library = run([memtraced(), "valgrind", "-q", *options], cwd=folder,
+                      env=environment(folder, MEMTRACED_EXACT_PRELOAD="yes")).stdout
+    assert ours.startswith("running 1\nleaked 0/0 dubious 0/0 "), ours
+    assert "leaked 90/2 dubious 70/1 reachable 60/1" in ours, ours
+    if "leaked 90/2" in theirs: # built with Valgrind's headers
+        assert ours == theirs, theirs
+    assert library == ours, library
+    assert alone == "running 0\n" + 3 * ("leaked 0/0 dubious 0/0 reachable 0/0 "
+                                         "suppressed 0/0\n"), alone
+
+
+@test(need_root, need_program("strip"))
+def a_stripped_program_still_asks_for_checks():
+    """By its USDT probes; the sums are a function's, which has no name any more."""
+    with link() as folder:
+        program = os.path.join(folder, "stripped")
+        run(["strip", "-o", program, leaker("counts_leaks")], check=True)
+        done = by_link(folder, program)
+    assert done.stdout.startswith("running 1\n"), done
+    assert done.stderr.count("LEAK SUMMARY") == 3, done.stderr
 
 
 @test(need_root)

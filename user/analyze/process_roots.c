@@ -397,12 +397,10 @@ static bool registers_count(const struct builder *b, const struct stopped_thread
 #define DEAD_AT_CALLS (1U << 0 | 1U << 11)
 #define LATER_ARGUMENTS (1U << 2 | 1U << 8 | 1U << 9)
 #define FIRST_ARGUMENTS (1U << 3 | 1U << 4 | 1U << 5 | 1U << 10)
-#define FIRST_ARGUMENT 5
 #else
 #define DEAD_AT_CALLS 0x3fe00U
 #define LATER_ARGUMENTS 0xf8U
 #define FIRST_ARGUMENTS 0x107U
-#define FIRST_ARGUMENT 0
 #endif
 
 /* A bit for each register that holds nothing that is still used. */
@@ -410,7 +408,7 @@ static uint32_t dead_registers(const struct builder *b, const struct stopped_thr
 {
 	/* The first one of execve is a path; of execveat, which has five, a descriptor. */
 	bool has_three = b->opts->arguments == ARGUMENTS_OF_EXEC &&
-			 thread->registers[FIRST_ARGUMENT] > UINT32_MAX;
+			 thread->registers[STOP_FIRST_ARGUMENT] > UINT32_MAX;
 
 	if (!registers_count(b, thread))
 		return UINT32_MAX;

@@ -8,6 +8,7 @@ static const char *const functions[LEAK_REQUESTS] = {
 	[LEAK_REQUEST_QUICK] = "memtraced_do_quick_leak_check",
 	[LEAK_REQUEST_ADDED] = "memtraced_do_added_leak_check",
 	[LEAK_REQUEST_CHANGED] = "memtraced_do_changed_leak_check",
+	[LEAK_REQUEST_SUMS] = "memtraced_write_leaks",
 };
 
 const char *leak_request_function(enum leak_request request)

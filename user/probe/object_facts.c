@@ -4,6 +4,7 @@
 #include "elf/cfi/cfi_file.h"
 #include "elf/elf_file.h"
 #include "elf/elf_sections.h"
+#include "elf/usdt.h"
 #include "probe/allocators.h"
 #include "probe/sample_plan.h"
 #include "target/preload.h"
@@ -89,22 +90,86 @@ static int find_function(const struct elf_file *file, const char *name, uint16_t
 		    elf_file_offset_of(file, symbols[i].value, &offset) < 0 ||
 		    is_known(points, offset))
 			continue;
-		r = vec_push(&points->list, (struct checkpoint){ offset, function });
+		r = vec_push(&points->list, (struct checkpoint){ offset, function, 0 });
 	}
 	return r;
 }
 
+/* Of include/memtraced.h: its functions, and the provider of its probes. */
+#define HEADER "memtraced"
+
+static bool is_of_header(const char *function)
+{
+	return strncmp(function, HEADER "_", sizeof(HEADER)) == 0;
+}
+
+/* In a file without the symbol: the probe of that name, which has no arguments. */
+static int find_probe(const struct usdt_notes *notes, const char *name, uint16_t function,
+		      struct checkpoints *points)
+{
+	int r = 0;
+
+	for (size_t i = 0; is_of_header(name) && i < notes->n && r == 0; i++)
+		if (strcmp(notes->probes[i].name, name + sizeof(HEADER)) == 0 &&
+		    !*notes->probes[i].args && !is_known(points, notes->probes[i].offset))
+			r = vec_push(&points->list,
+				     (struct checkpoint){ notes->probes[i].offset, function, 0 });
+	return r;
+}
+
 /* Names are as in the symbol table; NULL-terminated, or NULL: none. 0 or -ENOMEM. */
-static int checkpoints_find(const struct elf_file *file, char *const *names,
-			    struct checkpoints *points)
+static int checkpoints_find(const struct elf_file *file, const struct usdt_notes *notes,
+			    char *const *names, struct checkpoints *points)
 {
 	static const char *const executes[] = { "execve", "fexecve", "execveat" };
 	int r = 0;
 
-	for (uint16_t i = 0; r == 0 && names && names[i]; i++)
+	for (uint16_t i = 0; r == 0 && names && names[i]; i++) {
+		size_t before = points->list.len;
+
 		r = find_function(file, names[i], i + 1, points);
+		if (r == 0 && points->list.len == before)
+			r = find_probe(notes, names[i], i + 1, points);
+	}
 	for (size_t i = 0; r == 0 && i < sizeof(executes) / sizeof(executes[0]); i++)
 		r = find_function(file, executes[i], 0, points);
+	return r;
+}
+
+/* The program can see by their counter of listeners that these are probed. */
+static void set_semaphores(const struct usdt_notes *notes, char *const *names,
+			   struct object_facts *facts)
+{
+	uint64_t offset = notes->n ? notes->probes[0].semaphore_offset : 0;
+
+	for (size_t i = 0; facts->plan && i < facts->plan->n_probes; i++)
+		if (is_of_header(facts->plan->probes[i].function))
+			facts->plan->probes[i].semaphore_offset = offset;
+	vec_foreach(&facts->checkpoints.list, point)
+		if (point->function && is_of_header(names[point->function - 1]))
+			point->semaphore_offset = offset;
+}
+
+static bool has_header(const struct plan *plan)
+{
+	for (size_t i = 0; plan && i < plan->n_probes; i++)
+		if (is_of_header(plan->probes[i].function))
+			return true;
+	return false;
+}
+
+static int read_header_probes(struct elf_file *elf, const struct object_wants *wants,
+			      struct object_facts *facts)
+{
+	_cleanup_(usdt_notes_done) struct usdt_notes notes = { 0 };
+	int r = wants->checkpoints || has_header(facts->plan) ?
+			usdt_notes_read(elf, HEADER, &notes) :
+			0;
+
+	if (r == 0 && wants->checkpoints)
+		r = checkpoints_find(elf, &notes, wants->checkpoint_names, &facts->checkpoints);
+	if (r == 0)
+		set_semaphores(&notes, wants->checkpoint_names, facts);
 	return r;
 }
 
@@ -198,8 +263,8 @@ static int read_all(struct elf_file *elf, const struct object_wants *wants,
 			     &facts->plan);
 	if (r == 0 && wants->samples)
 		r = sample_plan_new(elf, wants->is_stand_in, &facts->samples);
-	if (r == 0 && wants->checkpoints)
-		r = checkpoints_find(elf, wants->checkpoint_names, &facts->checkpoints);
+	if (r == 0)
+		r = read_header_probes(elf, wants, facts);
 	if (r < 0)
 		return r;
 	stack_start_read(elf, &facts->start);
@@ -211,7 +276,7 @@ static int read_all(struct elf_file *elf, const struct object_wants *wants,
 	if (wants->unwinding)
 		cfi_facts_read(elf, &facts->unwind);
 	if (wants->books) {
-		facts->uses_own_names = find_own_names(elf);
+		facts->uses_own_names = find_own_names(elf) || has_header(facts->plan);
 		facts->preloads = preload_is_linker(elf);
 		facts->has_sanitizer = preload_has_sanitizer(elf);
 	}

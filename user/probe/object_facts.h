@@ -48,8 +48,9 @@ bool stack_start_contains(const struct stack_start *start, uint64_t file_offset)
  */
 
 struct checkpoint {
-	uint64_t offset;   /* in the file */
-	uint16_t function; /* 0: execve and the like; else the index of its name, from 1 */
+	uint64_t offset;	   /* in the file */
+	uint16_t function;	   /* 0: execve and the like; else the index of its name, from 1 */
+	uint64_t semaphore_offset; /* of include/memtraced.h; as of struct plan_probe */
 };
 
 struct checkpoints {
@@ -88,7 +89,8 @@ struct object_facts {
 	struct elf_needs needs; /* what is loaded with it */
 	/*
 	 * It uses functions of another file's allocator by names that no other allocator has
-	 * (tc_malloc), as far as its dynamic symbols tell; false, too, if that was not wanted.
+	 * (tc_malloc), as far as its dynamic symbols tell, or has those of include/memtraced.h;
+	 * false, too, if that was not wanted.
 	 */
 	bool uses_own_names;
 	bool preloads;	    /* as preload_is_linker(), where that was wanted, too */

@@ -173,6 +173,7 @@ static const struct layout start_layout = LAYOUT(stack_start, start_fields);
 static const struct field checkpoint_fields[] = {
 	F(checkpoint, offset, FIELD_FILE_OFFSET),
 	F(checkpoint, function, FIELD_U16),
+	F(checkpoint, semaphore_offset, FIELD_FILE_OFFSET),
 	F_END,
 };
 static const struct layout checkpoint_layout = LAYOUT(checkpoint, checkpoint_fields);

@@ -684,6 +684,24 @@ static int add_results(struct leak_check *check, bool final)
 	return r;
 }
 
+int leak_check_totals(struct leak_check *check, image_t image, struct loss_totals *ret_totals)
+{
+	_cleanup_(leak_stacks_done) struct leak_stacks stacks = { 0 };
+	struct leak_result *latest;
+	int r = symbols_update(check->symbols);
+
+	if (r == 0)
+		r = add_results(check, false);
+	latest = find_latest(check, image);
+	*ret_totals = (struct loss_totals){ 0 };
+	if (r < 0 || !latest)
+		return r;
+	r = judge(check, latest, &stacks);
+	if (r == 0)
+		*ret_totals = *loss_records_totals(latest->records);
+	return r;
+}
+
 static int report(struct leak_check *check, bool final)
 {
 	int r = symbols_update(check->symbols);

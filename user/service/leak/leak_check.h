@@ -63,6 +63,9 @@ void leak_check_cut_taken(struct leak_check *check);
 /* The latest result of each image is the last one. Valid until the next report. */
 struct leak_result *const *leak_check_results(const struct leak_check *check, size_t *ret_n);
 
+/* The sums of the image's latest check, after a cut; without one, all are 0. 0 or -ENOMEM. */
+int leak_check_totals(struct leak_check *check, image_t image, struct loss_totals *ret_totals);
+
 /*
  * After the final report: were there errors (leaks of the kinds that are errors, wrong uses of the
  * heap), and was a process with something in use never checked?

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "model/regions.h"
 #include "report/report_opts.h"
+#include "service/leak/leak_answer.h"
 #include "service/session/resident.h"
 #include "service/session/session_state.h"
 
@@ -253,6 +254,29 @@ static int look_at_exiting(struct session *s, pid_t pid)
 	return r == 0 && is_command(s, pid) ? read_resident(s, pid) : r;
 }
 
+/* Into the process that asks for the sums of the check before. */
+static int answer(struct session *s, const struct hold_event *event)
+{
+	const struct model_process *image = session_find_running(s, event->pid);
+	struct loss_totals totals;
+	int r = image ? drain_all(s) : -ESRCH;
+
+	if (r < 0)
+		return r == -ESRCH ? 0 : r;
+	live_buffer_begin(s->live);
+	r = leak_check_totals(s->leaks, image->id, &totals);
+	live_buffer_end(s->live);
+	if (r == 0)
+		r = session_drain(s);
+	if (r < 0)
+		return r;
+	r = leak_answer_write(s->hold, event->pid, event->tid, &totals);
+	if (r < 0 && r != -ESRCH)
+		log_warning("process %d: memtraced_count_leaks() is not answered: %s",
+			    (int)event->pid, strerror(-r));
+	return 0;
+}
+
 /* Before a function: what is counted there is of the cut that is taken while it waits. */
 static int check_at(struct session *s, const struct hold_event *event, const char *function)
 {
@@ -280,7 +304,8 @@ static int on_mark(struct session *s, const struct hold_event *event)
 	int r;
 
 	if (s->leaks && live_take_checkpoint(s->live, event->tid, &function)) {
-		r = check_at(s, event, function);
+		r = leak_request_find(function) == LEAK_REQUEST_SUMS ? answer(s, event) :
+								       check_at(s, event, function);
 		return r < 0 ? r : 1;
 	}
 	return live_take_mark(s->live, event->tid);

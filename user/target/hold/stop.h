@@ -20,6 +20,12 @@ struct stop;
 
 /* As many as arm64 has; on x86-64 the last ones are 0. */
 #define STOP_REGISTERS 32
+/* In which of them a function is passed its first argument. */
+#ifdef __x86_64__
+#define STOP_FIRST_ARGUMENT 5
+#else
+#define STOP_FIRST_ARGUMENT 0
+#endif
 
 struct stopped_thread {
 	pid_t tid;

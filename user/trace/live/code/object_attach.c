@@ -73,6 +73,7 @@ static int add_probe(struct objects *objects, struct object *object, struct site
 	struct uprobe_site site = {
 		.offset = probe->entry_site,
 		.cookie = ABI_COOKIE(fn, probe->kind, probe->args, owner),
+		.semaphore_offset = probe->semaphore_offset,
 	};
 	bool by_sites = probe->exits == PLAN_EXIT_SITES ||
 			(probe->exits == PLAN_EXIT_ANY && path == ATTACH_PATH_EXIT);
@@ -285,6 +286,7 @@ static int attach_checkpoints(const struct objects *objects, struct object *obje
 		struct uprobe_site site = {
 			.offset = point->offset,
 			.cookie = ABI_COOKIE(point->function, 0, 0, owner),
+			.semaphore_offset = point->semaphore_offset,
 		};
 
 		r = vec_push(&lists.entry, site);

@@ -273,6 +273,8 @@ struct abi_book_error {
 	__u32 freed_node;	     /* where it was freed before, */
 	__u16 freed_function;	     /* and by what; 0: not known */
 	__u16 pad;
+	__u32 tid; /* by which thread */
+	__u32 pad2;
 };
 #define ABI_BOOK_ERRORS 4096
 
@@ -332,7 +334,7 @@ static_assert(sizeof(struct abi_book_node) == 16, "abi_book_node");
 static_assert(sizeof(struct abi_book_site) == 192, "abi_book_site");
 static_assert(sizeof(struct abi_book_block) == 16, "abi_book_block");
 static_assert(sizeof(struct abi_book_tomb) == 32, "abi_book_tomb");
-static_assert(sizeof(struct abi_book_error) == 72, "abi_book_error");
+static_assert(sizeof(struct abi_book_error) == 80, "abi_book_error");
 static_assert(sizeof(struct abi_book_pair) == 320, "abi_book_pair");
 static_assert(sizeof(struct abi_book_freed) == 48, "abi_book_freed");
 static_assert(ABI_BOOK_REALLOCARRAY < 16, "ABI_BOOK_FN");

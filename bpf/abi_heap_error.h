@@ -38,7 +38,8 @@ struct abi_heap_error {
 	struct abi_block about; /* it */
 	__u64 freed_stack;	/* where it was freed before, */
 	__u16 freed_fn;		/* and by what; 0: not known */
-	__u16 pad[3];
+	__u16 pad;
+	__u32 tid; /* by which thread */
 };
 
 /* --heap-errors: a freed block. */

@@ -197,6 +197,7 @@ VERIFIED_ONCE_NUMBERS int heap_error_add(__u32 slot, __u32 kind_fn, __u64 stack,
 		error = bpf_map_lookup_elem(&heap_errors, &key);
 		if (error && !r) {
 			error->time_ns = bpf_ktime_get_ns();
+			error->tid = bpf_get_current_pid_tgid();
 			error->addr = addr;
 			error->size = size;
 			heap_error_block(error, slot, kind_fn >> 16);

@@ -296,6 +296,7 @@ static void add_error(struct book_thread *thread, uint32_t kind, uint64_t addres
 	struct book_error error = { .kind = kind,
 				    .function = function,
 				    .node = book_stack(thread, from),
+				    .tid = thread->shared->tid,
 				    .addr = address,
 				    .size = size };
 
@@ -364,6 +365,7 @@ static BOOK_SELDOM void note_free(struct book_thread *thread, const struct book_
 		const struct book_error error = { .kind = ABI_MISMATCHED_FREE,
 						  .function = function,
 						  .node = by.node,
+						  .tid = thread->shared->tid,
 						  .addr = taken->block.address,
 						  .about = taken->block };
 

@@ -51,7 +51,8 @@ static void add_locked(const struct book_error *error)
 					  .block = error->about.address,
 					  .about = error->about.is,
 					  .freed_node = error->freed.node,
-					  .freed_function = (uint16_t)error->freed.function };
+					  .freed_function = (uint16_t)error->freed.function,
+					  .tid = error->tid };
 	__atomic_store_n(&book.header->errors, n + 1, __ATOMIC_RELEASE);
 }
 

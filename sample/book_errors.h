@@ -13,6 +13,7 @@ struct book_error {
 	enum abi_heap_error_kind kind;
 	uint32_t function; /* enum abi_book_function */
 	uint32_t node;
+	uint32_t tid;
 	uint64_t addr, size;
 	struct book_block about; /* address 0: not known */
 	struct book_free freed;	 /* before; by function 0: not known */

@@ -36,6 +36,8 @@ int held_run_start(struct held_run *run, const char *target, const char *arg)
 	r = hold_new(note, run, &run->hold);
 	if (r == 0)
 		hold_watch_exits(run->hold, run->exits);
+	if (r == 0 && run->tell_threads)
+		hold_tell_threads(run->hold);
 	if (r == 0)
 		r = launch_new(&opts, &run->launch);
 	if (r < 0)

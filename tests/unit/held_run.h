@@ -20,6 +20,7 @@ struct held_run {
 	hold_fn fn; /* asked after the event was noted; NULL: answers 0 */
 	void *userdata;
 	enum hold_exits exits; /* hold_watch_exits */
+	bool tell_threads;     /* hold_tell_threads */
 	const char *run_as;    /* as of launch_opts */
 	VEC(struct hold_event) events;
 	size_t max_threads;

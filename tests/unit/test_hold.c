@@ -202,6 +202,36 @@ static void the_end_of_an_image_by_another_threads_exec_is_told_once_and_last(vo
 	held_run_done(&run);
 }
 
+/* Of which one executes a program: its threads are numbered anew. */
+static void threads_are_told_in_the_order_in_which_they_began(void **state)
+{
+	struct held_run run = { .tell_threads = true };
+	uint32_t number = 1, images = 0;
+
+	(void)state;
+	assert_int_equal(held_run_start(&run, "thread_execs", "threads"), 0);
+	assert_int_equal(held_run_finish(&run), 0);
+	assert_int_equal(held_run_status(&run), 0);
+	vec_foreach(&run.events, event) {
+		if (event->type == HOLD_EXEC) {
+			number = 1;
+			images++;
+		}
+		if (event->type != HOLD_THREAD)
+			continue;
+		assert_int_equal(event->number, ++number);
+		assert_int_not_equal(event->tid, run.pid);
+	}
+	assert_int_equal(images, 2);
+	assert_int_equal(number, 1 + TARGET_THREADS);
+	held_run_done(&run);
+	run = (struct held_run){ 0 };
+	assert_int_equal(held_run_start(&run, "threads", NULL), 0);
+	assert_int_equal(held_run_finish(&run), 0);
+	assert_int_equal(held_run_count(&run, HOLD_THREAD, true), 0);
+	held_run_done(&run);
+}
+
 static int take_all(const struct hold_event *event, void *userdata)
 {
 	(void)userdata;
@@ -497,6 +527,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_child_that_is_not_wanted_is_let_go_at_its_exec),
 		cmocka_unit_test(an_exec_by_another_thread_names_both_of_its_tids),
 		cmocka_unit_test(the_end_of_an_image_by_another_threads_exec_is_told_once_and_last),
+		cmocka_unit_test(threads_are_told_in_the_order_in_which_they_began),
 		cmocka_unit_test(a_mark_is_suppressed_only_when_the_callback_takes_it),
 		cmocka_unit_test(a_thread_stays_stopped_during_the_callback),
 		cmocka_unit_test(a_failing_callback_ends_the_dispatch_but_not_the_target),

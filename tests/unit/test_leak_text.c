@@ -428,8 +428,9 @@ static char *error_text(const struct record_heap_error *values, uint64_t count, 
 {
 	struct leak_stack at = stacks[1];
 	const bool made = values->block_fn, freed = values->freed_fn;
-	const struct leak_error error = { values, count, &at, made ? &stacks[0] : NULL,
-					  freed ? &stacks[1] : NULL };
+	const struct leak_error error = {
+		values, count, &at, made ? &stacks[0] : NULL, freed ? &stacks[1] : NULL, 1
+	};
 	struct strbuf text = { 0 };
 
 	at.stack.n_places = 1;

@@ -148,7 +148,7 @@ static void an_error_has_a_kind_that_the_protocol_knows(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct record_heap_error values = { .kind = rows[i].kind };
-		const struct leak_error error = { &values, 1, &stack, NULL, NULL };
+		const struct leak_error error = { &values, 1, &stack, NULL, NULL, 1 };
 		const struct leak_xml_id id = { 0, &image, false };
 		struct leak_options o = options;
 		_cleanup_strbuf_ struct strbuf text = { 0 };
@@ -163,12 +163,36 @@ static void an_error_has_a_kind_that_the_protocol_knows(void **state)
 	}
 }
 
+static void a_thread_is_named_by_its_number_or_its_id(void **state)
+{
+	static const struct {
+		uint32_t number, tid;
+		const char *said;
+	} rows[] = {
+		{ 3, 4711, "<tid>3</tid>" },
+		{ 0, 4711, "<tid>4711</tid>" },
+		{ 0, 0, "<tid>1</tid>" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct record_heap_error values = { .kind = RECORD_INVALID_FREE,
+							  .tid = rows[i].tid };
+		const struct leak_error error = { &values, 1, &stack, NULL, NULL, rows[i].number };
+		const struct leak_xml_id id = { 0, &image, false };
+		_cleanup_strbuf_ struct strbuf text = { 0 };
+
+		leak_xml_error(&text, &id, &error, true, &options);
+		assert_non_null(strstr(strbuf_str(&text), rows[i].said));
+	}
+}
+
 static void a_suppression_is_there_as_elements_and_as_text(void **state)
 {
 	const struct record_heap_error values = {
 		.kind = RECORD_DOUBLE_FREE, .addr = 0x5010, .block = 0x5000, .block_size = 40
 	};
-	const struct leak_error error = { &values, 1, &stack, &stack, &stack };
+	const struct leak_error error = { &values, 1, &stack, &stack, &stack, 1 };
 	const struct leak_xml_id id = { 0, &image, false };
 	struct leak_options o = options;
 	_cleanup_strbuf_ struct strbuf text = { 0 };
@@ -201,7 +225,7 @@ static void a_fault_says_its_signal(void **state)
 	const struct record_fault values = {
 		.signal = SIGSEGV, .code = SEGV_MAPERR, .has_addr = true, .addr = 0x8
 	};
-	const struct leak_fault fault = { &values, &stack, NULL, NULL };
+	const struct leak_fault fault = { &values, &stack, NULL, NULL, 1 };
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 
 	(void)state;
@@ -244,6 +268,7 @@ int main(void)
 		cmocka_unit_test(the_head_names_both_commands),
 		cmocka_unit_test(a_leak_has_its_sums_and_its_stack),
 		cmocka_unit_test(an_error_has_a_kind_that_the_protocol_knows),
+		cmocka_unit_test(a_thread_is_named_by_its_number_or_its_id),
 		cmocka_unit_test(a_suppression_is_there_as_elements_and_as_text),
 		cmocka_unit_test(a_fault_says_its_signal),
 		cmocka_unit_test(the_end_counts_errors_and_suppressions_that_were_used),

@@ -49,6 +49,7 @@ struct leak_error {
 	const struct record_heap_error *values; /* of its first time */
 	uint64_t count;
 	const struct leak_stack *stack, *allocated, *freed; /* NULL: not known */
+	uint32_t thread; /* its number in the process, from 1; 0: not known */
 };
 
 /* Is it an error, and by which kind of suppressions is it left out? */
@@ -65,6 +66,7 @@ void leak_error_text(struct strbuf *out, pid_t pid, const struct leak_error *err
 struct leak_fault {
 	const struct record_fault *values;
 	const struct leak_stack *stack, *allocated, *freed;
+	uint32_t thread; /* as of struct leak_error */
 };
 void leak_fault_text(struct strbuf *out, pid_t pid, const struct leak_fault *fault,
 		     const struct leak_options *options);

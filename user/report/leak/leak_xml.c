@@ -239,9 +239,17 @@ static void suppression(struct strbuf *out, enum suppression_kind kind, enum rea
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-static void error_begin(struct strbuf *out, const struct leak_xml_id *id, const char *kind)
+/* `tid`: the kernel's, in place of a number that is not known. */
+static void thread(struct strbuf *out, uint32_t thread_number, uint32_t tid)
 {
-	strbuf_addf(out, "<error>\n  <unique>0x%" PRIx64 "</unique>\n  <tid>1</tid>\n", id->unique);
+	number(out, 2, "tid", thread_number ? thread_number : tid ? tid : 1);
+}
+
+static void error_begin(struct strbuf *out, const struct leak_xml_id *id, uint32_t thread_number,
+			uint32_t tid, const char *kind)
+{
+	strbuf_addf(out, "<error>\n  <unique>0x%" PRIx64 "</unique>\n", id->unique);
+	thread(out, thread_number, tid);
 	element(out, 2, "kind", kind);
 }
 
@@ -308,7 +316,8 @@ void leak_xml_error(struct strbuf *out, const struct leak_xml_id *id,
 			  places->n_places ? places->places[0]->alloc : NULL);
 	if (strbuf_error(&title) < 0)
 		out->error = strbuf_error(&title);
-	error_begin(out, id, kind_of(error->values, options->xml.protocol));
+	error_begin(out, id, error->thread, error->values->tid,
+		    kind_of(error->values, options->xml.protocol));
 	element(out, 2, "what", strbuf_str(&title));
 	stack_element(out, stack, options);
 	address(out, error, options);
@@ -340,7 +349,7 @@ void leak_xml_record(struct strbuf *out, const struct leak_xml_id *id,
 	leak_record_title(&title, list, index);
 	if (strbuf_error(&title) < 0)
 		out->error = strbuf_error(&title);
-	error_begin(out, id, kinds[r->class]);
+	error_begin(out, id, 1, 0, kinds[r->class]);
 	strbuf_adds(out, "  <xwhat>\n");
 	element(out, 4, "text", strbuf_str(&title));
 	number(out, 4, "leakedbytes", r->bytes + r->indirect_bytes);
@@ -371,7 +380,8 @@ void leak_xml_fault(struct strbuf *out, const struct leak_fault *fault,
 	fault_words_cause(&cause, v);
 	if (strbuf_error(&cause) < 0)
 		out->error = strbuf_error(&cause);
-	strbuf_adds(out, "<fatal_signal>\n  <tid>1</tid>\n");
+	strbuf_adds(out, "<fatal_signal>\n");
+	thread(out, fault->thread, v->tid);
 	signed_number(out, "signo", v->signal);
 	element(out, 2, "signame", name ? name : "unknown");
 	signed_number(out, "sicode", v->code);

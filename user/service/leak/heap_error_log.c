@@ -5,6 +5,7 @@
 #include "base/saturate.h"
 #include "base/vec.h"
 #include "report/view/view_coverage.h"
+#include "service/leak/thread_numbers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,6 +34,9 @@ struct heap_error_log {
 	struct leak_xml_log *xml; /* NULL: text is written */
 	VEC(struct place) places;
 	VEC(image_t) faults; /* images whose ends have been told */
+	struct thread_numbers threads;
+	image_t last_image; /* of which an error was written as text, */
+	uint32_t last_thread;
 };
 
 int heap_error_log_new(const struct view_resolver *resolver, struct suppressions *suppressions,
@@ -59,7 +63,13 @@ void heap_error_log_free(struct heap_error_log *log)
 		free(place->text);
 	vec_done(&log->places);
 	vec_done(&log->faults);
+	thread_numbers_done(&log->threads);
 	free(log);
+}
+
+int heap_error_log_thread(struct heap_error_log *log, pid_t pid, pid_t tid, uint32_t number)
+{
+	return thread_numbers_add(&log->threads, pid, tid, number);
 }
 
 /* --- one image's errors ---------------------------------------------------------------------- */
@@ -172,13 +182,27 @@ static int write_xml(struct heap_error_log *log, const struct model_process *ima
 	return leak_xml_log_add(log->xml, image, &xml);
 }
 
+/* Where the thread is another one than before; before the first error it is the first thread. */
+static void name_thread(struct heap_error_log *log, const struct model_process *image,
+			uint32_t thread, struct strbuf *out)
+{
+	uint32_t last = image_is(log->last_image, image->id) ? log->last_thread : 1;
+
+	log->last_image = image->id;
+	log->last_thread = thread ? thread : last;
+	if (log->last_thread != last)
+		strbuf_addf(out, "==%" PRIu32 "== Thread %" PRIu32 ":\n", image->pid, thread);
+}
+
 /* And kept for the list of all. */
 static int write_text(struct heap_error_log *log, const struct model_process *image,
 		      struct place *place, const struct leak_error *error, bool certain,
 		      struct strbuf *out)
 {
-	size_t begin = out->len;
+	size_t begin;
 
+	name_thread(log, image, error->thread, out);
+	begin = out->len;
 	leak_error_text(out, (pid_t)image->pid, error, certain, log->options);
 	if (!log->options->error_list || strbuf_error(out) < 0)
 		return strbuf_error(out);
@@ -202,6 +226,7 @@ static int write_error(struct heap_error_log *log, const struct model_process *i
 				     &stacks[STACK_ALLOCATED] :
 				     NULL,
 		.freed = error->freed_fn || error->freed_stack ? &stacks[STACK_FREED] : NULL,
+		.thread = thread_numbers_find(&log->threads, (pid_t)image->pid, (pid_t)error->tid),
 	};
 
 	bool certain = view_saw_all(log->resolver.model, image);
@@ -251,7 +276,10 @@ static int write_fault(struct heap_error_log *log, const struct model_process *i
 		[STACK_ALLOCATED] = { v->block_stack, v->block_fn },
 		[STACK_FREED] = { v->freed_stack, v->freed_fn },
 	};
-	struct leak_fault fault = { .values = v };
+	struct leak_fault fault = {
+		.values = v,
+		.thread = thread_numbers_find(&log->threads, (pid_t)image->pid, (pid_t)v->tid),
+	};
 	_cleanup_(leak_stacks_done) struct leak_stacks stacks = { 0 };
 	int r;
 

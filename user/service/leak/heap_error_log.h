@@ -19,6 +19,8 @@ struct heap_error_log;
 int heap_error_log_new(const struct view_resolver *resolver, struct suppressions *suppressions,
 		       const struct leak_options *options, struct leak_xml_log *xml,
 		       struct heap_error_log **ret_log);
+/* Of a thread that has begun. 0 or -ENOMEM. */
+int heap_error_log_thread(struct heap_error_log *log, pid_t pid, pid_t tid, uint32_t number);
 void heap_error_log_free(struct heap_error_log *log); /* NULL is legal */
 DEFINE_CLEANUP(struct heap_error_log, heap_error_log_free)
 

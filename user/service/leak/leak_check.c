@@ -187,6 +187,11 @@ int leak_check_begin(struct leak_check *check, pid_t pid)
 	return flush(check);
 }
 
+int leak_check_thread(struct leak_check *check, pid_t pid, pid_t tid, uint32_t number)
+{
+	return heap_error_log_thread(check->heap_errors, pid, tid, number);
+}
+
 static bool is_begun(const struct leak_check *check, const struct model_process *image)
 {
 	vec_foreach(&check->begun, id)

@@ -34,6 +34,9 @@ DEFINE_CLEANUP(struct leak_check, leak_check_free)
 /* The command is about to start: what stands before all else is written. 0 or errno (logged). */
 int leak_check_begin(struct leak_check *check, pid_t pid);
 
+/* A process has begun a thread: HOLD_THREAD of target/hold/hold.h. 0 or -ENOMEM. */
+int leak_check_thread(struct leak_check *check, pid_t pid, pid_t tid, uint32_t number);
+
 /* What is checked, and why now. */
 struct leak_moment {
 	enum leak_occasion occasion;

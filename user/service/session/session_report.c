@@ -314,8 +314,11 @@ static int on_mark(struct session *s, const struct hold_event *event)
 int session_on_hold(const struct hold_event *event, void *userdata)
 {
 	struct session *s = userdata;
-	int r = session_drain(s);
+	int r;
 
+	if (event->type == HOLD_THREAD)
+		return leak_check_thread(s->leaks, event->pid, event->tid, event->number);
+	r = session_drain(s);
 	if (r)
 		return r;
 	if (event->type == HOLD_MARK)

@@ -76,6 +76,8 @@ int session_trace_command(struct session *s)
 		r = hold_new(session_on_hold, s, &s->hold);
 	if (r == 0 && holds && (s->leaks || session_reads_resident(s->options)))
 		hold_watch_exits(s->hold, s->leaks ? HOLD_EXITS_ALL : HOLD_EXITS_SEIZED);
+	if (r == 0 && holds && s->leaks)
+		hold_tell_threads(s->hold);
 	if (r == 0 && holds)
 		r = hold_seize_child(s->hold, launch_pid(s->launch));
 	if (r == 0 && holds)

@@ -35,6 +35,7 @@ struct hold {
 	VEC(pid_t) newborns; /* stopped at birth, before the cloner's event told whose they are */
 	uint64_t signals_passed;
 	enum hold_exits exits;
+	bool tells_threads;
 };
 
 struct seize_request {
@@ -179,7 +180,14 @@ static int set_origin(struct hold *hold, struct held_thread *thread, struct held
 	}
 	hold_table_join_process(thread, process);
 	process->unwanted |= parent->unwanted;
-	return 0;
+	if (!is_thread || !hold->tells_threads)
+		return 0;
+	process->n_born++;
+	return negative_or_zero(
+		call_back(hold, &(struct hold_event){ .type = HOLD_THREAD,
+						      .pid = process->pid,
+						      .tid = thread->tid,
+						      .number = process->n_born + 1 }));
 }
 
 /* Also when it has ended, until this thread has reaped it. */
@@ -316,6 +324,7 @@ static int on_exec(struct hold *hold, struct held_thread *thread)
 	 */
 	hold_table_remove_threads(hold->table, process, thread);
 	thread->exiting = process->exiting = false;
+	process->n_born = 0;
 	if (process->parent == 0)
 		(void)request(PTRACE_SETOPTIONS, thread->tid, options_of(hold, true));
 	r = call_back(hold, &(struct hold_event){ .type = HOLD_EXEC,
@@ -560,6 +569,11 @@ int hold_seize_running(struct hold *hold, pid_t pid)
 bool hold_has(const struct hold *hold, pid_t pid)
 {
 	return hold_table_process(hold->table, pid) != NULL;
+}
+
+void hold_tell_threads(struct hold *hold)
+{
+	hold->tells_threads = true;
 }
 
 void hold_watch_exits(struct hold *hold, enum hold_exits exits)

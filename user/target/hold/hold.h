@@ -29,6 +29,7 @@ enum hold_event_type {
 	HOLD_EXITING,
 	HOLD_EXITED,  /* a process (its last thread) ended, and was reaped; status as wait(2)'s */
 	HOLD_STOPPED, /* job control has stopped a process; status is the signal */
+	HOLD_THREAD,  /* a process has begun a thread, `number`; of what hold_tell_threads says */
 };
 
 struct hold_event {
@@ -38,6 +39,7 @@ struct hold_event {
 	pid_t old_tid; /* HOLD_EXEC: the tid of the caller, another than tid if not the leader */
 	pid_t parent;  /* HOLD_FORK, HOLD_EXITED: thread group of the parent at birth, 0: seized */
 	int status;    /* HOLD_EXITED, HOLD_STOPPED */
+	uint32_t number; /* HOLD_THREAD: from 2 on, as they began; the first thread is 1 */
 };
 
 /*
@@ -91,6 +93,9 @@ enum hold_exits {
 	HOLD_EXITS_SEIZED,
 	HOLD_EXITS_ALL, /* and what is born to it */
 };
+
+/* From now on there are HOLD_THREADs. Threads of what was running when it was seized have none. */
+void hold_tell_threads(struct hold *hold);
 
 /* Which of them tell of HOLD_EXITING; none does before. */
 void hold_watch_exits(struct hold *hold, enum hold_exits exits);

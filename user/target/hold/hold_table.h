@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/queue.h>
 #include <sys/types.h>
 
@@ -17,9 +18,10 @@ struct hold_table;
 
 struct held_process {
 	pid_t pid;
-	pid_t parent;  /* 0: seized, not born under our eyes */
-	bool exiting;  /* that was told */
-	bool unwanted; /* could not be seized as a whole: all of it is to be let go */
+	pid_t parent;	 /* 0: seized, not born under our eyes */
+	bool exiting;	 /* that was told */
+	bool unwanted;	 /* could not be seized as a whole: all of it is to be let go */
+	uint32_t n_born; /* threads of this image that were born under our eyes */
 	LIST_HEAD(, held_thread) threads;
 };
 

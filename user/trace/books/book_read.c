@@ -378,7 +378,8 @@ static int tell_error(const struct book *book, const struct abi_book_error *erro
 				   .count = error->count,
 				   .time_ns = error->time_ns - (uint64_t)book->clock_ns,
 				   .addr = error->addr,
-				   .size = error->size };
+				   .size = error->size,
+				   .tid = error->tid };
 
 	if (!error->kind || error->kind > ABI_REALLOC_ZERO || !error->function ||
 	    error->function >= ABI_BOOK_FUNCTIONS || error->node >= ABI_BOOK_NODES)

@@ -59,6 +59,7 @@ struct book_error {
 		block;	     /* that addr is in, or was; its address is 0 where it is not known */
 	uint32_t freed_node; /* where it was freed before, */
 	uint16_t freed_function; /* and by what; 0: not known */
+	uint32_t tid;		 /* by which thread */
 };
 typedef int (*book_error_fn)(const struct book_error *error, void *userdata);
 

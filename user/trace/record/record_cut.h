@@ -80,6 +80,7 @@ struct record_heap_error {
 	uint64_t block_stack;	    /* and where */
 	uint16_t freed_fn;	    /* the same of its first free */
 	uint64_t freed_stack;
+	uint32_t tid; /* by which thread; 0: not known */
 };
 
 /*

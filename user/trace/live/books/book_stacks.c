@@ -263,6 +263,7 @@ static int on_error(const struct book_error *error, void *userdata)
 			   .time_ns = error->time_ns,
 			   .addr = error->addr,
 			   .size = error->size,
+			   .tid = error->tid,
 			   .block = error->block.address,
 			   .about = { .size_fn = ABI_SIZE_FN(error->block.size, 0ULL,
 							     first_fn + error->block.function),

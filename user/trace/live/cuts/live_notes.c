@@ -80,7 +80,8 @@ static int emit_error(struct live *live, const struct live_error *error)
 				.block_fn = v->block ? ABI_BLOCK_FN(&v->about) : 0,
 				.block_stack = v->block ? v->about.stack : 0,
 				.freed_fn = v->freed_fn,
-				.freed_stack = v->freed_stack },
+				.freed_stack = v->freed_stack,
+				.tid = v->tid },
 	};
 
 	return live_emit(live, &record);

@@ -479,6 +479,38 @@ def qt_creator_reads_each_error():
             assert error.findtext("what") or error.findtext("xwhat/text")
 
 
+# What KDevelop's plugin (kdev-valgrind, which Debian has not) gives with its settings as they are.
+KDEVELOP = ("--tool=memcheck", "--num-callers=12", "--max-stackframe=2000000", "--error-limit=yes",
+            "--leak-resolution=high", "--show-leak-kinds=definite,possible",
+            "--leak-check-heuristics=all", "--keep-stacktraces=alloc-and-free",
+            "--freelist-vol=20000000", "--freelist-big-blocks=1000000", "--undef-value-errors=no",
+            "--show-mismatched-frees=yes", "--partial-loads-ok=yes", "--track-origins=no",
+            "--expensive-definedness-checks=no", "--xml=yes")
+
+
+@test(need_root)
+def kdevelop_shows_each_error_at_its_place():
+    """As its parser has it: lines with an element alone, trimmed, and of each error a text, a
+    stack, and the first frame with a file, which it opens."""
+    with link() as folder, socket.create_server(("127.0.0.1", 0)) as server, \
+            concurrent.futures.ThreadPoolExecutor() as pool:
+        document = pool.submit(received, server)
+        done = by_link(folder, *KDEVELOP, f"--xml-socket=127.0.0.1:{server.getsockname()[1]}",
+                       leaker("objects"), timeout=120)
+        lines = document.result(timeout=30).decode().splitlines()
+    assert done.returncode == 0 and not done.stderr, done
+    root = xml.etree.ElementTree.fromstring(" ".join(line.strip() for line in lines
+                                                     if "<" in line))
+    errors = root.findall("error")
+    assert len(errors) > 3, lines
+    for error in errors:
+        assert any(error.findtext(name) for name in ("what", "xwhat/text", "auxwhat")), error
+        frame = next(frame for frame in error.findall("stack/frame") if frame.findtext("file"))
+        place = os.path.join(frame.findtext("dir"), frame.findtext("file"))
+        assert os.path.exists(place) or "malloc.c" in place, place
+        assert int(frame.findtext("line")) > 0
+
+
 # What Test::Valgrind (Debian's libtest-valgrind-perl), which gives --xml-fd and reads with
 # XML::Twig, hands on of each error.
 PERL = r"""

@@ -3,9 +3,10 @@
 """Measures what memtraced costs, beside no tool, the floor and other tools, and writes a table
 (Markdown) and all its rounds (JSON).
 
-    run.py --build DIR [--quick] [--copy PATH] [PATTERN...]
+    run.py --build DIR [--quick] [--copy PATH] [--columns KEY,...] [PATTERN...]
 
-PATTERN limits the rows to those whose names contain one. The results are DIR/bench/results.md and
+PATTERN limits the rows to those whose names contain one, --columns the columns, beside the bare
+one. The results are DIR/bench/results.md and
 .json, and PATH.md and PATH.json where that is given."""
 
 import argparse
@@ -91,6 +92,7 @@ def parse(argv):
     parser.add_argument("--build", default="build")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--copy")
+    parser.add_argument("--columns", type=lambda keys: {"bare", *keys.split(",")})
     parser.add_argument("patterns", nargs="*")
     return parser.parse_args(argv)
 
@@ -110,7 +112,8 @@ def main(argv):
     limits = QUICK if args.quick else FULL
     facts = machine.facts(place.memtraced)
     all_rows = chosen_rows(place, args)
-    every = columns.own_columns() + peers.peer_columns()
+    every = [column for column in columns.own_columns() + peers.peer_columns()
+             if not args.columns or column.key in args.columns]
     runnable = [row for row in all_rows if not row.missing]
     computed = values.Values(rounds.measure_all(place, runnable, every, limits, start), every)
 

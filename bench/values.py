@@ -32,9 +32,11 @@ class Values:
 
     def calls(self, row):
         """Allocations and frees of one run, by memtraced's own count; None if not exact."""
-        for sample in self.results.cell(row.name, "exact").samples.values():
-            if sample.exact:
-                return sample.allocs + sample.frees
+        for key in ("exact", "library"):
+            for sample in self.results.cell(row.name, key).samples.values():
+                if sample.exact:
+                    return (sample.allocs + sample.frees) / \
+                        (self.columns[key].pairs if row.pairs > 1 else 1)
         return None
 
     def calls_per_s(self, row):

@@ -305,9 +305,12 @@ static void mend_result(struct abi_result_site *see)
 {
 	see->kind = ABI_RESULT_WHOLE;
 	see->condition = ABI_RESULT_ALWAYS;
+	see->is_product = 1;
 	see->size.place = see->fp.place = see->result.place = ABI_USDT_MEMORY;
-	see->size.bytes = see->fp.bytes = see->result.bytes = 8;
+	see->factor.place = ABI_USDT_MEMORY;
+	see->size.bytes = see->fp.bytes = see->result.bytes = see->factor.bytes = 8;
 	see->size.index = see->fp.index = see->result.index = ABI_USDT_NO_INDEX;
+	see->factor.index = ABI_USDT_NO_INDEX;
 }
 
 static void mend_jit_message(struct jit_message *message)
@@ -332,6 +335,8 @@ static void mend(const struct layout *layout, void *value)
 		mend_sample(value);
 	if (is_of(layout, "abi_result_site"))
 		mend_result(value);
+	if (is_of(layout, "result_site"))
+		((struct result_site *)value)->args = ABI_SIZE_PRODUCT(1, 2);
 	if (is_of(layout, "jit_message"))
 		mend_jit_message(value);
 	if (is_of(layout, "abi_unwind_segment"))

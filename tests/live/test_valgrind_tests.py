@@ -17,8 +17,8 @@ BESIDE_OTHERS = True
 TRANSLATES = True
 SOURCE = os.environ.get("MEMTRACED_VALGRIND_SOURCE", "")
 FOLDERS = ("memcheck/tests", "memcheck/tests/linux", "memcheck/tests/amd64",
-           "memcheck/tests/amd64-linux", "none/tests/linux", "none/tests/amd64-linux",
-           "massif/tests", "dhat/tests")
+           "memcheck/tests/amd64-linux", "none/tests/linux", "none/tests/amd64",
+           "none/tests/amd64-linux", "massif/tests", "dhat/tests")
 # What changes the sums; all else is about how Valgrind runs, or writes.
 OPTIONS = re.compile("--(leak-check-heuristics|suppressions|run-libc-freeres|run-cxx-freeres|"
                      "default-suppressions|trace-children=|soname-synonyms)")

@@ -20,7 +20,7 @@
 
 /* What tables are said to have was written, but for holes, and what is written soon. */
 #define MOST_OF_WRITTEN 16
-#define WRITTEN_SOON (UINT64_C(8) << 20)
+#define WRITTEN_SOON (UINT64_C(256) << 10)
 
 int book_get(const struct book *book, uint64_t at, void *to, size_t len)
 {
@@ -258,10 +258,7 @@ bool book_is_mapped_elsewhere(const struct book *book, pid_t pid)
 
 void book_forget_nodes(struct book *book)
 {
-	for (size_t i = 0; book->pages && i < BOOK_NODE_PAGES; i++)
-		free(book->pages[i]);
-	free(book->pages);
-	book->pages = NULL;
+	hashmap_done(&book->pages);
 }
 
 void book_close(struct book *book)

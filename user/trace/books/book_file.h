@@ -10,18 +10,12 @@
 #define MEMTRACED_TRACE_BOOKS_BOOK_FILE_H
 
 #include "base/cleanup.h"
+#include "base/hashmap.h"
 #include "bpf/abi_book.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-/* Nodes are read a page at a time, once: in fewer places, others could push each other out. */
-#define BOOK_PAGE_NODES 256U
-#define BOOK_NODE_PAGES (ABI_BOOK_NODES / BOOK_PAGE_NODES)
-struct book_node_page {
-	struct abi_book_node nodes[BOOK_PAGE_NODES];
-};
 
 /* Where code was that went: up to the next one's start, at this time for the last time; 0: none. */
 struct book_gone {
@@ -31,8 +25,8 @@ struct book_gone {
 struct book {
 	int fd;
 	uint64_t inode;
-	void *header;		       /* in memory, where the kernel alone may touch it */
-	struct book_node_page **pages; /* by their numbers; NULL: none was read */
+	void *header;	      /* in memory, where the kernel alone may touch it */
+	struct hashmap pages; /* of nodes: book_read.c */
 	/* What earlier readers have told of moments is below this: book_begin(). */
 	uint32_t first_epoch;
 	/* The process's CLOCK_MONOTONIC less ours: it may be in another time namespace. */

@@ -12,6 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Nodes are read a page at a time, once: in few places, others could push each other out. */
+#define PAGE_NODES 256U
+struct node_key {
+	uint32_t number;
+};
+struct node_page {
+	uint32_t number;
+	struct abi_book_node nodes[PAGE_NODES];
+};
+DEFINE_HASHMAP_OPS(page_ops, struct node_key, free, number);
+
 #define SITES_AT_ONCE 256U
 #define BUCKETS_AT_ONCE 256U
 #define TOMBS_AT_ONCE 1024U
@@ -424,6 +435,15 @@ static int tell_freed(const struct book *book, const struct abi_book_freed *free
 	return fn(&told, userdata);
 }
 
+/* Places are taken one after the other. */
+static bool has_freed(const struct abi_book_freed *copies, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (copies[i].address)
+			return true;
+	return false;
+}
+
 /* What two readings find the same is whole. */
 int book_read_freed(const struct book *book, book_freed_fn fn, void *userdata)
 {
@@ -439,6 +459,8 @@ int book_read_freed(const struct book *book, book_freed_fn fn, void *userdata)
 		size_t n = range.end - range.first;
 
 		r = book_get(book, place, copies, n * sizeof(*copies));
+		if (r == 0 && !has_freed(copies, n))
+			break;
 		if (r == 0)
 			r = book_get(book, place, again, n * sizeof(*copies));
 		for (size_t i = 0; i < n && r == 0; i++)
@@ -522,15 +544,18 @@ int book_read_pairs(const struct book *book, book_pair_fn fn, void *userdata)
 
 /* --- stacks ---------------------------------------------------------------------------------- */
 
-static int read_page(struct book *book, uint32_t number, struct book_node_page **ret_page)
+static int read_page(struct book *book, uint32_t number, const struct node_page **ret_page)
 {
-	_cleanup_free_ struct book_node_page *page = malloc(sizeof(*page));
+	_cleanup_free_ struct node_page *page = malloc(sizeof(*page));
 	int r;
 
 	if (!page)
 		return -ENOMEM;
-	r = book_get(book, ABI_BOOK_AT_NODES + (uint64_t)number * sizeof(*page), page,
-		     sizeof(*page));
+	page->number = number;
+	r = book_get(book, ABI_BOOK_AT_NODES + (uint64_t)number * sizeof(page->nodes), page->nodes,
+		     sizeof(page->nodes));
+	if (r == 0)
+		r = hashmap_insert(&book->pages, page);
 	if (r == 0)
 		*ret_page = TAKE_PTR(page);
 	return r;
@@ -538,17 +563,16 @@ static int read_page(struct book *book, uint32_t number, struct book_node_page *
 
 static int read_node(struct book *book, uint32_t number, struct abi_book_node *ret)
 {
-	uint32_t page = number / BOOK_PAGE_NODES;
+	const struct node_key key = { number / PAGE_NODES };
+	const struct node_page *page;
 	int r = 0;
 
-	if (!book->pages)
-		book->pages = calloc(BOOK_NODE_PAGES, sizeof(book->pages[0]));
-	if (!book->pages)
-		return -ENOMEM;
-	if (!book->pages[page])
-		r = read_page(book, page, &book->pages[page]);
+	book->pages.ops = &page_ops;
+	page = hashmap_find(&book->pages, &key);
+	if (!page)
+		r = read_page(book, key.number, &page);
 	if (r == 0)
-		*ret = book->pages[page]->nodes[number % BOOK_PAGE_NODES];
+		*ret = page->nodes[number % PAGE_NODES];
 	return r;
 }
 

@@ -18,9 +18,18 @@ def keys_of(threads):
     return EXACT_KEYS + (("peak_bytes",) if threads == 1 else ())
 
 
+def is_said(way, report):
+    """Of a child in its parent's memory probes lose what the parent's end cuts off, where that
+    comes first, and say so."""
+    return way == "probes" and "child-in-shared-memory" in report["coverage"]["lost"]
+
+
 def compare(way, seed, threads):
+    """(processes, calls) that were compared; none: the run was not exact, and says so."""
     run = trace([target("medley"), str(seed), str(scaled(30, 100)), str(threads)], f"--exact={way}",
                 "--heap-errors", timeout=120)
+    if is_said(way, run.report):
+        return 0, 0
     same_images(run, keys_of(threads))
     kinds = {error["kind"] for process in run.report["processes"]
              for error in process["heap_errors"]}
@@ -42,6 +51,7 @@ def random_programs_are_told_as_they_are(case):
             raise AssertionError(f"medley {seed}: {error}") from error
         processes += n
         calls += made
+    assert calls, f"none of {len(seeds)} programs was exact"
     note(f"{len(seeds)} programs by {way}, {threads} threads at a time: {processes} processes, "
          f"{calls} allocations")
 

@@ -205,7 +205,7 @@ def what_needs_probes_or_asks_for_them_has_them():
 def one_that_does_not_count_itself_is_probed():
     with started([target("waves")]) as process:
         done = run_memtraced("-p", str(process.pid), "--exact=library")
-        refused(done, 2, "--exact=library", "memtraced sample --exact")
+        refused(done, 2, "--exact=library", "memtraced sample --unit=NAME --exact")
         with counting_itself() as other:
             Waves(other).do("keep 1 10")  # its first call
             with attached([process.pid, other.pid]) as session:

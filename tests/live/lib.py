@@ -229,9 +229,10 @@ def scratch():
     shutil.rmtree(path, ignore_errors=True)
 
 
-def target_for_all(folder, name):
-    """A copy that every user may run, wherever the build is."""
-    path = os.path.join(folder, name)
+def target_for_all(folder, name, called=None):
+    """A copy that every user may run, wherever the build is; maybe by another name, which tests
+    beside this one do not have."""
+    path = os.path.join(folder, called or name)
     shutil.copy(target(name), path)
     os.chmod(path, 0o755)
     return path

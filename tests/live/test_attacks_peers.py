@@ -7,12 +7,12 @@ import contextlib
 import http.server
 import json
 import os
-import shutil
 import signal
 import threading
 
 import browser
-from lib import eventually, need_program, need_root, run, scratch, started, target, test
+from lib import (eventually, need_program, need_root, run, scratch, started, target,
+                 target_for_all, test)
 from test_ctl import nobodys_targets
 from test_service import NOBODY, ask_as, service, until_traced
 
@@ -72,18 +72,11 @@ to = parca
 url = http://127.0.0.1:1"""
 
 
-def named(folder, name, other):
-    """A copy of a target that is told from processes of tests beside this one, which users have."""
-    path = os.path.join(folder, other)
-    shutil.copy(target(name), path)
-    return path
-
-
 @test(need_root, each=["unix", "tcp"])
 def what_is_about_all_users_is_shown_to_root_alone(where):
     """The names of cgroups, rules, servers and of others' processes, on all pages that list any."""
     with scratch() as folder, service(folder, trace=NAMED) as served, \
-            started([named(folder, "leak", "leak-of-root"), "0", "60000"]) as process:
+            started([target_for_all(folder, "leak", "leak-of-root"), "0", "60000"]) as process:
         process.lines.until("ready")
         cgroups = eventually(lambda: [group["name"] for group in
                                       json.loads(served.text("/host"))["cgroups"]], "cgroups")

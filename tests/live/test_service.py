@@ -358,7 +358,8 @@ def others_than_root_see_their_own_processes_alone(where):
         os.setgid(NOBODY)
         os.setuid(NOBODY)
 
-    with scratch() as folder, service(folder) as served, started(["sleep", "60"]) as roots, \
+    with scratch() as folder, service(folder) as served, \
+            started([lib.target_for_all(folder, "leak", "leak-of-root"), "0", "60000"]) as roots, \
             started([lib.target_for_all(folder, "leak"), "0", "60000"], preexec_fn=become) as own:
         pid = own.lines.until("ready")
         # A process that changed its user is not dumpable until it executes a program.
@@ -373,7 +374,7 @@ def others_than_root_see_their_own_processes_alone(where):
         assert f"process {roots.pid} is not yours" in answers[0], answers[0]
         assert "leak" in answers[4], answers[4]
         for said in answers[5:]:
-            assert "leak" in said and "sleep" not in said, said
+            assert "leak" in said and "leak-of-root" not in said, said
 
 
 @test(need_root, need_program("curl", "setpriv"))

@@ -160,7 +160,7 @@ def a_page_says_since_when_what_was_counted_and_what_it_cost():
             graph = root_value(page)
     assert len(said) == len(changes) >= 2, (said, changes)
     assert said[0].startswith("depth: from the start on samples: the overhead budget "), said
-    assert " on all calls: ~" in said[1], said
+    assert " on all calls: ~" in said[-1], said  # a busy machine has steps between
     assert "measured (the kernel's count" in cost and cost.endswith("asked for: 5.00\u00a0%"), cost
     # What went on at another depth is not held twice.
     assert f"{live:,} bytes" in shown, (shown, live)

@@ -84,7 +84,7 @@ class Library(Memtraced):
 
     @staticmethod
     def take_counts(sample, report):
-        probed = [process["command"] for process in report["processes"]
+        probed = [process["comm"] for process in report["processes"]
                   if process["alloc"] and not process["alloc"]["by_library"]]
         if probed:
             raise Failed(f"counted by probes: {', '.join(probed)}")

@@ -6,8 +6,8 @@
     run.py --build DIR [--quick] [--copy PATH] [--columns KEY,...] [PATTERN...]
 
 PATTERN limits the rows to those whose names contain one, --columns the columns, beside the bare
-one. The results are DIR/bench/results.md and
-.json, and PATH.md and PATH.json where that is given."""
+one. The results are DIR/bench/results.md and .json, and PATH.md and PATH.json where that is
+given."""
 
 import argparse
 import json

@@ -11,7 +11,7 @@ import stats
 import table
 import turns
 import values
-from columns import Bare, Column, Memtraced
+from columns import Bare, Column, Library, Memtraced
 from lines import Line
 from measure import Failed, Sample
 
@@ -115,6 +115,14 @@ class Fake(Column):
         if seconds is None:
             raise Failed("broken")
         return Sample(cpu_s=seconds, wall_s=seconds, rss_kib=1)
+
+
+class Counts(unittest.TestCase):
+    def test_the_librarys_column_takes_no_program_that_probes_counted(self):
+        alloc = {"allocs": 1, "frees": 1, "unknown_frees": 0, "bytes": 8, "by_library": False}
+        report = {"processes": [{"comm": "jq", "alloc": alloc, "sites": []}]}
+        with self.assertRaisesRegex(Failed, "counted by probes: jq"):
+            Library.take_counts(Sample(cpu_s=1, wall_s=1, rss_kib=1), report)
 
 
 class Rounds(unittest.TestCase):

@@ -242,7 +242,12 @@ def growth_is_of_the_image_that_the_user_may_see_alone():
                        f'{NOBODY})\nos.execv("{own}", ["own_program", "wait", "stay"])\n')
         os.chmod(back, 0o755)
         address = "/debug/pprof/growth?pid={}&format=json"
-        with shell_that_executes(path, "", back) as process:
+        with shell_that_executes(path, "hold", back) as process:
+            send_line(process)
+            process.lines.until("ready")
+            # What is over before the service sees it has no names: it stays until it has.
+            eventually(lambda: "hidden_program" in served.text(address.format(process.pid)),
+                       "nothing of it is shown", 30)
             send_line(process)
             process.lines.until("ready")
             send_line(process)

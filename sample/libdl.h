@@ -18,6 +18,8 @@
 __asm__(".symver dladdr,dladdr@" FIRST_GLIBC);
 __asm__(".symver dlerror,dlerror@" FIRST_GLIBC);
 __asm__(".symver dlopen,dlopen@" FIRST_GLIBC);
+#ifndef __x86_64__ /* where this library stands before it (sample/loads.c) */
 __asm__(".symver dlsym,dlsym@" FIRST_GLIBC);
+#endif
 
 #endif

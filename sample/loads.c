@@ -1,47 +1,115 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Libraries that do not call the allocator by us: one that is loaded with RTLD_DEEPBIND finds the
- * C library's before ours, and one in a namespace of its own (dlmopen(3)) has another C library.
- * What they allocate, and what they free of others', is not seen.
+ * Ways past this library. A library that is loaded with RTLD_DEEPBIND finds the C library's
+ * allocator before ours, and one in a namespace of its own (dlmopen(3)) has another C library: what
+ * they allocate, and what they free of others', is not seen. dlsym(3) gives the C library's own
+ * functions for a handle: whoever asks for them gets ours, which the name means for all others; so
+ * the address is also the one that the program itself has for it, as it is without us.
  */
+#include "sample/elf_symbol.h"
 #include "sample/exact.h"
 #include "sample/next.h"
+#include "sample/refusal.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <string.h>
 
 #ifdef __x86_64__
 
-static void *load_nothing(void)
+/* In rax and rdx: the function to which the call is passed on; NULL: what it returns instead. */
+struct passing {
+	void *function, *result;
+};
+
+static struct passing pass_on(enum next_name name)
 {
-	return NULL;
+	return (struct passing){ .function = next_find(name) };
 }
 
-/* The function that does it. */
-static const void *pass_on(enum next_name name, bool bypasses)
+static void bypassed(void)
 {
 	int error = errno;
-	const void *function = next_find(name);
 
-	if (bypasses && exact_is_on())
+	if (exact_is_on())
 		book_bypass();
 	errno = error;
-	return function ? function : (const void *)load_nothing;
 }
 
 #define ENTERED __attribute__((visibility("hidden"), used))
 
-ENTERED const void *load_dlopen(const char *file, int mode);
-ENTERED const void *load_dlopen(const char *file, int mode)
+ENTERED struct passing load_dlopen(const char *file, int mode);
+ENTERED struct passing load_dlopen(const char *file, int mode)
 {
 	(void)file;
-	return pass_on(NEXT_DLOPEN, mode & RTLD_DEEPBIND);
+	if (mode & RTLD_DEEPBIND)
+		bypassed();
+	return pass_on(NEXT_DLOPEN);
 }
 
-ENTERED const void *load_dlmopen(Lmid_t space);
-ENTERED const void *load_dlmopen(Lmid_t space)
+ENTERED struct passing load_dlmopen(Lmid_t space);
+ENTERED struct passing load_dlmopen(Lmid_t space)
 {
-	return pass_on(NEXT_DLMOPEN, space != LM_ID_BASE);
+	if (space != LM_ID_BASE)
+		bypassed();
+	return pass_on(NEXT_DLMOPEN);
+}
+
+/* C++'s operators are no way past us: they call malloc. */
+static bool is_way_past(const char *name)
+{
+	return strncmp(name, "_Z", 2) != 0;
+}
+
+/*
+ * Libraries behind us find the C library's. That is what those want that stand before a function
+ * themselves, as we do: they are called by us.
+ */
+static bool gets_past(void *handle, const char *name, const void *caller)
+{
+	return is_way_past(name) && handle != RTLD_DEFAULT &&
+	       !(handle == RTLD_NEXT && elf_symbol_is_before_us(caller)) &&
+	       !elf_symbol_is_of(caller, name);
+}
+
+/* The result is ours, or the call is passed on. */
+static struct passing look_up(void *handle, const char *name, enum next_name by, const void *caller)
+{
+	struct passing real = pass_on(by);
+	void *ours, *found;
+
+	if (!name || !real.function || sample_refused())
+		return real;
+	ours = elf_symbol_ours(name);
+	if (!ours)
+		return real;
+	found = handle == RTLD_NEXT ? NULL : next_look_up(handle, name);
+	if (found && found == next_look_up(RTLD_NEXT, name))
+		return (struct passing){ .result = ours };
+	if ((found ? found != ours : handle == RTLD_NEXT) && gets_past(handle, name, caller))
+		bypassed();
+	return real;
+}
+
+ENTERED struct passing load_dlsym(void *handle, const char *name, void *none, const void *caller);
+ENTERED struct passing load_dlsym(void *handle, const char *name, void *none, const void *caller)
+{
+	(void)none;
+	return look_up(handle, name, NEXT_DLSYM, caller);
+}
+
+ENTERED struct passing load_dlvsym(void *handle, const char *name, const char *version,
+				   const void *caller);
+ENTERED struct passing load_dlvsym(void *handle, const char *name, const char *version,
+				   const void *caller)
+{
+	void *(*function)(void *, const char *, const char *) = next_find(NEXT_DLVSYM);
+	struct passing found = look_up(handle, name, NEXT_DLVSYM, caller);
+
+	/* There may be none of this version. */
+	if (found.result && !function(handle, name, version))
+		found.result = NULL;
+	return found;
 }
 
 /*
@@ -54,18 +122,26 @@ ENTERED const void *load_dlmopen(Lmid_t space)
 		".globl " name "\n"                                                                \
 		".type " name ", @function\n" name ":\n"                                           \
 		".cfi_startproc\n"                                                                 \
+		"mov (%rsp), %rcx\n"                                                               \
 		"push %rdi\n.cfi_adjust_cfa_offset 8\n"                                            \
 		"push %rsi\n.cfi_adjust_cfa_offset 8\n"                                            \
 		"push %rdx\n.cfi_adjust_cfa_offset 8\n"                                            \
 		"call load_" name "\n"                                                             \
+		"mov %rdx, %rcx\n"                                                                 \
 		"pop %rdx\n.cfi_adjust_cfa_offset -8\n"                                            \
 		"pop %rsi\n.cfi_adjust_cfa_offset -8\n"                                            \
 		"pop %rdi\n.cfi_adjust_cfa_offset -8\n"                                            \
+		"test %rax, %rax\n"                                                                \
+		"jz 1f\n"                                                                          \
 		"jmp *%rax\n"                                                                      \
+		"1: mov %rcx, %rax\n"                                                              \
+		"ret\n"                                                                            \
 		".cfi_endproc\n"                                                                   \
 		".size " name ", .-" name "\n")
 
 LOAD("dlopen");
 LOAD("dlmopen");
+LOAD("dlsym");
+LOAD("dlvsym");
 
 #endif

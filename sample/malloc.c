@@ -211,3 +211,29 @@ SAMPLE_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size
 	(void)size;
 	free(block);
 }
+
+/*
+ * glibc's other names, by which programs reach its allocator past the usual ones. They are ours
+ * where the usual names mean glibc's functions. Where another allocator stands between us and
+ * glibc, or in the program itself, it may be what calls them: passed on.
+ */
+#define BY_LIBCS_NAME(type, name, id, parameters, arguments)                                       \
+	extern __typeof(name) own_##name                                                           \
+		__attribute__((alias(#name), visibility("hidden"), copy(name)));                   \
+	SAMPLE_EXPORT type libc_##name parameters __asm__("__libc_" #name);                        \
+	SAMPLE_EXPORT type libc_##name parameters                                                  \
+	{                                                                                          \
+		type(*function) parameters = next_find(NEXT_LIBC_##id);                            \
+                                                                                                   \
+		if ((void *)function == next_find(NEXT_##id))                                      \
+			function = own_##name;                                                     \
+		return function arguments;                                                         \
+	}
+
+BY_LIBCS_NAME(void *, malloc, MALLOC, (size_t size), (size))
+BY_LIBCS_NAME(void *, calloc, CALLOC, (size_t n, size_t size), (n, size))
+BY_LIBCS_NAME(void *, realloc, REALLOC, (void *block, size_t size), (block, size))
+BY_LIBCS_NAME(void, free, FREE, (void *block), (block))
+BY_LIBCS_NAME(void *, memalign, MEMALIGN, (size_t alignment, size_t size), (alignment, size))
+BY_LIBCS_NAME(void *, valloc, VALLOC, (size_t size), (size))
+BY_LIBCS_NAME(void *, pvalloc, PVALLOC, (size_t size), (size))

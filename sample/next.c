@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sample/next.h"
 
+#include "sample/elf_symbol.h"
 #include "sample/libdl.h"
 #include "sample/process.h"
 
@@ -61,6 +62,29 @@ void *next_own_block(size_t size)
 {
 	return sample_thread.busy ? first_block(size) : NULL;
 }
+
+#ifdef __x86_64__
+
+typedef void *look_up_function(void *handle, const char *name);
+
+/* The C library's dlsym(), as ours stands before it. Threads that seek it at once find the same. */
+static look_up_function *look_up(void)
+{
+	static look_up_function *found;
+	look_up_function *function = __atomic_load_n(&found, __ATOMIC_RELAXED);
+
+	if (function)
+		return function;
+	function = (look_up_function *)elf_symbol_next("dlsym");
+	if (!function)
+		abort(); /* a process that has us has a C library */
+	__atomic_store_n(&found, function, __ATOMIC_RELAXED);
+	return function;
+}
+
+#define dlsym(handle, name) look_up()(handle, name)
+
+#endif
 
 /* The text of an error is freed by the call after the one that returns it. */
 static void forget_error(void)
@@ -166,6 +190,19 @@ static const char *const names[NEXT_NAMES] = {
 	[NEXT_SDALLOCX] = "sdallocx",
 	[NEXT_DLOPEN] = "dlopen",
 	[NEXT_DLMOPEN] = "dlmopen",
+	[NEXT_DLSYM] = "dlsym",
+	[NEXT_DLVSYM] = "dlvsym",
+	[NEXT_MALLOC] = "malloc",
+	[NEXT_CALLOC] = "calloc",
+	[NEXT_REALLOC] = "realloc",
+	[NEXT_FREE] = "free",
+	[NEXT_LIBC_MALLOC] = "__libc_malloc",
+	[NEXT_LIBC_CALLOC] = "__libc_calloc",
+	[NEXT_LIBC_REALLOC] = "__libc_realloc",
+	[NEXT_LIBC_FREE] = "__libc_free",
+	[NEXT_LIBC_MEMALIGN] = "__libc_memalign",
+	[NEXT_LIBC_VALLOC] = "__libc_valloc",
+	[NEXT_LIBC_PVALLOC] = "__libc_pvalloc",
 };
 
 static void *functions[NEXT_NAMES];
@@ -182,7 +219,7 @@ static void *seek(enum next_name name)
 
 __attribute__((constructor)) static void seek_all(void)
 {
-	for (int name = 0; name < NEXT_NAMES; name++)
+	for (int name = 0; name < NEXT_SOUGHT_AT_START; name++)
 		(void)next_find((enum next_name)name);
 	__atomic_store_n(&all_sought, true, __ATOMIC_RELEASE);
 }
@@ -190,7 +227,7 @@ __attribute__((constructor)) static void seek_all(void)
 void *next_find(enum next_name name)
 {
 	/* In this order: what is not there then is not there at all. */
-	bool sought = __atomic_load_n(&all_sought, __ATOMIC_ACQUIRE);
+	bool sought = name < NEXT_SOUGHT_AT_START && __atomic_load_n(&all_sought, __ATOMIC_ACQUIRE);
 	void *function = __atomic_load_n(&functions[name], __ATOMIC_RELAXED);
 
 	return function || sought ? function : seek(name);

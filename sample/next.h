@@ -38,12 +38,27 @@ enum next_name {
 	NEXT_SDALLOCX,
 	NEXT_DLOPEN,
 	NEXT_DLMOPEN,
+	NEXT_SOUGHT_AT_START,
+	NEXT_DLSYM = NEXT_SOUGHT_AT_START,
+	NEXT_DLVSYM,
+	NEXT_MALLOC,
+	NEXT_CALLOC,
+	NEXT_REALLOC,
+	NEXT_FREE,
+	NEXT_LIBC_MALLOC,
+	NEXT_LIBC_CALLOC,
+	NEXT_LIBC_REALLOC,
+	NEXT_LIBC_FREE,
+	NEXT_LIBC_MEMALIGN,
+	NEXT_LIBC_VALLOC,
+	NEXT_LIBC_PVALLOC,
 	NEXT_NAMES,
 };
 
 /*
- * The next function of a name, or NULL. All are sought before main(), as dlsym() waits while
- * another thread is in dlopen(), whose constructors may wait for this one.
+ * The next function of a name, or NULL. What programs may call at any time is sought before main(),
+ * as dlsym() waits while another thread is in dlopen(), whose constructors may wait for this one;
+ * the rest, which few call, by the first that does.
  */
 void *next_find(enum next_name name);
 

@@ -6,7 +6,7 @@
  * no memory; the process has sealed its size. It may write anything here: the daemon believes none
  * of it.
  *
- *   header | threads | nodes of stacks | sites | tombs | errors | pairs | freed | blocks
+ *   header | threads | nodes of stacks | objects | sites | tombs | errors | pairs | freed | blocks
  */
 #ifndef MEMTRACED_BPF_ABI_BOOK_H
 #define MEMTRACED_BPF_ABI_BOOK_H
@@ -16,7 +16,7 @@
 #include "abi_heap_error.h"
 
 #define ABI_BOOK_MAGIC 0x6b6f6f62U
-#define ABI_BOOK_VERSION 9
+#define ABI_BOOK_VERSION 10
 /* As memfd_create(2) is told it; in /proc/PID/maps behind "/memfd:". */
 #define ABI_BOOK_NAME "memtraced-book"
 
@@ -120,6 +120,8 @@ struct abi_book_header {
 	/* The process's: it goes on when nobody reads; it has ceased, and calls are passed on. */
 	__u32 stays, passed_on;
 	__u64 parent_file; /* with parent_era: the inode of the parent's book */
+	__u32 loaded;	   /* times of objects, from number 1 on */
+	__u32 pad5;
 };
 
 /*
@@ -147,6 +149,10 @@ struct abi_book_thread {
  * A frame of a stack, and where the rest of the stack is: towards its beginning, which is a node
  * without a parent. That has in place of an address the time when it was made (CLOCK_MONOTONIC),
  * and says in `flags` how the stack ends. Nodes do not change. Numbers begin at 1.
+ *
+ * A stack's code was all there at the latest of two kinds of times: when its beginning was made,
+ * and when a stack was first seen in the objects of its frames. It was taken later than all of
+ * them, and code that has gone meanwhile would have begun another one.
  */
 struct abi_book_node {
 	__u64 address; /* as in abi_ev_stack */
@@ -159,6 +165,12 @@ struct abi_book_node {
 #define ABI_BOOK_EXACT 1U
 /* its caller was found by the frame pointer. */
 #define ABI_BOOK_GUIDED 2U
+/* The number of the object that it is in, of which times are told; 0: none; the last: not known. */
+#define ABI_BOOK_IN_OBJECT(number) ((number) << 8)
+#define ABI_BOOK_OBJECT(flags) ((flags) >> 8)
+#define ABI_BOOK_FRAME_FLAGS(flags) ((flags)&0xff)
+#define ABI_BOOK_OBJECTS (1U << 16)
+#define ABI_BOOK_UNKNOWN_OBJECT (ABI_BOOK_OBJECTS - 1)
 /* Of a beginning: enum abi_stack_cut, and a number that another one follows when code is unloaded,
  * as addresses may then mean something else. */
 #define ABI_BOOK_ROOT(cut, epoch) ((cut) | (epoch) << 8)
@@ -307,7 +319,8 @@ struct abi_book_freed {
 #define ABI_BOOK_AT_GONE 0x1000ULL
 #define ABI_BOOK_AT_THREADS 0x10000ULL
 #define ABI_BOOK_AT_NODES (ABI_BOOK_AT_THREADS + ABI_BOOK_THREADS * sizeof(struct abi_book_thread))
-#define ABI_BOOK_AT_SITES (ABI_BOOK_AT_NODES + ABI_BOOK_NODES * sizeof(struct abi_book_node))
+#define ABI_BOOK_AT_OBJECTS (ABI_BOOK_AT_NODES + ABI_BOOK_NODES * sizeof(struct abi_book_node))
+#define ABI_BOOK_AT_SITES (ABI_BOOK_AT_OBJECTS + ABI_BOOK_OBJECTS * sizeof(__u64))
 #define ABI_BOOK_AT_HEADS (ABI_BOOK_AT_SITES + ABI_BOOK_SITES * sizeof(struct abi_book_site))
 #define ABI_BOOK_AT_TOMBS (ABI_BOOK_AT_HEADS + ABI_BOOK_TOMB_HEADS * sizeof(__u32))
 #define ABI_BOOK_AT_ERRORS (ABI_BOOK_AT_TOMBS + ABI_BOOK_TOMBS * sizeof(struct abi_book_tomb))

@@ -23,7 +23,9 @@ static uint64_t hash_of_node(uint32_t number)
 {
 	struct abi_book_node key = book.nodes[number];
 
-	if (!key.parent)
+	if (key.parent)
+		key.flags = ABI_BOOK_FRAME_FLAGS(key.flags);
+	else
 		key.address = 0;
 	return hash_of(&key);
 }
@@ -32,8 +34,20 @@ static bool is_node(uint32_t number, const void *key)
 {
 	const struct abi_book_node *n = &book.nodes[number], *k = key;
 
-	return (!k->parent || n->address == k->address) && n->parent == k->parent &&
-	       n->flags == k->flags;
+	if (!k->parent)
+		return !n->parent && n->flags == k->flags;
+	return n->address == k->address && n->parent == k->parent &&
+	       ABI_BOOK_FRAME_FLAGS(n->flags) == k->flags;
+}
+
+/* Until code is unloaded, which begins other stacks, an address is in one object. */
+static uint32_t flags_of(const struct abi_book_node *key)
+{
+	uint32_t number = walk_rules_object(key->address);
+
+	return key->flags |
+	       ABI_BOOK_IN_OBJECT(number < ABI_BOOK_UNKNOWN_OBJECT ? number :
+								     ABI_BOOK_UNKNOWN_OBJECT);
 }
 
 static uint32_t get_locked(const struct abi_book_node *key)
@@ -49,7 +63,9 @@ static uint32_t get_locked(const struct abi_book_node *key)
 	if (number >= ABI_BOOK_NODES)
 		return ABI_BOOK_NO_NODE;
 	book.nodes[number] = *key;
-	if (!key->parent)
+	if (key->parent)
+		book.nodes[number].flags = flags_of(key);
+	else
 		book.nodes[number].address = book_now_ns();
 	__atomic_store_n(&book.header->nodes, number, __ATOMIC_RELEASE);
 	known.nodes.n_used++;
@@ -117,17 +133,35 @@ uint32_t book_stack_of(struct book_thread *thread, const struct abi_book_node *n
 	while (n-- > 0) {
 		const struct abi_book_node *is = &nodes[path[n]];
 
-		own = get(thread, own, own ? is->address : 0, is->flags);
+		own = own ? get(thread, own, is->address, ABI_BOOK_FRAME_FLAGS(is->flags)) :
+			    get(thread, 0, 0, is->flags);
 		if (!own)
 			break;
 	}
 	return own;
 }
 
+static uint32_t number_object(void)
+{
+	uint64_t *times = (uint64_t *)(void *)((char *)book.header + ABI_BOOK_AT_OBJECTS);
+	uint32_t number = ABI_BOOK_UNKNOWN_OBJECT;
+
+	if (!book_lock(&known.lock))
+		return number;
+	if (book.header->loaded + 1 < number) {
+		number = book.header->loaded + 1;
+		times[number] = book_now_ns();
+		__atomic_store_n(&book.header->loaded, number, __ATOMIC_RELEASE);
+	}
+	book_unlock(&known.lock);
+	return number;
+}
+
 void book_stacks_begin(void)
 {
 	book_index_free(&known.nodes);
 	known.lock = 0;
+	walk_rules_number(number_object);
 }
 
 BOOK_SELDOM void book_note_gone(uint64_t start, uint64_t end)

@@ -67,35 +67,47 @@ static bool is_way_past(const char *name)
  */
 static bool gets_past(void *handle, const char *name, const void *caller)
 {
-	return is_way_past(name) && handle != RTLD_DEFAULT &&
-	       !(handle == RTLD_NEXT && elf_symbol_is_before_us(caller)) &&
+	return is_way_past(name) && !(handle == RTLD_NEXT && elf_symbol_is_before_us(caller)) &&
 	       !elf_symbol_is_of(caller, name);
 }
 
-/* The result is ours, or the call is passed on. */
-static struct passing look_up(void *handle, const char *name, enum next_name by, const void *caller)
+typedef void *look_up_function(void *handle, const char *name, const char *version);
+
+/*
+ * What it has found, or the call is passed on. It is called once in any case: it frees the text of
+ * the last error, and makes one. Where a call has one argument less, it does not read the last.
+ */
+static struct passing look_up(enum next_name by, void *handle, const char *name,
+			      const char *version, const void *caller)
 {
 	struct passing real = pass_on(by);
 	void *ours, *found;
 
-	if (!name || !real.function || sample_refused())
+	/* By default it is ours that is found first. */
+	if (!name || !real.function || handle == RTLD_DEFAULT || sample_refused())
 		return real;
 	ours = elf_symbol_ours(name);
 	if (!ours)
 		return real;
-	found = handle == RTLD_NEXT ? NULL : next_look_up(handle, name);
+	if (handle == RTLD_NEXT) {
+		if (gets_past(handle, name, caller))
+			bypassed();
+		return real;
+	}
+	found = ((look_up_function *)real.function)(handle, name, version);
 	if (found && found == next_look_up(RTLD_NEXT, name))
-		return (struct passing){ .result = ours };
-	if ((found ? found != ours : handle == RTLD_NEXT) && gets_past(handle, name, caller))
+		found = ours;
+	else if (found && found != ours && gets_past(handle, name, caller))
 		bypassed();
-	return real;
+	return (struct passing){ .result = found };
 }
 
-ENTERED struct passing load_dlsym(void *handle, const char *name, void *none, const void *caller);
-ENTERED struct passing load_dlsym(void *handle, const char *name, void *none, const void *caller)
+ENTERED struct passing load_dlsym(void *handle, const char *name, const char *none,
+				  const void *caller);
+ENTERED struct passing load_dlsym(void *handle, const char *name, const char *none,
+				  const void *caller)
 {
-	(void)none;
-	return look_up(handle, name, NEXT_DLSYM, caller);
+	return look_up(NEXT_DLSYM, handle, name, none, caller);
 }
 
 ENTERED struct passing load_dlvsym(void *handle, const char *name, const char *version,
@@ -103,13 +115,7 @@ ENTERED struct passing load_dlvsym(void *handle, const char *name, const char *v
 ENTERED struct passing load_dlvsym(void *handle, const char *name, const char *version,
 				   const void *caller)
 {
-	void *(*function)(void *, const char *, const char *) = next_find(NEXT_DLVSYM);
-	struct passing found = look_up(handle, name, NEXT_DLVSYM, caller);
-
-	/* There may be none of this version. */
-	if (found.result && !function(handle, name, version))
-		found.result = NULL;
-	return found;
+	return look_up(NEXT_DLVSYM, handle, name, version, caller);
 }
 
 /*

@@ -65,24 +65,22 @@ void *next_own_block(size_t size)
 
 #ifdef __x86_64__
 
-typedef void *look_up_function(void *handle, const char *name);
-
-/* The C library's dlsym(), as ours stands before it. Threads that seek it at once find the same. */
-static look_up_function *look_up(void)
+/* The C library's, as ours stands before it. */
+static void *look_up(void *handle, const char *name)
 {
-	static look_up_function *found;
-	look_up_function *function = __atomic_load_n(&found, __ATOMIC_RELAXED);
+	void *(*function)(void *, const char *) = next_find(NEXT_DLSYM);
 
-	if (function)
-		return function;
-	function = (look_up_function *)elf_symbol_next("dlsym");
 	if (!function)
 		abort(); /* a process that has us has a C library */
-	__atomic_store_n(&found, function, __ATOMIC_RELAXED);
-	return function;
+	return function(handle, name);
 }
 
-#define dlsym(handle, name) look_up()(handle, name)
+#else
+
+static void *look_up(void *handle, const char *name)
+{
+	return dlsym(handle, name);
+}
 
 #endif
 
@@ -99,7 +97,7 @@ void *next_look_up(void *handle, const char *name)
 	void *function;
 
 	sample_thread.busy = true;
-	function = dlsym(handle, name);
+	function = look_up(handle, name);
 	if (!function)
 		forget_error();
 	sample_thread.busy = was_busy;
@@ -210,7 +208,8 @@ static bool all_sought;
 
 static void *seek(enum next_name name)
 {
-	void *function = next_look_up(RTLD_NEXT, names[name]);
+	void *function = name < NEXT_SOUGHT_AT_START ? next_look_up(RTLD_NEXT, names[name]) :
+						       elf_symbol_next(names[name]);
 
 	if (function)
 		__atomic_store_n(&functions[name], function, __ATOMIC_RELAXED);

@@ -58,7 +58,8 @@ enum next_name {
 /*
  * The next function of a name, or NULL. What programs may call at any time is sought before main(),
  * as dlsym() waits while another thread is in dlopen(), whose constructors may wait for this one;
- * the rest, which few call, by the first that does.
+ * the rest, which few call, by the first that does, without dlsym(), as that forgets the program's
+ * last error (dlerror(3)).
  */
 void *next_find(enum next_name name);
 

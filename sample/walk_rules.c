@@ -43,9 +43,11 @@ struct rule_table {
 #define MOST_OBJECTS 1024
 
 struct known_object {
-	void *start, *end;
-	void *map;
+	uint64_t start, end;
+	uint32_t number;
+	void *map; /* NULL: there is none; NOT_YET: it is being written */
 };
+#define NOT_YET ((void *)1)
 
 static struct rule_table *table; /* those before it stay mapped, but empty: others may use them */
 static uint32_t epoch = 1;
@@ -313,19 +315,79 @@ static struct abi_unwind_rule read_rule(const struct dl_find_object *object, uin
 }
 
 /* Two threads may note one twice. */
-static void note_object(const struct dl_find_object *object)
+static uint32_t (*give_number)(void);
+
+static uint32_t new_number(void)
+{
+	return give_number ? give_number() : 0;
+}
+
+/* The objects that are known; other threads may add some. */
+static struct known_object *known_end(void)
 {
 	uint32_t n = __atomic_load_n(&n_objects, __ATOMIC_ACQUIRE);
 
-	for (uint32_t i = 0; i < n && i < MOST_OBJECTS; i++)
-		if (objects[i].map == object->dlfo_link_map)
-			return;
+	return &objects[n < MOST_OBJECTS ? n : MOST_OBJECTS];
+}
+
+static bool is_known(const struct known_object *known)
+{
+	void *map = __atomic_load_n(&known->map, __ATOMIC_ACQUIRE);
+
+	return map && map != NOT_YET;
+}
+
+/* NULL: there are too many. */
+static struct known_object *take_place(void)
+{
+	struct known_object *end = known_end();
+	uint32_t n;
+
+	for (struct known_object *known = objects; known < end; known++) {
+		void *none = NULL;
+
+		if (__atomic_compare_exchange_n(&known->map, &none, NOT_YET, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return known;
+	}
 	n = __atomic_fetch_add(&n_objects, 1, __ATOMIC_ACQ_REL);
-	if (n >= MOST_OBJECTS)
+	return n < MOST_OBJECTS ? &objects[n] : NULL;
+}
+
+static void note_object(const struct dl_find_object *object)
+{
+	struct known_object *end = known_end(), *made;
+
+	for (struct known_object *known = objects; known < end; known++)
+		if (__atomic_load_n(&known->map, __ATOMIC_ACQUIRE) == object->dlfo_link_map)
+			return;
+	made = take_place();
+	if (!made)
 		return;
-	objects[n].start = object->dlfo_map_start;
-	objects[n].end = object->dlfo_map_end;
-	__atomic_store_n(&objects[n].map, (void *)object->dlfo_link_map, __ATOMIC_RELEASE);
+	made->start = (uintptr_t)object->dlfo_map_start;
+	made->end = (uintptr_t)object->dlfo_map_end;
+	made->number = new_number();
+	__atomic_store_n(&made->map, (void *)object->dlfo_link_map, __ATOMIC_RELEASE);
+}
+
+void walk_rules_number(uint32_t (*number)(void))
+{
+	struct known_object *end = known_end();
+
+	give_number = number;
+	for (struct known_object *known = objects; known < end; known++)
+		if (is_known(known))
+			known->number = new_number();
+}
+
+uint32_t walk_rules_object(uint64_t address)
+{
+	struct known_object *end = known_end();
+
+	for (struct known_object *known = objects; known < end; known++)
+		if (is_known(known) && address - known->start < known->end - known->start)
+			return known->number;
+	return __atomic_load_n(&n_objects, __ATOMIC_RELAXED) > MOST_OBJECTS ? UINT32_MAX : 0;
 }
 
 static struct abi_unwind_rule (*ask)(uint64_t address);
@@ -360,26 +422,42 @@ static bool is_there(const struct known_object *known)
 {
 	struct dl_find_object object;
 
-	return find_object(known->start, &object) == 0 && object.dlfo_link_map == known->map;
+	return find_object((void *)known->start, &object) == 0 &&
+	       object.dlfo_link_map == known->map;
+}
+
+static void forget(struct known_object *known)
+{
+	__atomic_store_n(&known->map, NULL, __ATOMIC_RELEASE);
+}
+
+/* Rules of 65,536 epochs before would be found again. */
+static void next_epoch(void)
+{
+	if ((__atomic_add_fetch(&epoch, 1, __ATOMIC_RELEASE) & 0xffff) == 0)
+		empty(__atomic_load_n(&table, __ATOMIC_ACQUIRE));
 }
 
 void walk_rules_check(void (*gone)(uint64_t start, uint64_t end))
 {
-	uint32_t n = __atomic_load_n(&n_objects, __ATOMIC_ACQUIRE);
-	bool any = n > MOST_OBJECTS;
+	bool too_many = __atomic_load_n(&n_objects, __ATOMIC_ACQUIRE) > MOST_OBJECTS;
+	struct known_object *end = known_end();
+	bool any = too_many;
 
-	if (any)
+	if (too_many)
 		gone(0, UINT64_MAX);
-	for (uint32_t i = 0; i < n && i < MOST_OBJECTS; i++) {
-		if (!__atomic_load_n(&objects[i].map, __ATOMIC_ACQUIRE) || is_there(&objects[i]))
+	for (struct known_object *known = objects; known < end; known++) {
+		if (!is_known(known) || (!too_many && is_there(known)))
 			continue;
-		gone((uintptr_t)objects[i].start, (uintptr_t)objects[i].end);
+		if (!too_many)
+			gone(known->start, known->end);
+		forget(known);
 		any = true;
 	}
-	if (!any)
-		return;
-	__atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&n_objects, 0, __ATOMIC_RELEASE);
+	if (too_many)
+		__atomic_store_n(&n_objects, 0, __ATOMIC_RELEASE);
+	if (any)
+		next_epoch();
 }
 
 uint32_t walk_epoch(void)

@@ -21,6 +21,14 @@
 typedef int walk_find_object(void *address, struct dl_find_object *ret);
 bool walk_rules_begin(walk_find_object *dl_find_object);
 
+/*
+ * Who is told of each object that a rule is asked of first, and gives it a number. To be called
+ * when a book begins, in which those that are known get new ones. NULL: nobody.
+ */
+void walk_rules_number(uint32_t (*number)(void));
+/* Of the object that has this address; 0: none that is known; UINT32_MAX: there are too many. */
+uint32_t walk_rules_object(uint64_t address);
+
 /* The kind of a rule, beside those of enum abi_unwind_kind: no object is at the address. */
 #define WALK_NO_OBJECT 0xff
 

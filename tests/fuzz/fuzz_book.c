@@ -42,6 +42,7 @@ static const struct table tables[] = {
 	{ ABI_BOOK_AT_GONE, ABI_BOOK_GONE, sizeof(struct abi_book_gone) },
 	{ ABI_BOOK_AT_PAIRS, ABI_BOOK_PAIRS, sizeof(struct abi_book_pair) },
 	{ ABI_BOOK_AT_FREED, ABI_FREED_BLOCKS, sizeof(struct abi_book_freed) },
+	{ ABI_BOOK_AT_OBJECTS, ABI_BOOK_OBJECTS, sizeof(uint64_t) },
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
@@ -59,6 +60,7 @@ static void write_book(int fd, const uint8_t *data, size_t size)
 						.nodes = 1000,
 						.sites = 1000,
 						.gone = 3,
+						.loaded = 3,
 						.pairs = 1000,
 						.doublings = 1 };
 

@@ -402,6 +402,24 @@ def what_a_loaded_library_calls_past_the_book_is_said_to_be_missing(how):
     assert sorted(calls) == [2, 11], calls
 
 
+@test(need_root, timeout=120)
+def libraries_at_one_address_are_told_apart():
+    """Each is gone before memtraced reads of its calls: many run at once, so that it is late."""
+    with scratch() as folder, contextlib.ExitStack() as runs:
+        outputs = [os.path.join(folder, f"{i}.json") for i in range(10)]
+        for traced in [runs.enter_context(started([memtraced(), LIBRARY, "-q", "-i", "0.05", "-o",
+                                                   f"json:{path}", "--", target("dl"), "30"]))
+                       for path in outputs]:
+            assert traced.wait(60) == 0
+        for path in outputs:
+            report = load_report(path)
+            exact(report)
+            (process,) = report["processes"]
+            allocs = {name: total(called_by(process, f"libplug_{name}.so"), "allocs")
+                      for name in "ab"}
+            assert allocs == {"a": 60, "b": 60}, allocs
+
+
 @test(need_root, each=["handle", "version", "next", "names"])
 def what_is_called_by_other_names_counts(way):
     """The program checks that it is given the addresses that it has for the names itself."""

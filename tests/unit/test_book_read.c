@@ -598,10 +598,58 @@ static void a_stack_is_its_nodes_to_the_beginning(void **state)
 	assert_int_equal(stack.cut, ABI_CUT_LIMIT);
 	assert_true(stack.guided);
 	assert_int_equal(stack.epoch, 0x10007);
-	assert_int_equal(stack.began_ns, 99);
+	assert_int_equal(stack.time_ns, 99);
 	assert_int_equal(book_read_stack(book, 1, ABI_MAX_FRAMES, &stack), 0);
 	assert_int_equal(stack.n, 0);
 	assert_false(stack.guided);
+}
+
+static void put_object(const struct hand_book *hand, uint32_t number, uint64_t time_ns)
+{
+	((uint64_t *)(hand->bytes + ABI_BOOK_AT_OBJECTS))[number] = time_ns;
+	hand_header(hand)->loaded = number;
+}
+
+/* It was taken after its beginning was made and its objects were seen, and before code went. */
+static void a_stack_has_the_time_at_which_all_of_its_code_was_there(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct book_stack stack;
+
+	put_object(hand, 1, 50);
+	put_object(hand, 2, 300);
+	put_node(hand, 1, 0, 100, 0);
+	put_node(hand, 2, 1, 0x10, ABI_BOOK_IN_OBJECT(1));
+	put_node(hand, 3, 2, 0x20, ABI_BOOK_IN_OBJECT(2) | ABI_BOOK_EXACT);
+	put_node(hand, 4, 3, 0x30, 0);
+	assert_int_equal(book_read_stack(book, 2, ABI_MAX_FRAMES, &stack), 0);
+	assert_int_equal(stack.time_ns, 100);
+	assert_int_equal(book_read_stack(book, 4, ABI_MAX_FRAMES, &stack), 0);
+	assert_int_equal(stack.time_ns, 300);
+	put_object(hand, 3, 400); /* the process goes on */
+	put_node(hand, 5, 3, 0x30, ABI_BOOK_IN_OBJECT(3));
+	book_forget_nodes(book);
+	assert_int_equal(book_read_stack(book, 5, ABI_MAX_FRAMES, &stack), 0);
+	assert_int_equal(stack.time_ns, 400);
+}
+
+static void what_is_in_unknown_objects_is_cut_off(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct book_stack stack;
+
+	put_node(hand, 1, 0, 100, 0);
+	put_node(hand, 2, 1, 0x10, ABI_BOOK_IN_OBJECT(ABI_BOOK_UNKNOWN_OBJECT));
+	put_node(hand, 3, 2, 0x20, 0);
+	put_node(hand, 4, 3, 0x30, ABI_BOOK_IN_OBJECT(7)); /* of which nothing is told */
+	assert_int_equal(book_read_stack(book, 3, ABI_MAX_FRAMES, &stack), 0);
+	assert_int_equal(stack.n, 1);
+	assert_int_equal(stack.cut, ABI_CUT_NO_MAPPING);
+	assert_int_equal(book_read_stack(book, 4, ABI_MAX_FRAMES, &stack), -EINVAL);
+	hand_header(hand)->loaded = UINT32_MAX;
+	assert_int_equal(book_read_stack(book, 4, ABI_MAX_FRAMES, &stack), -EINVAL);
 }
 
 static void nodes_that_came_later_are_read(void **state)
@@ -685,6 +733,8 @@ int main(void)
 		BOOK_TEST(the_newest_frees_are_read),
 		BOOK_TEST(pairs_that_are_whole_are_read),
 		BOOK_TEST(a_stack_is_its_nodes_to_the_beginning),
+		BOOK_TEST(a_stack_has_the_time_at_which_all_of_its_code_was_there),
+		BOOK_TEST(what_is_in_unknown_objects_is_cut_off),
 		BOOK_TEST(nodes_that_came_later_are_read),
 		BOOK_TEST(what_is_no_stack_is_refused),
 		BOOK_TEST(a_book_that_is_emptied_is_read_as_empty),

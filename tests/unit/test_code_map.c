@@ -82,33 +82,9 @@ static void a_copy_has_the_same_ranges(void **state)
 	code_map_done(&copy);
 }
 
-static void what_went_is_remembered_in_time(void **state)
-{
-	const struct code_range first = { .start = 0x1000, .end = 0x2000 };
-	const struct code_range second = { .start = 0x1800, .end = 0x3000 };
-	struct code_map map = {};
-
-	(void)state;
-	assert_int_equal(code_map_gone_after(&map, 0x1900, 0), 0);
-	assert_int_equal(code_map_note_gone(&map, &first, 10), 0);
-	assert_int_equal(code_map_note_gone(&map, &second, 20), 0);
-	assert_int_equal(code_map_gone_after(&map, 0x1900, 0), 10);
-	assert_int_equal(code_map_gone_after(&map, 0x1900, 10), 20);
-	assert_int_equal(code_map_gone_after(&map, 0x1900, 20), 0);
-	assert_int_equal(code_map_gone_after(&map, 0x2fff, 0), 20);
-	assert_int_equal(code_map_gone_after(&map, 0x3000, 0), 0);
-	for (uint64_t i = 0; i < 3 * CODE_GONE_MOST; i++)
-		assert_int_equal(code_map_note_gone(&map, &first, 100 + i), 0);
-	assert_true(map.gone.len <= CODE_GONE_MOST);
-	assert_int_equal(code_map_gone_after(&map, 0x1000, 98 + 3 * CODE_GONE_MOST),
-			 99 + 3 * CODE_GONE_MOST);
-	code_map_done(&map);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_went_is_remembered_in_time),
 		cmocka_unit_test(a_later_range_is_found_before_an_earlier_one),
 		cmocka_unit_test(what_is_removed_leaves_the_order_of_the_rest),
 		cmocka_unit_test(an_error_ends_removing),

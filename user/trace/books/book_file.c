@@ -269,6 +269,7 @@ void book_close(struct book *book)
 		munmap(book->header, sizeof(struct abi_book_header));
 	book_forget_nodes(book);
 	free(book->gone);
+	free(book->object_ns);
 	close(book->fd);
 	free(book);
 }

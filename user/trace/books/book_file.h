@@ -27,6 +27,9 @@ struct book {
 	uint64_t inode;
 	void *header;	      /* in memory, where the kernel alone may touch it */
 	struct hashmap pages; /* of nodes: book_read.c */
+	/* When objects were seen, by their numbers from 1 on, as far as they were read. */
+	uint64_t *object_ns;
+	uint32_t n_objects;
 	/* What earlier readers have told of moments is below this: book_begin(). */
 	uint32_t first_epoch;
 	/* The process's CLOCK_MONOTONIC less ours: it may be in another time namespace. */

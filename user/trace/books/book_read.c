@@ -582,9 +582,44 @@ static int end_stack(const struct book *book, const struct abi_book_node *node,
 {
 	if (ABI_BOOK_CUT(node->flags) >= ABI_CUTS)
 		return -EINVAL;
-	ret->began_ns = node->address - (uint64_t)book->clock_ns;
+	if (node->address > ret->time_ns)
+		ret->time_ns = node->address;
+	ret->time_ns -= (uint64_t)book->clock_ns;
 	ret->cut = ABI_BOOK_CUT(node->flags);
 	ret->epoch = ABI_BOOK_EPOCH(node->flags);
+	return 0;
+}
+
+/* The times up to now: what a node tells of was written before it. */
+static int read_objects(struct book *book)
+{
+	uint32_t n, had = book->n_objects;
+	uint64_t *times;
+	int r = book_get(book, offsetof(struct abi_book_header, loaded), &n, sizeof(n));
+
+	if (r || n <= had || n >= ABI_BOOK_UNKNOWN_OBJECT)
+		return r ? r : -EINVAL;
+	times = reallocarray(book->object_ns, n + 1, sizeof(*times));
+	if (!times)
+		return -ENOMEM;
+	book->object_ns = times;
+	r = book_get(book, ABI_BOOK_AT_OBJECTS + (had + 1) * sizeof(*times), &times[had + 1],
+		     (n - had) * sizeof(*times));
+	if (r == 0)
+		book->n_objects = n;
+	return r;
+}
+
+static int note_object(struct book *book, uint32_t number, struct book_stack *stack)
+{
+	int r = number > book->n_objects ? read_objects(book) : 0;
+
+	if (r)
+		return r;
+	if (number > book->n_objects)
+		return -EINVAL;
+	if (number && book->object_ns[number] > stack->time_ns)
+		stack->time_ns = book->object_ns[number];
 	return 0;
 }
 
@@ -604,28 +639,32 @@ static bool was_gone(const struct book *book, uint64_t address, uint64_t since_n
 	return time_ns && time_ns - (uint64_t)book->clock_ns > since_ns;
 }
 
+static void cut_at(struct book_stack *stack, size_t i)
+{
+	stack->n = i;
+	stack->cut = ABI_CUT_NO_MAPPING;
+	stack->exact[i / 64] &= (1ULL << i % 64) - 1;
+	memset(&stack->exact[i / 64 + 1], 0,
+	       (ABI_EXACT_WORDS - 1 - i / 64) * sizeof(stack->exact[0]));
+}
+
 /* What is where it was may be another's code by now. */
 static void cut_at_gone(const struct book *book, struct book_stack *stack)
 {
-	for (size_t i = 0; book->n_gone && i < stack->n; i++) {
-		if (!was_gone(book, stack->frame[i], stack->began_ns))
-			continue;
-		stack->n = i;
-		stack->cut = ABI_CUT_NO_MAPPING;
-		stack->exact[i / 64] &= (1ULL << i % 64) - 1;
-		memset(&stack->exact[i / 64 + 1], 0,
-		       (ABI_EXACT_WORDS - 1 - i / 64) * sizeof(stack->exact[0]));
-	}
+	for (size_t i = 0; book->n_gone && i < stack->n; i++)
+		if (was_gone(book, stack->frame[i], stack->time_ns))
+			cut_at(stack, i);
 }
 
 int book_read_stack(struct book *book, uint32_t node, size_t most, struct book_stack *ret_stack)
 {
+	size_t n = 0, known = SIZE_MAX;
 	struct abi_book_node is;
-	size_t n = 0;
 	int r;
 
 	ret_stack->n = 0;
 	ret_stack->guided = false;
+	ret_stack->time_ns = 0;
 	memset(ret_stack->exact, 0, sizeof(ret_stack->exact));
 	for (;; n++, node = is.parent) {
 		if (node == ABI_BOOK_NO_NODE || node >= ABI_BOOK_NODES)
@@ -638,14 +677,21 @@ int book_read_stack(struct book *book, uint32_t node, size_t most, struct book_s
 		/* What comes later cannot have been there: so there are no loops. */
 		if (is.parent >= node || !is.address || n == ABI_MAX_FRAMES)
 			return -EINVAL;
-		if (n < most)
-			add_frame(ret_stack, &is);
+		if (n >= most)
+			continue;
+		add_frame(ret_stack, &is);
+		if (ABI_BOOK_OBJECT(is.flags) >= ABI_BOOK_UNKNOWN_OBJECT)
+			known = known < n ? known : n;
+		else if ((r = note_object(book, ABI_BOOK_OBJECT(is.flags), ret_stack)))
+			return r;
 	}
 	r = end_stack(book, &is, ret_stack);
 	if (r)
 		return r;
 	if (n > most)
 		ret_stack->cut = ABI_CUT_LIMIT;
+	if (known < ret_stack->n)
+		cut_at(ret_stack, known);
 	cut_at_gone(book, ret_stack);
 	return 0;
 }

@@ -95,15 +95,16 @@ struct book_stack {
 	uint64_t frame[ABI_MAX_FRAMES]; /* as in abi_ev_stack */
 	uint64_t exact[ABI_EXACT_WORDS];
 	size_t n;
-	uint8_t cut;	   /* enum abi_stack_cut */
-	bool guided;	   /* a frame was found by its callee's frame pointer */
-	uint32_t epoch;	   /* another one when code has gone, */
-	uint64_t began_ns; /* and when the first stack of it was seen: our CLOCK_MONOTONIC */
+	uint8_t cut;	  /* enum abi_stack_cut */
+	bool guided;	  /* a frame was found by its callee's frame pointer */
+	uint32_t epoch;	  /* another one when code has gone */
+	uint64_t time_ns; /* when all of its code was there: our CLOCK_MONOTONIC */
 };
 
 /*
  * The stack that begins with this frame; of a longer one than `most` the first frames, and those
- * before code that went before book_begin(). 0; -EINVAL: it is none; or another negative errno.
+ * before code that went before book_begin(), or of which it is not known when it came. 0; -EINVAL:
+ * it is none; or another negative errno.
  */
 int book_read_stack(struct book *book, uint32_t node, size_t most, struct book_stack *ret_stack);
 

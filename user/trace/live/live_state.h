@@ -181,6 +181,7 @@ struct live_process {
 	bool alone;	    /* its executable has no allocator, and has none loaded */
 	uint64_t execed_ns; /* 0: before the attach, or it is a fork's */
 	uint64_t forked_ns; /* of a fork's: since then it has what it inherited; else 0 */
+	uint64_t mapped_ns; /* from when on code is known that was there then; 0: a fork's */
 	/* Children that run in its memory, which may go on when it has ended: live_follow.c. */
 	uint32_t n_in_memory;
 	enum record_depth depth;

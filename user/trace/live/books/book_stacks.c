@@ -44,24 +44,15 @@ static uint64_t id_of(const struct live *live, const struct live_process *proces
 }
 
 /*
- * A time at which all of its code was there: now, unless some has gone since the stack's epoch
- * began, which is what that epoch's stacks have met.
+ * When all of its code was there. What went before the process was traced is cut off; the process
+ * may say anything.
  */
 static uint64_t time_of(const struct live_process *process, const struct book_stack *stack)
 {
-	size_t n = process->code.gone.len;
-	uint64_t time_ns = clock_monotonic_ns();
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t time_ns = stack->time_ns < now_ns ? stack->time_ns : now_ns;
 
-	if (n == 0 || process->code.gone.data[n - 1].to_ns < stack->began_ns)
-		return time_ns;
-	for (size_t i = 0; i < stack->n; i++) {
-		uint64_t gone_ns =
-			code_map_gone_after(&process->code, stack->frame[i], stack->began_ns);
-
-		if (gone_ns && gone_ns - 1 < time_ns)
-			time_ns = gone_ns - 1;
-	}
-	return time_ns;
+	return time_ns > process->mapped_ns ? time_ns : process->mapped_ns;
 }
 
 /* As the programs would have told of it. */

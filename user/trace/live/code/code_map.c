@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/live/code/code_map.h"
 
-#include <string.h>
-
 void code_map_done(struct code_map *map)
 {
 	vec_done(&map->ranges);
-	vec_done(&map->gone);
 }
 
 const struct code_range *code_map_find(const struct code_map *map, uint64_t addr)
@@ -45,25 +42,6 @@ int code_map_remove(struct code_map *map, code_map_remove_fn remove, void *userd
 	}
 	map->ranges.len = n;
 	return r < 0 ? r : 0;
-}
-
-int code_map_note_gone(struct code_map *map, const struct code_range *range, uint64_t time_ns)
-{
-	/* Half of them at once, so that each costs little. */
-	if (map->gone.len >= CODE_GONE_MOST) {
-		map->gone.len = CODE_GONE_MOST / 2;
-		memmove(map->gone.data, map->gone.data + CODE_GONE_MOST / 2,
-			map->gone.len * sizeof(map->gone.data[0]));
-	}
-	return vec_push(&map->gone, (struct code_gone){ range->start, range->end, time_ns });
-}
-
-uint64_t code_map_gone_after(const struct code_map *map, uint64_t addr, uint64_t after_ns)
-{
-	vec_foreach(&map->gone, gone)
-		if (gone->to_ns > after_ns && addr >= gone->start && addr < gone->end)
-			return gone->to_ns;
-	return 0;
 }
 
 int code_map_copy(struct code_map *to, const struct code_map *from)

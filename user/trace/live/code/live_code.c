@@ -284,9 +284,6 @@ static int drop_in_range(const struct code_range *range, void *userdata)
 	if (range->start < removal->start || range->end > removal->end)
 		return 0;
 	r = live_emit(removal->live, &record);
-	/* Stacks in its book are seen later. */
-	if (r == 0 && removal->process->links.book)
-		r = code_map_note_gone(&removal->process->code, range, removal->time_ns);
 	return r ? r : 1;
 }
 

@@ -66,6 +66,7 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 		.command = command,
 	};
 	live->any_traced = true;
+	process->mapped_ns = time_ns;
 	r = live_emit(live, &record);
 	if (r)
 		return r;

@@ -57,6 +57,15 @@ static bool needs_reading(const struct live *live, const struct live_process *pr
 	       (process->waiting.code_changed || has_unknown_frame(process, ev));
 }
 
+/*
+ * Of files that the dynamic linker maps the ring tells, and when. A stack in a book is older than
+ * its reading: what is where it was may have come since, of which the ring has not told yet.
+ */
+static bool is_told(const struct live_process *process, const struct proc_map *map)
+{
+	return process->book.book && map->ino;
+}
+
 /* in_time: none of it can have run. *ret_found: there is code that was not known. */
 static int read_code(struct live *live, struct live_process *process, uint64_t time_ns,
 		     bool in_time, bool *ret_found)
@@ -81,7 +90,7 @@ static int read_code(struct live *live, struct live_process *process, uint64_t t
 	for (size_t i = 0; i < maps.n_maps && !live_code_is_full(process); i++) {
 		const struct proc_map *map = &maps.maps[i];
 
-		if (!map->exec || live_code_covers(process, map))
+		if (!map->exec || live_code_covers(process, map) || is_told(process, map))
 			continue;
 		*ret_found = true;
 		if (!map->ino)

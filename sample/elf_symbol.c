@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where it is linked to be and where it is, and its dynamic section. */
+/* What is added to the addresses that it is linked with, and its dynamic section. */
 struct object {
 	ElfW(Addr) base;
 	const ElfW(Dyn) * dynamic;

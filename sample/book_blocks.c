@@ -2,25 +2,26 @@
 #include "sample/book_blocks.h"
 
 /* Buckets that a block may be in beside its first one. */
-#define OTHERS 16
-/* A bucket for so many bytes of the heap, a page of the table for 32 of them. */
+#define OTHERS 8 /* of more, tables are fuller, and each search of one is longer */
+/* A bucket for so many bytes of the heap, one after the other in each region of it. */
 #define BYTES_SHIFT 7
-#define PAGE_BUCKETS 32
-
-_Static_assert(PAGE_BUCKETS * sizeof(struct abi_book_bucket) == 4096, "a page");
+#define REGION_SHIFT 26
 
 static uint64_t mix(uint64_t word)
 {
 	return word * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Blocks of one page of the heap share one of the table. */
+/*
+ * Neighbours in memory are neighbours in the table. A heap that is larger than the table lies in it
+ * in so many layers everywhere, where pages that are put anywhere would overfill some buckets long
+ * before the others.
+ */
 static uint64_t first_place(const struct book_blocks *blocks, uint64_t address)
 {
-	uint64_t granule = address >> BYTES_SHIFT;
-	uint64_t page = mix(granule / PAGE_BUCKETS) >> 32;
+	uint64_t begin = mix(address >> REGION_SHIFT) >> 32;
 
-	return (page * PAGE_BUCKETS + granule % PAGE_BUCKETS) & (blocks->n - 1);
+	return (begin + (address >> BYTES_SHIFT)) & (blocks->n - 1);
 }
 
 static struct abi_book_bucket *first_bucket(const struct book_blocks *blocks, uint64_t address)
@@ -63,36 +64,78 @@ static bool claim(struct abi_book_bucket *bucket, int way, __u64 from, bool alon
 }
 
 /*
- * Of blocks that are elsewhere: how many, and in the upper half a bit for each address by its hash,
- * so that most that are nowhere need not be looked for.
+ * Of blocks that are elsewhere: marks, each of which says where one is and has a part of its hash,
+ * so that what is nowhere is hardly ever looked for, and how many there are beside these:
+ *   63   48 47   36 35   24 23   12 11    0
+ *   | more | mark  | mark  | mark  | mark  |
  */
-static uint64_t bit_of(uint64_t address)
+#define MARKS 4
+#define MARK_BITS 12
+#define MARK_MASK ((UINT64_C(1) << MARK_BITS) - 1)
+#define MARKS_MORE (UINT64_C(1) << MARKS * MARK_BITS)
+
+#define PLACE_BITS 3
+
+_Static_assert(OTHERS == 1 << PLACE_BITS, "mark_of()");
+
+/* Not 0. */
+static uint64_t mark_of(uint64_t address, uint64_t i)
 {
-	return UINT64_C(1) << (32 + (mix(address) >> 59));
+	return (mix(address) >> 56 | 1 << 8) << PLACE_BITS | i;
 }
 
-static bool may_be_elsewhere(const struct abi_book_bucket *first, uint64_t address)
+static uint64_t with_mark(uint64_t marks, uint64_t mark)
 {
-	return __atomic_load_n(&first->elsewhere, __ATOMIC_ACQUIRE) & bit_of(address);
+	for (int i = 0; i < MARKS * MARK_BITS; i += MARK_BITS)
+		if (!(marks >> i & MARK_MASK))
+			return marks | mark << i;
+	return marks + MARKS_MORE;
 }
 
-static void add_elsewhere(struct abi_book_bucket *first, uint64_t address)
+/* Where two have the same mark, either is as good. */
+static uint64_t without_mark(uint64_t marks, uint64_t mark)
+{
+	for (int i = 0; i < MARKS * MARK_BITS; i += MARK_BITS)
+		if ((marks >> i & MARK_MASK) == mark)
+			return marks & ~(MARK_MASK << i);
+	return marks - MARKS_MORE;
+}
+
+/* The others that it may be in: bits. */
+static uint32_t elsewhere(const struct abi_book_bucket *first, uint64_t address)
+{
+	uint64_t marks = __atomic_load_n(&first->elsewhere, __ATOMIC_ACQUIRE);
+	uint64_t hash = mark_of(address, 0) >> PLACE_BITS;
+	uint32_t where = 0;
+
+	if (marks >= MARKS_MORE)
+		return (1U << OTHERS) - 1;
+	for (; marks; marks >>= MARK_BITS)
+		if ((marks & MARK_MASK) >> PLACE_BITS == hash)
+			where |= 1U << marks % OTHERS;
+	return where;
+}
+
+/* False: they are too many to be counted. */
+static bool add_elsewhere(struct abi_book_bucket *first, uint64_t mark)
 {
 	__u64 was = __atomic_load_n(&first->elsewhere, __ATOMIC_RELAXED);
 
-	while (!__atomic_compare_exchange_n(&first->elsewhere, &was, (was + 1) | bit_of(address),
-					    false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		;
+	do
+		if (was >= UINT64_MAX - MARKS_MORE)
+			return false;
+	while (!__atomic_compare_exchange_n(&first->elsewhere, &was, with_mark(was, mark), false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	return true;
 }
 
-static void remove_elsewhere(struct abi_book_bucket *first)
+static void remove_elsewhere(struct abi_book_bucket *first, uint64_t mark)
 {
-	__u64 was = __atomic_load_n(&first->elsewhere, __ATOMIC_RELAXED), is;
+	__u64 was = __atomic_load_n(&first->elsewhere, __ATOMIC_RELAXED);
 
-	do
-		is = (uint32_t)was == 1 ? 0 : was - 1;
-	while (!__atomic_compare_exchange_n(&first->elsewhere, &was, is, false, __ATOMIC_ACQ_REL,
-					    __ATOMIC_RELAXED));
+	while (!__atomic_compare_exchange_n(&first->elsewhere, &was, without_mark(was, mark), false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		;
 }
 
 static bool take_from(struct abi_book_bucket *bucket, uint64_t address, bool alone,
@@ -120,12 +163,12 @@ bool book_blocks_take(struct book_blocks *blocks, uint64_t address, bool alone,
 
 	if (take_from(first, address, alone, ret_block))
 		return true;
-	if (!may_be_elsewhere(first, address))
-		return false;
-	for (uint64_t i = 0; i < OTHERS; i++) {
+	for (uint32_t where = elsewhere(first, address); where; where &= where - 1) {
+		uint64_t i = (uint64_t)__builtin_ctz(where);
+
 		if (!take_from(other_bucket(blocks, address, i), address, alone, ret_block))
 			continue;
-		remove_elsewhere(first);
+		remove_elsewhere(first, mark_of(address, i));
 		return true;
 	}
 	return false;
@@ -150,11 +193,13 @@ static bool find_with(const struct book_blocks *blocks, uint64_t address, bool a
 		      struct book_block *ret_block)
 {
 	const struct abi_book_bucket *first = first_bucket(blocks, address);
+	uint32_t where = always ? (1U << OTHERS) - 1 : elsewhere(first, address);
 
 	if (find_in(first, address, ret_block))
 		return true;
-	for (uint64_t i = 0; i < OTHERS && (always || may_be_elsewhere(first, address)); i++)
-		if (find_in(other_bucket(blocks, address, i), address, ret_block))
+	for (; where; where &= where - 1)
+		if (find_in(other_bucket(blocks, address, (uint64_t)__builtin_ctz(where)), address,
+			    ret_block))
 			return true;
 	return false;
 }
@@ -176,18 +221,31 @@ static bool is_free(uint64_t address)
 	return !address || (address & ABI_BOOK_FREED && address != ABI_BLOCK_BUSY);
 }
 
-static bool put_into(struct abi_book_bucket *bucket, const struct book_block *block, bool alone)
+/* A way that is free, and is then the caller's to fill; -1: there is none. */
+static int claim_free(struct abi_book_bucket *bucket, bool alone)
 {
 	for (int way = 0; way < ABI_BOOK_WAYS; way++) {
 		uint64_t was = address_in(bucket, way);
 
-		if (!is_free(was) || !claim(bucket, way, was, alone))
-			continue;
-		bucket->block[way] = block->is;
-		__atomic_store_n(&bucket->address[way], block->address, __ATOMIC_RELEASE);
-		return true;
+		if (is_free(was) && claim(bucket, way, was, alone))
+			return way;
 	}
-	return false;
+	return -1;
+}
+
+static void fill(struct abi_book_bucket *bucket, int way, const struct book_block *block)
+{
+	bucket->block[way] = block->is;
+	__atomic_store_n(&bucket->address[way], block->address, __ATOMIC_RELEASE);
+}
+
+static bool put_into(struct abi_book_bucket *bucket, const struct book_block *block, bool alone)
+{
+	int way = claim_free(bucket, alone);
+
+	if (way >= 0)
+		fill(bucket, way, block);
+	return way >= 0;
 }
 
 /* Is one of this address there, whose end was not seen? */
@@ -200,26 +258,32 @@ static __attribute__((noinline)) void take_stale(struct book_blocks *blocks, uin
 
 static bool may_have(const struct abi_book_bucket *first, uint64_t address)
 {
-	bool found = may_be_elsewhere(first, address);
+	bool found = elsewhere(first, address);
 
 	for (int way = 0; way < ABI_BOOK_WAYS; way++)
 		found |= address_in(first, way) == address;
 	return found;
 }
 
-static bool put_elsewhere(struct book_blocks *blocks, struct abi_book_bucket *first,
-			  const struct book_block *block, bool alone)
+/* The mark is there before the block, so that who looks for that finds it. */
+static __attribute__((noinline)) bool put_elsewhere(struct book_blocks *blocks,
+						    struct abi_book_bucket *first,
+						    const struct book_block *block, bool alone)
 {
-	/* First, so that who does not find it there looks on. */
-	add_elsewhere(first, block->address);
 	for (uint64_t i = 0; i < OTHERS; i++) {
 		struct abi_book_bucket *other = other_bucket(blocks, block->address, i);
-
 		/* What is found in the first one is not counted as elsewhere. */
-		if (other != first && put_into(other, block, alone))
-			return true;
+		int way = other == first ? -1 : claim_free(other, alone);
+
+		if (way < 0)
+			continue;
+		if (!add_elsewhere(first, mark_of(block->address, i))) {
+			__atomic_store_n(&other->address[way], 0, __ATOMIC_RELEASE);
+			return false;
+		}
+		fill(other, way, block);
+		return true;
 	}
-	remove_elsewhere(first);
 	return false;
 }
 
@@ -240,8 +304,13 @@ uint64_t book_blocks_elsewhere(const struct book_blocks *blocks)
 {
 	uint64_t n = 0;
 
-	for (uint64_t i = 0; i < blocks->n; i++)
-		n += (uint32_t)blocks->buckets[i].elsewhere;
+	for (uint64_t i = 0; i < blocks->n; i++) {
+		uint64_t marks = blocks->buckets[i].elsewhere;
+
+		n += marks / MARKS_MORE;
+		for (marks %= MARKS_MORE; marks; marks >>= MARK_BITS)
+			n += (marks & MARK_MASK) != 0;
+	}
 	return n;
 }
 
@@ -265,10 +334,12 @@ struct book_birth *book_blocks_birth(const struct book_blocks *blocks, uint64_t 
 	const struct abi_book_bucket *first = first_bucket(blocks, address);
 	struct book_birth *birth = blocks->births ? birth_in(blocks, first, address) : NULL;
 
-	if (!blocks->births || birth || !may_be_elsewhere(first, address))
+	if (!blocks->births || birth)
 		return birth;
-	for (uint64_t i = 0; i < OTHERS && !birth; i++)
-		birth = birth_in(blocks, other_bucket(blocks, address, i), address);
+	for (uint32_t where = elsewhere(first, address); where && !birth; where &= where - 1)
+		birth = birth_in(blocks,
+				 other_bucket(blocks, address, (uint64_t)__builtin_ctz(where)),
+				 address);
 	return birth;
 }
 

@@ -259,6 +259,37 @@ static void one_of_the_same_address_is_told(void **state)
 	assert_false(book_blocks_take(&blocks, 0x555500000010, true, &stale));
 }
 
+/* Nothing is left of those that have gone, by which more would be looked for than there is. */
+static void those_that_are_elsewhere_are_counted_one_by_one(void **state)
+{
+	const uint64_t n = 2 * ABI_BOOK_WAYS + 8;
+	struct book_block block, stale;
+	struct book_blocks blocks;
+
+	(void)state;
+	book_blocks_use(&blocks, all, 0);
+	/* So far from each other that their first bucket is the same. */
+	for (uint64_t i = 0; i < n; i++) {
+		block = block_at(0x555500000010 + i * blocks.n * 128);
+		assert_int_equal(book_blocks_add(&blocks, &block, true, &stale), BOOK_ADDED);
+		assert_int_equal(book_blocks_elsewhere(&blocks),
+				 i < ABI_BOOK_WAYS ? 0 : i + 1 - ABI_BOOK_WAYS);
+	}
+	/* Those in the first bucket go last. */
+	for (uint64_t i = n; i-- > 0;) {
+		uint64_t address = 0x555500000010 + i * blocks.n * 128;
+
+		assert_true(book_blocks_find(&blocks, address, &block));
+		assert_true(book_blocks_take(&blocks, address, true, &block));
+		assert_block(&block, address);
+		assert_false(book_blocks_find(&blocks, address, &block));
+		assert_int_equal(book_blocks_elsewhere(&blocks),
+				 i < ABI_BOOK_WAYS ? 0 : i - ABI_BOOK_WAYS);
+	}
+	for (uint64_t i = 0; i < blocks.n; i++)
+		assert_int_equal(blocks.buckets[i].elsewhere, 0);
+}
+
 struct worker {
 	struct book_blocks blocks;
 	uint64_t number;
@@ -329,6 +360,8 @@ int main(void)
 						begin, done),
 		cmocka_unit_test_setup_teardown(the_newest_frees_are_known, begin, done),
 		cmocka_unit_test_setup_teardown(one_of_the_same_address_is_told, begin, done),
+		cmocka_unit_test_setup_teardown(those_that_are_elsewhere_are_counted_one_by_one,
+						begin, done),
 		cmocka_unit_test_setup_teardown(threads_do_not_lose_each_others, begin, done),
 	};
 

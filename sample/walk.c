@@ -246,6 +246,27 @@ static bool push(struct walker *w, const struct walk_frame *frame)
 	return true;
 }
 
+/* In its place, as a copy would wait for what was just written; NULL: there are too many. */
+static struct walk_frame *add_frame(struct walker *w, const struct place *p)
+{
+	struct walk_frame *frame = &w->fresh[w->n_fresh];
+
+	if (w->n_fresh == ABI_MAX_FRAMES) {
+		(void)end(w, ABI_CUT_LIMIT); /* false */
+		return NULL;
+	}
+	w->n_fresh++;
+	frame->pc = p->at.pc;
+	frame->sp = p->at.sp;
+	frame->bp = p->at.bp;
+	frame->bp_at = 0;
+	frame->flags = p->at.exact ? ABI_BOOK_EXACT : 0;
+	frame->is_plain = false;
+	frame->by_bp = false;
+	frame->node = 0;
+	return frame;
+}
+
 /* The stack has more frames than are kept: the outermost ones are cut off. */
 static void cut_off(struct walker *w)
 {
@@ -331,21 +352,16 @@ void walk(struct walker *w, const struct walk_registers *from)
 	begin_other(w, from->sp);
 	k = (int64_t)w->n_path - 1;
 	for (;;) {
-		struct walk_frame frame = { .pc = p.at.pc, .sp = p.at.sp, .bp = p.at.bp };
+		struct walk_frame *frame;
 
 		if (is_root(w, &p))
 			return;
 		while (k >= 0 && w->path[k].sp < p.at.sp)
 			k--;
-		if (k >= 0 && !p.at.exact && is_same(&w->path[k], &p)) {
-			if (join(w, &p, &k))
-				return;
-			frame.pc = p.at.pc;
-			frame.sp = p.at.sp;
-			frame.bp = p.at.bp;
-		}
-		frame.flags = p.at.exact ? ABI_BOOK_EXACT : 0;
-		if (!push(w, &frame) || !step(w, &p, &w->fresh[w->n_fresh - 1]))
+		if (k >= 0 && !p.at.exact && is_same(&w->path[k], &p) && join(w, &p, &k))
+			return;
+		frame = add_frame(w, &p);
+		if (!frame || !step(w, &p, frame))
 			return;
 	}
 }
@@ -416,10 +432,9 @@ static bool base_is_there(const struct walker *w, const struct walk_recalled *r)
 {
 	const struct walk_frame *base = &w->path[r->base];
 
-	return w->path_epoch == r->epoch && r->base < w->n_path && base->node == r->base_node &&
-	       base->sp == r->base_sp && (base->bp == r->base_bp || !base->needs_bp) &&
-	       range_holds(&w->home, r->sp) && range_holds(&w->home, r->base_sp - 8) &&
-	       compare(w, r->base) == 0;
+	return r->base < w->n_path && base->node == r->base_node && base->sp == r->base_sp &&
+	       (base->bp == r->base_bp || !base->needs_bp) &&
+	       range_holds(&w->home, r->base_sp - 8) && compare(w, r->base) == 0;
 }
 
 static bool words_are_there(const struct walk_recalled *r)
@@ -430,12 +445,25 @@ static bool words_are_there(const struct walk_recalled *r)
 	return true;
 }
 
+/* The last stack once more. */
+static bool is_last(const struct walker *w, const struct walk_registers *from)
+{
+	const struct walk_frame *last = &w->path[w->n_path - 1];
+
+	return last->sp == from->sp && last->pc == from->pc &&
+	       (last->bp == from->bp || !last->needs_bp) && compare(w, w->n_path - 1) == 0;
+}
+
 uint32_t walk_recall(const struct walker *w, const struct walk_registers *from)
 {
 	const struct walk_recalled *r = w->recalled[place_of(from)];
 
+	if (!w->n_path || w->path_epoch != walk_epoch() || !range_holds(&w->home, from->sp))
+		return 0;
+	if (is_last(w, from))
+		return w->path[w->n_path - 1].node;
 	for (uint32_t i = 0; i < WALK_RECALLED_WAYS; i++, r++)
-		if (begins(r, from) && r->epoch == walk_epoch() && base_is_there(w, r) &&
+		if (begins(r, from) && r->epoch == w->path_epoch && base_is_there(w, r) &&
 		    words_are_there(r))
 			return r->node;
 	return 0;

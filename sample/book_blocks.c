@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sample/book_blocks.h"
 
-/* Buckets that a block may be in beside its first one. */
-#define OTHERS 8 /* of more, tables are fuller, and each search of one is longer */
+/* Buckets that a block may be in beside its first one: of more, tables are fuller. */
+#define OTHERS 10
+/* Of these, neighbours, which are in the same page. */
+#define NEIGHBOURS 2
 /* A bucket for so many bytes of the heap, one after the other in each region of it. */
 #define BYTES_SHIFT 7
 #define REGION_SHIFT 26
@@ -29,12 +31,14 @@ static struct abi_book_bucket *first_bucket(const struct book_blocks *blocks, ui
 	return &blocks->buckets[first_place(blocks, address)];
 }
 
-/* Those for what finds its first one full lie anywhere: neighbours of a full one are full, too. */
+/* Where neighbours of a full one are full, too, it is one that lies anywhere. */
 static struct abi_book_bucket *other_bucket(const struct book_blocks *blocks, uint64_t address,
 					    uint64_t i)
 {
 	uint64_t hash = mix(address >> 3) + i * UINT64_C(0xd1b54a32d192ed03);
 
+	if (i < NEIGHBOURS)
+		return &blocks->buckets[first_place(blocks, address) ^ (1 << i)];
 	return &blocks->buckets[hash >> 32 & (blocks->n - 1)];
 }
 
@@ -74,14 +78,14 @@ static bool claim(struct abi_book_bucket *bucket, int way, __u64 from, bool alon
 #define MARK_MASK ((UINT64_C(1) << MARK_BITS) - 1)
 #define MARKS_MORE (UINT64_C(1) << MARKS * MARK_BITS)
 
-#define PLACE_BITS 3
+#define PLACE_BITS 4
 
-_Static_assert(OTHERS == 1 << PLACE_BITS, "mark_of()");
+_Static_assert(OTHERS <= 1 << PLACE_BITS, "mark_of()");
 
 /* Not 0. */
 static uint64_t mark_of(uint64_t address, uint64_t i)
 {
-	return (mix(address) >> 56 | 1 << 8) << PLACE_BITS | i;
+	return (mix(address) >> 57 | 1 << 7) << PLACE_BITS | i;
 }
 
 static uint64_t with_mark(uint64_t marks, uint64_t mark)
@@ -112,7 +116,7 @@ static uint32_t elsewhere(const struct abi_book_bucket *first, uint64_t address)
 		return (1U << OTHERS) - 1;
 	for (; marks; marks >>= MARK_BITS)
 		if ((marks & MARK_MASK) >> PLACE_BITS == hash)
-			where |= 1U << marks % OTHERS;
+			where |= 1U << marks % (1 << PLACE_BITS);
 	return where;
 }
 

@@ -7,6 +7,7 @@
 #include "bpf/abi_book.h"
 #include "target/glibc/glibc_heap.h"
 #include "target/glibc/glibc_memory.h"
+#include "target/glibc/glibc_threads.h"
 #include "target/hold/stop.h"
 #include "target/memory.h"
 #include "trace/live/cuts/live_blocks.h"
@@ -179,6 +180,7 @@ struct builder {
 	size_t n_threads;
 	bool all_known; /* where every thread's stack is */
 	bool has_glibc;
+	bool kept_known; /* which stacks glibc keeps: it has said so */
 	struct stack_uses stacks;
 	uint64_t brk_start, brk_end; /* the allocator's part of what brk(2) gave; 0: it has none */
 	struct process_roots *roots;
@@ -237,7 +239,7 @@ static int add_unused(struct builder *b)
 static bool is_kept_stack(const struct builder *b, const struct memory_map *map,
 			  struct glibc_stack *ret_stack)
 {
-	if (!b->all_known || !glibc_stack_find(b->memory, map, ret_stack))
+	if (b->kept_known || !b->all_known || !glibc_stack_find(b->memory, map, ret_stack))
 		return false;
 	/* A thread may be on another stack of its own making. */
 	for (size_t i = 0; i < b->n_threads; i++)
@@ -247,14 +249,36 @@ static bool is_kept_stack(const struct builder *b, const struct memory_map *map,
 }
 
 /* The block of a DTV begins with the words before its entry 0: the number of entries. */
-static int add_kept_stack(struct builder *b, const struct glibc_stack *stack)
+static int add_kept_stack(struct builder *b, uint64_t vector)
 {
 	b->roots->kept_stacks++;
-	if (!stack->vector)
+	if (!vector)
 		return 0;
 	if (b->opts->with_kept)
-		return vec_push(&b->roots->words, stack->vector);
-	return vec_push(&b->roots->kept_vectors, stack->vector - 2 * sizeof(uint64_t));
+		return vec_push(&b->roots->words, vector);
+	return vec_push(&b->roots->kept_vectors, vector - 2 * sizeof(uint64_t));
+}
+
+/* As any thread's descriptor leads to them; of those of other libraries none does. */
+#define ASKED_THREADS 8
+
+static int add_kept_stacks(struct builder *b)
+{
+	struct glibc_kept_stacks kept = { 0 };
+	int r = -ENOENT;
+
+	for (size_t i = 0; i < b->n_threads && i < ASKED_THREADS && r == -ENOENT; i++)
+		if (b->threads[i].tls)
+			r = glibc_kept_stacks_find(b->memory, b->threads[i].tls, &kept);
+	b->kept_known = r == 0;
+	vec_foreach(&kept.list, stack) {
+		if (r == 0)
+			r = ranges_add(&b->roots->unused, stack->start, stack->end);
+		if (r == 0)
+			r = add_kept_stack(b, stack->vector);
+	}
+	vec_done(&kept.list);
+	return r == -ENOENT ? 0 : r;
 }
 
 /* --- mappings -------------------------------------------------------------------------------- */
@@ -342,7 +366,7 @@ static int add_map(struct builder *b, const struct memory_map *map)
 	if (begin || map->kind == MEMORY_STACK)
 		return add_touched(b, map->start, map->end, 0);
 	if (map->behind_guard && is_kept_stack(b, map, &stack))
-		return add_kept_stack(b, &stack);
+		return add_kept_stack(b, stack.vector);
 	return add_anonymous(b, map);
 }
 
@@ -510,6 +534,8 @@ static int build(struct builder *b)
 		r = add_unused(b);
 	if (r == 0)
 		r = add_registers(b);
+	if (r == 0)
+		r = add_kept_stacks(b);
 	if (r == 0 && !b->opts->unknown_blocks)
 		find_brk(b);
 	if (r == 0)

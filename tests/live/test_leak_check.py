@@ -39,7 +39,8 @@ the environment                           as it is      programs that use setenv
 def all_leakers():
     folder = leaker("")
     return sorted(name for name in os.listdir(folder)
-                  if not name.startswith("lib") and name not in ("on_line", "executes"))
+                  if not name.startswith("lib") and
+                  name not in ("on_line", "executes", "first_ends"))
 
 
 def compare(name):
@@ -191,10 +192,21 @@ def asked(process, log, count):
     raise AssertionError(f"no check number {count} in 30 s")
 
 
-@test(need_root, timeout=90)
-def a_running_process_is_checked_when_asked_and_at_its_end():
+@test(need_root, need_program("valgrind"), each=("return", "exit", "exec", "alone"), in_turn=1,
+      timeout=60)
+def what_goes_on_without_its_first_thread_is_checked_where_it_ends(how):
+    command = [leaker("first_ends"), how]
+    text = checked(command, *memcheck_variables())
+    ours = read_sums("HEAP SUMMARY:" + checks_of(text)[0])
+    # memcheck looks at what goes on after an exec alone
+    theirs = read_sums(memcheck([command[0], "exit" if how == "exec" else how]))
+    assert ours.lost_and_held() == theirs.lost_and_held(), (str(ours), str(theirs))
+
+
+@test(need_root, each=("", "without its first thread"), timeout=90)
+def a_running_process_is_checked_when_asked_and_at_its_end(how):
     """The target's own numbers: each line makes it lose 100 bytes and keep 70."""
-    with scratch() as folder, started([leaker("on_line")]) as program:
+    with scratch() as folder, started([leaker("on_line"), *how.split()[:1]]) as program:
         log = os.path.join(folder, "log")
         program.lines.until("ready")
         command = [memtraced(), "-p", str(program.pid), "--leak-check=full", "--leak-check-delta",
@@ -223,11 +235,12 @@ def a_running_process_is_checked_when_asked_and_at_its_end():
 
 
 def wait_attached(tracer, program):
-    """Until the program is held, which comes after the probes."""
+    """Until a thread of the program is held, which comes after the probes."""
     for _ in range(400 * PATIENCE):
-        with open(f"/proc/{program.pid}/status", encoding="utf-8") as file:
-            if re.search(r"^TracerPid:\t[1-9]", file.read(), re.M):
-                return
+        for path in glob.glob(f"/proc/{program.pid}/task/*/status"):
+            with open(path, encoding="utf-8") as file:
+                if re.search(r"^TracerPid:\t[1-9]", file.read(), re.M):
+                    return
         assert tracer.poll() is None, "memtraced has ended"
         time.sleep(0.05)
     raise AssertionError(f"not attached in {20 * PATIENCE} s")

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "held_run.h"
+#include "target/proc_file.h"
 #include "target/process_list.h"
 
 #include <errno.h>
@@ -25,8 +26,9 @@
 
 #include <cmocka.h>
 
-#define STAT_TAIL                                                                                  \
-	" 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654321 1 2 18446744073709551615 1 1 1\n"
+#define STAT_OF_THREADS(n)                                                                         \
+	" 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 " n " 0 987654321 1 2 18446744073709551615 1 1 1\n"
+#define STAT_TAIL STAT_OF_THREADS("1")
 
 static void stat_is_parsed_whatever_the_name(void **state)
 {
@@ -38,8 +40,13 @@ static void stat_is_parsed_whatever_the_name(void **state)
 		{ "7 (cat) S 5" STAT_TAIL, 0, { .comm = "cat", .ppid = 5 } },
 		{ "7 (a) R 1 (b) Z 5" STAT_TAIL,
 		  0,
-		  { .comm = "a) R 1 (b", .ppid = 5, .zombie = true } },
-		{ "7 ()) X 5" STAT_TAIL, 0, { .comm = ")", .ppid = 5, .zombie = true } },
+		  { .comm = "a) R 1 (b", .ppid = 5, .thread_ended = true, .zombie = true } },
+		{ "7 ()) X 5" STAT_TAIL,
+		  0,
+		  { .comm = ")", .ppid = 5, .thread_ended = true, .zombie = true } },
+		{ "7 (cat) Z 5" STAT_OF_THREADS("2"),
+		  0,
+		  { .comm = "cat", .ppid = 5, .thread_ended = true } },
 		{ "7 () S 5" STAT_TAIL, 0, { .comm = "", .ppid = 5 } },
 		{ "7 (a\nb) S 5" STAT_TAIL, 0, { .comm = "a\nb", .ppid = 5 } },
 		{ "7 (kworker/u4:0-events_unbound) S 5" STAT_TAIL,
@@ -63,6 +70,7 @@ static void stat_is_parsed_whatever_the_name(void **state)
 		assert_string_equal(info.comm, rows[i].info.comm);
 		assert_int_equal(info.ppid, rows[i].info.ppid);
 		assert_int_equal(info.zombie, rows[i].info.zombie);
+		assert_int_equal(info.thread_ended, rows[i].info.thread_ended);
 		assert_false(info.kernel_thread);
 		assert_int_equal(info.start_ticks, 987654321);
 		assert_int_equal(info.rss_bytes, 2 * sysconf(_SC_PAGESIZE));
@@ -80,6 +88,59 @@ static void a_process_without_faults_of_children_has_reaped_none(void **state)
 					    &info),
 			 0);
 	assert_false(info.has_reaped);
+}
+
+static void *wait_for_ever(void *arg)
+{
+	pause();
+	return arg;
+}
+
+/* Its first thread ends, another one goes on. */
+static pid_t start_without_first_thread(void)
+{
+	pthread_t thread;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid > 0)
+		return pid;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (pthread_create(&thread, NULL, wait_for_ever, NULL) == 0)
+		pthread_exit(NULL);
+	_exit(1);
+}
+
+static void a_process_goes_on_without_its_first_thread(void **state)
+{
+	pid_t pid = start_without_first_thread(), thread;
+	struct process_info info = { 0 };
+	_cleanup_free_ char *exe = NULL, *own_exe = NULL;
+	uint64_t bytes = 0;
+
+	(void)state;
+	while (process_info_read(pid, &info) == 0 && !info.thread_ended)
+		(void)usleep(1000);
+	assert_true(info.thread_ended);
+	assert_false(info.zombie);
+	assert_true(info.is_64bit);
+	assert_true(info.rss_bytes > 0);
+	thread = proc_living_thread(pid);
+	assert_int_not_equal(thread, pid);
+	assert_int_equal(process_of_thread(thread), pid);
+	assert_int_equal(proc_living_thread(thread), thread);
+	assert_int_equal(proc_living_thread(getpid()), getpid());
+	assert_int_equal(process_exe(pid, &exe), 0);
+	assert_int_equal(process_exe(getpid(), &own_exe), 0);
+	assert_string_equal(exe, own_exe);
+	assert_int_equal(process_peak_rss(pid, &bytes), 0);
+	assert_true(bytes > 0);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT), 0);
+	assert_int_equal(process_info_read(pid, &info), 0);
+	assert_true(info.zombie);
+	assert_int_equal(proc_living_thread(pid), pid);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 static void descendants_are_listed_without_the_one_that_is_excepted(void **state)
@@ -423,6 +484,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stat_is_parsed_whatever_the_name),
 		cmocka_unit_test(a_process_without_faults_of_children_has_reaped_none),
+		cmocka_unit_test(a_process_goes_on_without_its_first_thread),
 		cmocka_unit_test(descendants_are_listed_without_the_one_that_is_excepted),
 		cmocka_unit_test(status_is_parsed_with_and_without_seccomp),
 		cmocka_unit_test(a_name_is_read_as_it_was_set),

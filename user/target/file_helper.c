@@ -310,6 +310,7 @@ int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbu
 {
 	struct pool *pool = the_pool;
 
+	pid = proc_living_thread(pid);
 	return pool ? ask_for_text(pool, FILE_HELPER_READ, pid, name, max_bytes, text) :
 		      proc_file_read(pid, name, max_bytes, text);
 }
@@ -318,7 +319,9 @@ int file_helper_read_link(pid_t pid, const char *name, size_t max_bytes, struct 
 {
 	struct pool *pool = the_pool;
 
-	return pool ? ask_for_text(pool, FILE_HELPER_LINK, pid, name, max_bytes, text) : -ENOSYS;
+	return pool ? ask_for_text(pool, FILE_HELPER_LINK, proc_living_thread(pid), name, max_bytes,
+				   text) :
+		      -ENOSYS;
 }
 
 static int receive_opened(const struct helper *helper, int *ret_failed)

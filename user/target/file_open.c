@@ -164,9 +164,9 @@ const struct layout open_in_root_layout = LAYOUT(open_in_root, in_root_fields);
 
 int root_open(int root_fd, pid_t pid, const char *path)
 {
-	const struct open_in_root asked = { pid, path };
+	const struct open_in_root asked = { pid ? proc_living_thread(pid) : 0, path };
 	_cleanup_strbuf_ struct strbuf request = {};
-	int fd = open_found(root_fd, pid, path, FILE_SYSTEM_LOCAL);
+	int fd = open_found(root_fd, asked.pid, path, FILE_SYSTEM_LOCAL);
 
 	if (fd != -EXDEV)
 		return fd;
@@ -176,7 +176,7 @@ int root_open(int root_fd, pid_t pid, const char *path)
 	/* Which of its folders' servers hangs is not known: nothing of the root is opened. */
 	if (fd == 0)
 		fd = file_helper_open(UINT64_C(1) << 62 | (uint32_t)pid, &request, root_fd);
-	return fd == -ENOSYS ? open_found(root_fd, pid, path, FILE_SYSTEM_LAYERS) : fd;
+	return fd == -ENOSYS ? open_found(root_fd, asked.pid, path, FILE_SYSTEM_LAYERS) : fd;
 }
 
 /* In the helper, by the request of root_open(). */
@@ -301,9 +301,9 @@ const struct layout open_map_layout = LAYOUT(open_map, map_fields);
 
 int proc_map_open(pid_t pid, const struct proc_map *map)
 {
-	const struct open_map asked = { pid, *map };
+	const struct open_map asked = { proc_living_thread(pid), *map };
 	_cleanup_strbuf_ struct strbuf request = {};
-	int fd = map->ino ? open_map(pid, map, FILE_SYSTEM_LOCAL) : -ENOENT;
+	int fd = map->ino ? open_map(asked.pid, map, FILE_SYSTEM_LOCAL) : -ENOENT;
 
 	if (fd != -EXDEV)
 		return fd;
@@ -313,7 +313,7 @@ int proc_map_open(pid_t pid, const struct proc_map *map)
 	if (fd == 0)
 		fd = file_helper_open((uint64_t)map->dev_major << 32 | map->dev_minor, &request,
 				      -1);
-	return fd == -ENOSYS ? open_map(pid, map, FILE_SYSTEM_LAYERS) : fd;
+	return fd == -ENOSYS ? open_map(asked.pid, map, FILE_SYSTEM_LAYERS) : fd;
 }
 
 static int proc_map_open_waiting(struct decoder *request)

@@ -5,6 +5,7 @@
 #include "base/partition_point.h"
 #include "base/vec.h"
 #include "target/file_open.h"
+#include "target/proc_file.h"
 #include "target/proc_maps.h"
 
 #include <errno.h>
@@ -176,13 +177,13 @@ int memory_new(pid_t pid, struct memory **ret_memory)
 
 	if (!memory)
 		return -ENOMEM;
-	memory->pid = pid;
+	memory->pid = proc_living_thread(pid);
 	memory->page = (uint64_t)sysconf(_SC_PAGESIZE);
-	(void)snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid); /* fits */
+	(void)snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)memory->pid);
 	memory->pagemap = open(path, O_RDONLY | O_CLOEXEC);
 	if (!has_scan(memory))
 		find_zero_frames(memory);
-	r = proc_maps_read(pid, &memory->all);
+	r = proc_maps_read(memory->pid, &memory->all);
 	if (r == 0)
 		r = collect_writable(memory);
 	if (r < 0)

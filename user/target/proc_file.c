@@ -3,9 +3,47 @@
 
 #include "base/cleanup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STAT_BEGIN 128 /* id, name and state */
+
+static bool has_ended(pid_t pid, const char *tid)
+{
+	char path[64], text[STAT_BEGIN] = "";
+	_cleanup_close_ int fd = -1;
+	const char *name_end;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", (int)pid, tid); /* fits */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return true;
+	name_end = strrchr(text, ')');
+	return !name_end || name_end[1] == '\0' || strchr("ZX", name_end[2]);
+}
+
+pid_t proc_living_thread(pid_t pid)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	const struct dirent *entry;
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "%d", (int)pid); /* fits */
+	if (!has_ended(pid, path))
+		return pid;
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid); /* fits */
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && !has_ended(pid, entry->d_name))
+			return (pid_t)strtol(entry->d_name, NULL, 10);
+	return pid;
+}
 
 int proc_file_open(pid_t pid, const char *name, int flags)
 {

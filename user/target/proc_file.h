@@ -10,6 +10,12 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/*
+ * The thread by which /proc knows the memory, files and root of a process: its first one, or, when
+ * that one has ended before others (pthread_exit(3) in main), one of these.
+ */
+pid_t proc_living_thread(pid_t pid);
+
 /* open(2) of /proc/PID/NAME with O_CLOEXEC: a descriptor or negative errno. */
 int proc_file_open(pid_t pid, const char *name, int flags);
 

@@ -50,6 +50,7 @@ int process_parse_stat(const char *text, struct process_info *info)
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	unsigned int flags;
 	uint64_t pages, child_faults;
+	unsigned int threads;
 	size_t len;
 	char state;
 
@@ -60,16 +61,18 @@ int process_parse_stat(const char *text, struct process_info *info)
 		len = sizeof(info->comm) - 1;
 	memcpy(info->comm, open + 1, len);
 	info->comm[len] = '\0';
-	/* Fields 3 state, 4 ppid, 9 flags, 11 cminflt, 22 starttime, 24 rss of proc(5). */
+	/* Fields 3 state, 4 ppid, 9 flags, 11 cminflt, 20 num_threads, 22 starttime, 24 rss. */
 	if (sscanf(close + 1,
 		   " %c %d %*d %*d %*d %*d %u %*s %" SCNu64
-		   " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64 " %*s %" SCNu64,
-		   &state, &info->ppid, &flags, &child_faults, &info->start_ticks, &pages) != 6)
+		   " %*s %*s %*s %*s %*s %*s %*s %*s %u %*s %" SCNu64 " %*s %" SCNu64,
+		   &state, &info->ppid, &flags, &child_faults, &threads, &info->start_ticks,
+		   &pages) != 7)
 		return -EBADMSG;
 	/* Each child that was waited for had page faults. */
 	info->has_reaped = child_faults > 0;
 	info->rss_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	info->zombie = state == 'Z' || state == 'X';
+	info->thread_ended = state == 'Z' || state == 'X';
+	info->zombie = info->thread_ended && threads <= 1;
 	info->kernel_thread = flags & PF_KTHREAD;
 	return 0;
 }
@@ -107,7 +110,7 @@ int process_parse_status(const char *text, struct process_info *info, pid_t *ret
 
 int process_auxval(pid_t pid, uint64_t type, uint64_t *ret_value)
 {
-	_cleanup_close_ int fd = proc_file_open(pid, "auxv", O_RDONLY);
+	_cleanup_close_ int fd = proc_file_open(proc_living_thread(pid), "auxv", O_RDONLY);
 	Elf64_auxv_t all[MOST_AUX];
 	ssize_t n;
 
@@ -146,6 +149,8 @@ int process_stat_read(pid_t pid, struct process_info *ret_info)
 
 	if (r == 0)
 		r = process_parse_stat(strbuf_str(&stat), &info);
+	if (r == 0 && info.thread_ended && !info.zombie)
+		(void)statm_rss(pid, &info.rss_bytes); /* all have ended meanwhile: 0 */
 	if (r == 0)
 		*ret_info = info;
 	return r;
@@ -169,7 +174,7 @@ int process_comm(pid_t pid, char ret_comm[16])
 int process_peak_rss(pid_t pid, uint64_t *ret_bytes)
 {
 	_cleanup_strbuf_ struct strbuf status = { 0 };
-	int r = proc_file_read(pid, "status", PROC_TEXT_MAX, &status);
+	int r = proc_file_read(proc_living_thread(pid), "status", PROC_TEXT_MAX, &status);
 	const char *peak = r < 0 ? NULL : status_value(strbuf_str(&status), "VmHWM");
 	uint64_t kib;
 
@@ -248,6 +253,7 @@ int process_exe(pid_t pid, char **ret_exe)
 	const char *path = exe;
 	int r;
 
+	pid = proc_living_thread(pid);
 	r = read_link(pid, "exe", exe, sizeof(exe));
 	if (r == -ENOENT) {
 		snprintf(dir, sizeof(dir), "/proc/%d", pid);
@@ -353,11 +359,14 @@ int statm_rss(pid_t pid, uint64_t *ret_bytes)
 
 	if (r)
 		return r;
-	/* of a zombie all are 0 */
+	/* of a thread that has ended all are 0 */
 	if (sscanf(strbuf_str(&text), "%" SCNu64 " %" SCNu64, &size, &resident) != 2)
 		return -EBADMSG;
-	if (size == 0)
-		return -ESRCH;
+	if (size == 0) {
+		pid_t living = proc_living_thread(pid);
+
+		return living == pid ? -ESRCH : statm_rss(living, ret_bytes);
+	}
 	*ret_bytes = resident * (uint64_t)sysconf(_SC_PAGESIZE);
 	return 0;
 }

@@ -17,7 +17,8 @@ struct process_info {
 	uid_t real_uid, uid; /* uid: the effective one, as is gid */
 	gid_t gid;
 	char comm[16];
-	bool zombie;
+	bool thread_ended; /* the thread of this id; others of the process may go on */
+	bool zombie;	   /* so did all others */
 	bool kernel_thread;
 	bool has_reaped;      /* it has waited for a child, ever */
 	int seccomp;	      /* 0 none, 1 strict, 2 filter; 0 on kernels without seccomp */
@@ -27,7 +28,7 @@ struct process_info {
 	int exe_error;	      /* why it is not known, negative errno; 0: it is */
 };
 
-/* `pid` may also be a thread's id; comm, zombie and start_ticks are then the thread's. */
+/* `pid` may also be a thread's id; comm, thread_ended and start_ticks are then the thread's. */
 int process_info_read(pid_t pid, struct process_info *ret_info);
 
 /*

@@ -91,7 +91,10 @@ int process_access_check(pid_t pid, uid_t uid, gid_t gid)
 {
 	_cleanup_strbuf_ struct strbuf status = {};
 	struct process_ids ids;
-	int r = proc_file_read(pid, "status", STATUS_MAX, &status);
+	int r;
+
+	pid = proc_living_thread(pid);
+	r = proc_file_read(pid, "status", STATUS_MAX, &status);
 
 	if (r == 0)
 		r = process_ids_parse(strbuf_str(&status), &ids);

@@ -151,7 +151,7 @@ int smaps_sums_read(pid_t pid, struct smaps_sums *ret_sums)
 	int r = read_as_smaps(pid, "smaps_rollup", &rollup);
 
 	if (r == 0)
-		r = proc_file_read(pid, "status", STATUS_TEXT_MAX, &status);
+		r = proc_file_read(proc_living_thread(pid), "status", STATUS_TEXT_MAX, &status);
 	if (r == 0)
 		r = smaps_status_value(strbuf_str(&status), "VmPTE", &sums.page_table_bytes);
 	if (r < 0)

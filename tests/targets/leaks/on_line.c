@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* For each line that it reads: loses 100 bytes, keeps 70, and says so. */
+/*
+ * For each line that it reads: loses 100 bytes, keeps 70, and says so. With an argument it does so
+ * in another thread than the first one, which has ended.
+ */
 #include "leaks.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -17,10 +21,12 @@ LOSE lose(void)
 	(void)!malloc(100);
 }
 
-int main(void)
+static void *read_lines(void *first)
 {
 	char c;
 
+	if (first)
+		pthread_join(*(pthread_t *)first, NULL);
 	setvbuf(stdout, NULL, _IONBF, 0);
 	puts("ready");
 	while (read(0, &c, 1) == 1) {
@@ -28,5 +34,19 @@ int main(void)
 		scrub();
 		puts("done");
 	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	static pthread_t first, thread;
+
+	(void)argv;
+	if (argc > 1) {
+		first = pthread_self();
+		pthread_create(&thread, NULL, read_lines, &first);
+		pthread_exit(NULL);
+	}
+	read_lines(NULL);
 	return 0;
 }

@@ -99,7 +99,7 @@ static bool foreign_root(const struct model *model, image_t image, char path[32]
 
 	if (!process || !process->known)
 		return false;
-	snprintf(path, 32, "/proc/%u/root", process->pid);
+	snprintf(path, 32, "/proc/%d/root", (int)proc_living_thread((pid_t)process->pid));
 	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0 || our_fd < 0 || file_status(root_fd, &theirs) < 0 ||
 	    file_status(our_fd, &ours) < 0)

@@ -43,5 +43,5 @@ int leak_answer_write(struct hold *hold, pid_t pid, pid_t tid, const struct loss
 		return r;
 	remote.iov_base = (void *)(uintptr_t)first_argument(stop, tid);
 	/* By the rights of its mappings, which ptrace(2) and /proc/PID/mem pass over. */
-	return process_vm_writev(pid, &local, 1, &remote, 1, 0) < 0 ? -errno : 0;
+	return process_vm_writev(tid, &local, 1, &remote, 1, 0) < 0 ? -errno : 0;
 }

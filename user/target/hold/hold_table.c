@@ -126,7 +126,7 @@ static int seize(pid_t tid, long options)
 		return 0;
 	r = -errno;
 	/* The kernel says EPERM of zombies, too, of which a thread's is gone at once. */
-	if (r == -EPERM && (process_info_read(tid, &info) < 0 || info.zombie))
+	if (r == -EPERM && (process_info_read(tid, &info) < 0 || info.thread_ended))
 		return -ESRCH;
 	return r;
 }

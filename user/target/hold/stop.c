@@ -136,7 +136,7 @@ static bool stop_has_ended(pid_t tid)
 {
 	struct process_info info;
 
-	return process_info_read(tid, &info) < 0 || info.zombie;
+	return process_info_read(tid, &info) < 0 || info.thread_ended;
 }
 
 /* What SEIZE says of a thread that has ended is EPERM, as of one that is traced. */
@@ -148,7 +148,7 @@ static int refusal(pid_t tid, int error)
 	if (error != EPERM)
 		return -error;
 	r = process_info_read(tid, &info);
-	if (r < 0 || info.zombie)
+	if (r < 0 || info.thread_ended)
 		return -ESRCH;
 	return info.tracer ? -EBUSY : -EPERM;
 }

@@ -4,6 +4,7 @@
 #include "base/file_system.h"
 #include "target/clock_offset.h"
 #include "target/file_open.h"
+#include "target/proc_file.h"
 #include "target/proc_maps.h"
 #include "target/process.h"
 #include "target/process_list.h"
@@ -175,7 +176,7 @@ int book_open(pid_t pid, int fd, struct book **ret_book)
 
 	if (fd < 0)
 		return -EINVAL;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", proc_living_thread(pid), fd);
 	place_fd = open(path, O_PATH | O_CLOEXEC);
 	return place_fd < 0 ? -errno : open_found(pid, place_fd, ret_book);
 }

@@ -13,6 +13,7 @@
 #include "symbol/symbolizer.h"
 #include "target/file_helper.h"
 #include "target/file_open.h"
+#include "target/proc_file.h"
 #include "target/proc_maps.h"
 
 #include <errno.h>
@@ -170,7 +171,8 @@ static int look_up_address(struct lookup *lookup, uint64_t address, const char *
 	*ret_function = NULL;
 	if (!map || fd < 0)
 		return 0;
-	(void)snprintf(root, sizeof(root), "/proc/%d/root", (int)lookup->pid); /* fits */
+	(void)snprintf(root, sizeof(root), "/proc/%d/root",
+		       (int)proc_living_thread(lookup->pid)); /* fits */
 	r = symbolizer_object(lookup->symbolizer, map->path,
 			      makedev(map->dev_major, map->dev_minor), map->ino, fd, root, &object);
 	if (r == 0)

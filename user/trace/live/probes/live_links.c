@@ -294,7 +294,12 @@ int live_share_early(struct live *live, const struct process_info *info)
 	bool forks = info->has_reaped;
 	int r = 0;
 
-	if (live->programs->control->shared || live->opts.held || !live_shares_for_children(live))
+	if (live->programs->control->shared)
+		return 0;
+	/* The kernel filters by the memory of a process's first thread, which has none then. */
+	if (info->thread_ended)
+		return live_go_shared(live);
+	if (live->opts.held || !live_shares_for_children(live))
 		return 0;
 	if (!forks) {
 		r = process_list_descendants(info->pid, getpid(), &children);

@@ -22,7 +22,10 @@ int live_attach_all(struct live *live, struct live_process *process, bool *ret_l
 int live_watch_loader(struct live *live, const struct live_process *process);
 /* Are the first calls of children that are not held at their birth worth probes for all? */
 bool live_shares_for_children(const struct live *live);
-/* Links are shared before a process is probed that has forked before. 0 or negative errno. */
+/*
+ * Links are shared before a process is probed that has forked before, or whose first thread has
+ * ended. 0 or negative errno.
+ */
 int live_share_early(struct live *live, const struct process_info *info);
 /* A child is to be counted: of many, by links that are shared. 0 or negative errno. */
 int live_share_for_child(struct live *live);

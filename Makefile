@@ -334,7 +334,8 @@ install: all ## to DESTDIR and PREFIX (default /usr/local); a configuration that
 	for page in $(MAN_PAGES); do \
 		install -D -m 644 docs/man/$$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page || exit 1; \
 	done
-	install -D -m 644 include/memtraced.h $(DESTDIR)$(PREFIX)/include/memtraced.h
+	install -d $(DESTDIR)$(PREFIX)/include
+	install -m 644 include/memtraced.h include/memtraced_pools.h $(DESTDIR)$(PREFIX)/include/
 	install -d $(DESTDIR)$(GUIDEDIR)
 	install -m 644 docs/guide/*.md $(DESTDIR)$(GUIDEDIR)/
 	install -D -m 644 docs/memtraced.bash \
@@ -354,7 +355,8 @@ uninstall: ## what install wrote, but for the configuration and what the service
 	rm -f $(DESTDIR)$(LIBDIR)/$(notdir $(SAMPLE_LIB))
 	[ ! -d $(DESTDIR)$(LIBDIR) ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(LIBDIR)
 	rm -f $(DESTDIR)$(PREFIX)/bin/memtraced $(DESTDIR)$(PREFIX)/bin/valgrind-memtraced \
-		$(DESTDIR)$(PREFIX)/include/memtraced.h $(addprefix $(DESTDIR)$(MANDIR)/man?/,$(MAN_PAGES)) \
+		$(DESTDIR)$(PREFIX)/include/memtraced.h $(DESTDIR)$(PREFIX)/include/memtraced_pools.h \
+		$(addprefix $(DESTDIR)$(MANDIR)/man?/,$(MAN_PAGES)) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memtraced \
 		$(DESTDIR)$(UNITDIR)/memtraced.service $(DESTDIR)$(UNITDIR)/memtraced.socket \
 		$(DESTDIR)$(GENERATORDIR)/memtraced-generator \

@@ -23,7 +23,7 @@ PIPE_BYTES = 4096
 # In make check; in make check-long all of tests/targets/leaks.
 QUICK = ("list_lost", "shapes", "cycle_tail", "header_words", "threads_gone", "tls", "mapped",
          "exits_deep", "bases", "new_array", "arena_words", "freed_words", "pool_told",
-         "stack_words", "handler_words", "sbrk_words", "sbrk_left", "red_zone")
+         "stack_words", "handler_words", "sbrk_words", "sbrk_left", "red_zone", "mempools")
 
 # What memcheck has the libraries free before it counts (--run-libc-freeres, --run-cxx-freeres). We
 # cannot: it is suppressed, by the entries of user/analyze/suppressions.c.

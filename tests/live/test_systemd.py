@@ -234,6 +234,7 @@ def who_is_not_root_installs_and_uninstalls_elsewhere():
         written = sorted([
             config, "generators/memtraced-generator", "opt/memtraced/bin/memtraced",
             "opt/memtraced/bin/valgrind-memtraced", "opt/memtraced/include/memtraced.h",
+            "opt/memtraced/include/memtraced_pools.h",
             "opt/memtraced/lib/memtraced/libmemtraced-sample.so",
             f"{share}/bash-completion/completions/memtraced",
             f"{share}/doc/memtraced/memtraced.conf",

@@ -42,6 +42,26 @@ static void leave_out_kept(struct leak_scan *scan, struct process_roots *roots)
 	scan->n_blocks = kept;
 }
 
+/*
+ * What a pool hands out (include/memtraced.h, --allocator) lies in what it was given: that block is
+ * left out, and its contents are no roots, as in memcheck.
+ */
+static void leave_out_pools(struct leak_scan *scan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < scan->n_blocks; i++) {
+		const struct live_block *block = &scan->blocks[i], *next = block + 1;
+
+		if (i + 1 < scan->n_blocks && next->addr - block->addr < block->size &&
+		    next->size <= block->size - (next->addr - block->addr))
+			scan->pool_blocks++;
+		else
+			scan->blocks[n++] = *block;
+	}
+	scan->n_blocks = n;
+}
+
 static int classify(struct leak_scan *scan, const struct memory *memory,
 		    const struct process_roots *roots, const struct reach_opts *opts)
 {
@@ -93,6 +113,7 @@ static int run(struct leak_scan *scan, const struct leak_scan_opts *opts, const 
 	if (r < 0)
 		return r;
 	leave_out_kept(scan, roots);
+	leave_out_pools(scan);
 	reach_opts_init(&reach_opts);
 	reach_opts.heuristics = opts->heuristics;
 	reach_opts.deadline_ns = deadline_ns;

@@ -38,6 +38,7 @@ struct leak_scan {
 	size_t running_threads; /* that could not be stopped */
 	size_t kept_blocks;	/* left out: glibc's own, of threads that have ended */
 	uint64_t kept_bytes;
+	size_t pool_blocks;  /* left out: they hold blocks of the program's own pools */
 	bool unknown_blocks; /* there may be others, from before the process was traced */
 	bool older_blocks;   /* those from before are among them, all or not */
 	bool has_allocator;  /* a file that the process has mapped has one */

@@ -182,6 +182,7 @@ int leak_result_new(const struct leak_scan *scan, const struct view_resolver *re
 	result->running_threads = scan->running_threads;
 	result->kept_blocks = scan->kept_blocks;
 	result->kept_bytes = scan->kept_bytes;
+	result->pool_blocks = scan->pool_blocks;
 	result->unknown_blocks = scan->unknown_blocks;
 	result->older_blocks = scan->older_blocks;
 	result->has_allocator = scan->has_allocator;

@@ -38,6 +38,7 @@ struct leak_result {
 	size_t running_threads;
 	size_t kept_blocks; /* glibc's, of threads that have ended: in none of the sums */
 	uint64_t kept_bytes;
+	size_t pool_blocks;    /* that hold others, of pools: in none of the sums */
 	uint64_t freed_blocks; /* in none of the sums either: leak_result_free_libraries() */
 	bool unknown_blocks, older_blocks, has_allocator; /* as of leak_scan, */
 	struct leak_noted noted_apart, noted_inside;

@@ -405,6 +405,9 @@ static void notes(struct writer *w, const struct model_process *image)
 		note_count(w, result->kept_blocks,
 			   " blocks of the C library's, for threads that have ended, are in no "
 			   "sum");
+	if (result->pool_blocks > 0 && w->options->shape == LEAK_SHAPE_OWN)
+		note_count(w, result->pool_blocks,
+			   " blocks hold blocks of a pool, and are in no sum themselves");
 	if (w->out->len > before)
 		empty(w);
 }

@@ -17,8 +17,8 @@ BESIDE_OTHERS = True
 TRANSLATES = True
 SOURCE = os.environ.get("MEMTRACED_VALGRIND_SOURCE", "")
 FOLDERS = ("memcheck/tests", "memcheck/tests/linux", "memcheck/tests/amd64",
-           "memcheck/tests/amd64-linux", "none/tests/linux", "none/tests/amd64",
-           "none/tests/amd64-linux", "massif/tests", "dhat/tests")
+           "memcheck/tests/amd64-linux", "none/tests", "none/tests/linux",
+           "none/tests/amd64", "none/tests/amd64-linux", "massif/tests", "dhat/tests")
 # What changes the sums; all else is about how Valgrind runs, or writes.
 OPTIONS = re.compile("--(leak-check-heuristics|suppressions|run-libc-freeres|run-cxx-freeres|"
                      "default-suppressions|trace-children=|soname-synonyms)")
@@ -26,7 +26,7 @@ LIMIT_S = 20
 
 # Tests whose sums differ, and why.
 REQUESTS = "client requests do nothing outside of Valgrind: memtraced.h has them"
-POOLS = "requests of memory pools do nothing outside of Valgrind"
+POOLS = "requests of memory pools do nothing outside of Valgrind: memtraced_pools.h has them"
 WRAPS = "wraps functions, which calls them more often, by client requests"
 FORKS = "a forked process has its own calls alone in its total heap usage"
 LOW = "memcheck's heap is at low addresses, for which it takes numbers"
@@ -55,6 +55,8 @@ DIFFERENCES = {
     "memcheck/tests/static_malloc": "has a malloc of its own without free: memcheck is told by an "
                                     "option to take its place",
     "memcheck/tests/origin6-fp": LOW,
+    "none/tests/pth_atfork1": FORKS,
+    "none/tests/threaded-fork": FORKS,
     "massif/tests/big-alloc": LOW,
     "massif/tests/custom_alloc": REQUESTS,
 }

@@ -133,14 +133,14 @@ static bool find_mount(pid_t pid, struct mount_key *key, bool is_ours, enum file
 static bool is_shared_memory(dev_t device)
 {
 	_cleanup_close_ int fd = memfd_create("memtraced", MFD_CLOEXEC);
-	struct stat st;
+	struct stat st = { 0 };
 
 	return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == device;
 }
 
 bool file_is_in_memory(int fd)
 {
-	struct stat st;
+	struct stat st = { 0 };
 
 	return file_status(fd, &st) == 0 && S_ISREG(st.st_mode) && is_shared_memory(st.st_dev);
 }
@@ -220,7 +220,7 @@ int file_status(int path_fd, struct stat *ret_st)
 
 bool file_is_same(int a, int b)
 {
-	struct stat of_a, of_b;
+	struct stat of_a = { 0 }, of_b = { 0 };
 
 	return file_status(a, &of_a) == 0 && file_status(b, &of_b) == 0 &&
 	       of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;

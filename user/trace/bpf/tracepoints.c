@@ -112,7 +112,7 @@ int programs_attach_exit(const struct programs *programs)
 		"sched_process_exit",
 	};
 	size_t n;
-	int fd, r = attach(programs, &point, 1, &fd, &n);
+	int fd = -1, r = attach(programs, &point, 1, &fd, &n);
 
 	return r ? r : fd;
 }

@@ -448,36 +448,86 @@ def received(server):
         return file.read()
 
 
-@test(need_root, need_program("xmllint"))
-def qt_creator_reads_each_error():
-    """What it gives, and its parser wants: protocol 4 of a tool that it knows, kinds that it knows,
-    numbers."""
-    with link() as folder, socket.create_server(("127.0.0.1", 0)) as xml_server, \
+def as_qt_creator(folder, checker, *options_and_command):
+    """What it starts, in its order (valgrindrunner, memchecktool); the XML that it receives. It
+    accepts one connection of each kind."""
+    with socket.create_server(("127.0.0.1", 0)) as xml_server, \
             socket.create_server(("127.0.0.1", 0)) as text_server, \
             concurrent.futures.ThreadPoolExecutor() as pool:
         document, text = (pool.submit(received, server) for server in (xml_server, text_server))
         xml_port, text_port = (server.getsockname()[1] for server in (xml_server, text_server))
-        done = by_link(folder, "--tool=memcheck", "--gen-suppressions=all", "--xml=yes",
-                       "--smc-check=stack", "--track-origins=no", "--leak-check=full",
-                       "--num-callers=25", f"--xml-socket=127.0.0.1:{xml_port}",
-                       f"--log-socket=127.0.0.1:{text_port}", "--show-leak-kinds=all",
-                       target("mismatches"), "1", "memory", timeout=120)
-        assert done.returncode == 0 and not done.stderr, done
-        assert text.result(timeout=30) == b""
-        path = os.path.join(folder, "xml")
-        with open(path, "wb") as file:
-            file.write(document.result(timeout=30))
+        done = run([checker, "--child-silent-after-fork=yes", f"--xml-socket=127.0.0.1:{xml_port}",
+                    f"--log-socket=127.0.0.1:{text_port}", "--xml=yes", "--smc-check=stack",
+                    "--tool=memcheck", "--gen-suppressions=all", "--track-origins=yes",
+                    "--show-reachable=yes", "--leak-check=full", *options_and_command],
+                   cwd=folder, env=environment(folder), timeout=120)
+        document, text = document.result(timeout=30), text.result(timeout=30)
+    path = os.path.join(folder, "xml")
+    with open(path, "wb") as file:
+        file.write(document)
+    return done, text, path
+
+
+@test(need_root, need_program("xmllint"))
+def qt_creator_reads_each_error():
+    """What its parser wants: protocol 4 of a tool that it knows, kinds that it knows, numbers. It
+    skips no element that it does not know within a stack or a suppression."""
+    with link() as folder:
+        done, text, path = as_qt_creator(folder, os.path.join(folder, "valgrind-memtraced"),
+                                         "--num-callers=25", target("mismatches"), "1", "memory")
+        assert done.returncode == 0 and text == b"", (done, text)
+        assert done.stderr.startswith("memtraced: without effect: --track-origins;"), done.stderr
+        assert done.stderr.count("\n") == 1, done.stderr
         root = validated(path)
-        assert root.findtext("protocolversion") == "4"
-        assert root.findtext("protocoltool") == "memcheck"
-        assert [status.findtext("state") for status in root.findall("status")] == \
-            ["RUNNING", "FINISHED"]
-        kinds = {error.findtext("kind") for error in root.findall("error")}
-        assert kinds <= KINDS_OF_QT_CREATOR, kinds
-        assert kinds
-        for error in root.findall("error"):
-            assert int(error.findtext("unique"), 16) >= 0 and int(error.findtext("tid")) >= 1
-            assert error.findtext("what") or error.findtext("xwhat/text")
+    assert root.findtext("protocolversion") == "4"
+    assert root.findtext("protocoltool") == "memcheck"
+    assert [status.findtext("state") for status in root.findall("status")] == \
+        ["RUNNING", "FINISHED"]
+    kinds = {error.findtext("kind") for error in root.findall("error")}
+    assert kinds <= KINDS_OF_QT_CREATOR, kinds
+    assert kinds
+    for error in root.findall("error"):
+        assert int(error.findtext("unique"), 16) >= 0 and int(error.findtext("tid")) >= 1
+        assert error.findtext("what") or error.findtext("xwhat/text")
+        assert all(child.tag == "frame" for stack in error.findall("stack") for child in stack)
+        assert {child.tag for child in error.find("suppression")} <= \
+            {"sname", "skind", "skaux", "rawtext", "sframe"}
+
+
+def suppressions_of_qt_creator(root):
+    """What its dialog writes of all errors: no raw text, but a name of the first frame's, the kind
+    and at most 23 frames."""
+    entries = []
+    for error in root.findall("error"):
+        found = error.find("suppression")
+        frames = [f"fun:{frame.findtext('fun')}" if frame.findtext("fun") else
+                  f"obj:{frame.findtext('obj')}" for frame in found.findall("sframe")]
+        name = error.findtext("stack/frame/fn") or error.findtext("stack/frame/obj")
+        lines = [f"{name}[{found.findtext('skind')}]", found.findtext("skind"),
+                 *frames[:23 if len(frames) >= 24 else None]]
+        entries.append("".join(f"   {line}\n" for line in lines))
+    return "".join(f"{{\n{entry}}}\n" for entry in entries)
+
+
+@test(need_root, need_program("valgrind", "xmllint"), each=("objects", "functions", "thread_errors"),
+      in_turn=1)
+def what_qt_creator_suppresses_is_hidden_in_both_tools(name):
+    with link() as folder:
+        checkers = (os.path.join(folder, "valgrind-memtraced"),
+                    run(["sh", "-c", "command -v valgrind"]).stdout.strip())
+        for writer in checkers:
+            _, _, path = as_qt_creator(folder, writer, "--num-callers=40", leaker(name))
+            # memcheck's own does not follow the grammar with suppressions in it
+            root, supp = xml.etree.ElementTree.parse(path).getroot(), os.path.join(folder, "supp")
+            assert root.findall("error"), contents(path)
+            with open(supp, "w", encoding="utf-8") as file:
+                file.write(suppressions_of_qt_creator(root))
+            for reader in checkers:
+                _, text, path = as_qt_creator(folder, reader, f"--suppressions={supp}",
+                                              "--num-callers=40", leaker(name))
+                root = xml.etree.ElementTree.parse(path).getroot()
+                assert not root.findall("error"), (writer, reader, contents(path), contents(supp))
+                assert root.findall("suppcounts/pair"), (text, contents(path))
 
 
 # What KDevelop's plugin (kdev-valgrind, which Debian has not) gives with its settings as they are.

@@ -509,8 +509,8 @@ def suppressions_of_qt_creator(root):
     return "".join(f"{{\n{entry}}}\n" for entry in entries)
 
 
-@test(need_root, need_program("valgrind", "xmllint"), each=("objects", "functions", "thread_errors"),
-      in_turn=1)
+@test(need_root, need_program("valgrind", "xmllint"),
+      each=("objects", "functions", "thread_errors"), in_turn=1)
 def what_qt_creator_suppresses_is_hidden_in_both_tools(name):
     with link() as folder:
         checkers = (os.path.join(folder, "valgrind-memtraced"),
@@ -518,7 +518,8 @@ def what_qt_creator_suppresses_is_hidden_in_both_tools(name):
         for writer in checkers:
             _, _, path = as_qt_creator(folder, writer, "--num-callers=40", leaker(name))
             # memcheck's own does not follow the grammar with suppressions in it
-            root, supp = xml.etree.ElementTree.parse(path).getroot(), os.path.join(folder, "supp")
+            root = xml.etree.ElementTree.parse(path).getroot()
+            supp = os.path.join(folder, "supp")
             assert root.findall("error"), contents(path)
             with open(supp, "w", encoding="utf-8") as file:
                 file.write(suppressions_of_qt_creator(root))

@@ -189,8 +189,8 @@ def what_allocates_and_ends_has_memchecks_sums(folder):
     assert not unknown, unknown
 
 
-# Others have blocks at addresses that are no multiples of 8 (leak-autofreepool, mempool, mempool2,
-# custom-overlap), or one that begins where a block of malloc does, which outlives it (leak-pool 2, 5).
+# Others have blocks that do not begin at multiples of 8 (leak-autofreepool, mempool, mempool2,
+# custom-overlap), or one where a block of malloc begins that outlives it (leak-pool 2, 5).
 WITH_POOLS = ("leak-pool 0", "leak-pool 1", "leak-pool 3", "leak-pool 4", "custom_alloc")
 
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pools that tell memtraced and Valgrind of themselves: blocks that are lost, given back one by one,
- * cut off, moved, and left when their pool goes. The memory is from mmap, and a block of malloc.
+ * Pools that tell memtraced and Valgrind of themselves: blocks that are lost, given back one by
+ * one, cut off, moved, and left when their pool goes. The memory is from mmap, and a block of
+ * malloc.
  */
 #include "include/memtraced_pools.h"
 #include "leaks.h"

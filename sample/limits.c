@@ -30,15 +30,31 @@ struct own_map {
 };
 typedef int (*own_map_fn)(const struct own_map *map, bool flag);
 
+/* Not strtoul(3): glibc's headers from 2.38 on name one that other C libraries do not have. */
+static uintptr_t read_hex(const char **at)
+{
+	uintptr_t value = 0;
+
+	for (;; (*at)++) {
+		if (**at >= '0' && **at <= '9')
+			value = value << 4 | (uintptr_t)(**at - '0');
+		else if (**at >= 'a' && **at <= 'f')
+			value = value << 4 | (uintptr_t)(**at - 'a' + 10);
+		else
+			return value;
+	}
+}
+
 /* "START-END PERMISSIONS ..."; what is above all of a program's is left out. */
 static int read_line(const char *line, own_map_fn fn, bool flag)
 {
-	struct own_map map;
-	char *at;
+	struct own_map map = { .start = read_hex(&line) };
 
-	map.start = strtoul(line, &at, 16);
-	map.end = *at == '-' ? strtoul(at + 1, &at, 16) : 0;
-	map.permissions = *at ? at + 1 : at;
+	if (*line == '-') {
+		line++;
+		map.end = read_hex(&line);
+	}
+	map.permissions = *line ? line + 1 : line;
 	return map.end > map.start && (intptr_t)map.start > 0 ? fn(&map, flag) : 0;
 }
 

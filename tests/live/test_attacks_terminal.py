@@ -127,6 +127,7 @@ class Shell:
 
     def __init__(self, folder, owner=0):
         self.text, self.raw, self.seen = "", b"", 0
+        self.most, self.pause = 1 << 16, 0  # of a read, and seconds before each
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chown(os.ttyname(0), owner, -1)
@@ -151,7 +152,8 @@ class Shell:
             left = deadline - time.monotonic()
             assert left > 0, f"no {pattern!r} in {timeout} s: {self.text[self.seen:]!r}"
             if select.select([self.fd], [], [], left)[0]:
-                data = os.read(self.fd, 1 << 16)
+                time.sleep(self.pause)
+                data = os.read(self.fd, self.most)
                 self.raw += data
                 self.text = re.sub(r"\r+\n", "\n", self.text + data.decode(errors="replace"))
         text = self.text[self.seen:self.seen + match.end()]
@@ -441,6 +443,47 @@ def all_output_arrives():
         assert it.run(traced("seq 50000") + " | wc -l").startswith("50000\n")
         shown = it.run(traced("sh -c 'echo out; echo err >&2'") + " >out 2>err; cat err out")
         assert shown.startswith("err\nout\n"), shown
+
+
+@test(need_root, need_shell)
+def all_output_arrives_at_a_slow_terminal_before_the_shell_goes_on():
+    """The command has ended when it is read: some of its output is in its own terminal, as much in
+    memtraced as there is room for, and the rest in memtraced's terminal. memtraced writes at each
+    look at its clocks, and not only where that terminal has become nearly empty."""
+    with shell() as (it, folder):
+        it.most, it.pause = 700, 0.01
+        for _ in range(3):
+            shown = it.run(traced("seq 10000 22000"))
+            assert shown.split("\n")[:-1] == [str(n) for n in range(10000, 22001)], shown[-200:]
+
+
+def waits_in_write(pid):
+    with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
+        return file.read().startswith("1 0x1 ")
+
+
+@test(need_root, need_shell)
+def what_memtraced_has_read_of_the_output_is_there_after_its_end():
+    """It ends, the command goes on, and the terminal is read late."""
+    with shell() as (it, folder):
+        writer = script(folder, "writer", """
+            import os
+            os.write(1, b"ready %d\\n" % os.getpid())
+            for n in range(10000, 22001):
+                os.write(1, b"%d\\n" % n)
+            os.write(1, b"over\\n")
+        """)
+        it.type(traced(f"sh -c 'trap \"\" TERM; exec {writer}'") + "\n")
+        pid = int(it.until(r"ready \d+\n").split()[-1])
+        eventually(lambda: waits_in_write(pid), "it does not wait for its terminal")
+        tracer = parent_of(pid)
+        for _ in range(2):
+            os.kill(tracer, signal.SIGTERM)
+            eventually(lambda: not is_running(tracer) or not pending(tracer, signal.SIGTERM),
+                       "the signal is not read")
+        eventually(lambda: not is_running(tracer), "memtraced does not end")
+        shown = it.until("over\n") + it.text[it.seen:]
+        assert re.findall(r"\d{5}", shown) == [str(n) for n in range(10000, 22001)], shown[-300:]
 
 
 @test(need_root, need_shell)

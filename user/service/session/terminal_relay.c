@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <termios.h>
 
-#define BUFFER_BYTES 16384
 /*
  * The kernel has at most 8 KiB on the way (pty_common_install) and 4 KiB to be read: what comes
  * after so much was not written before the command's end.
@@ -22,7 +21,7 @@
 
 /* Bytes that have been read from one side and wait for the other. */
 struct direction {
-	char data[BUFFER_BYTES];
+	char data[TERMINAL_OUTPUT_BYTES];
 	size_t start, end;
 };
 
@@ -116,18 +115,30 @@ static void signal_job(const struct terminal_relay *relay, int sig)
 		(void)kill(-relay->pty->job, sig); /* it may have ended */
 }
 
-static void order_keeper(struct terminal_relay *relay, bool resume, bool orphan)
+/* With `output`, what memtraced has read of the command's and not written. */
+static void send_order(struct terminal_relay *relay, bool resume, bool orphan,
+		       const struct direction *output)
 {
-	const struct terminal_order message = {
+	struct terminal_order order = {
 		.is_foreground = relay->is_foreground,
 		.resume = resume,
 		.orphan = orphan,
 		.modes = relay->modes,
 	};
+	struct iovec parts[] = { { &order, sizeof(order) }, { 0 } };
+	const struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
 
+	if (output)
+		parts[1] = (struct iovec){ (char *)output->data + output->start,
+					   output->end - output->start };
 	/* Without its keeper the command has no terminal any more. */
-	if (send(relay->pty->control, &message, sizeof(message), MSG_NOSIGNAL) >= 0)
+	if (sendmsg(relay->pty->control, &message, MSG_NOSIGNAL) >= 0)
 		relay->orders++;
+}
+
+static void order_keeper(struct terminal_relay *relay, bool resume, bool orphan)
+{
+	send_order(relay, resume, orphan, NULL);
 }
 
 /*
@@ -256,17 +267,23 @@ static ssize_t read_master(struct terminal_relay *relay)
 	return n;
 }
 
-/* What the command has written so far. */
-static void pass_output(struct terminal_relay *relay)
+/*
+ * What the command has written so far. False when some of it may be left: a full buffer that is
+ * written to the end after this has not been read for.
+ */
+static bool pass_output(struct terminal_relay *relay)
 {
 	size_t passed = 0;
-	ssize_t n = 1;
 
-	while (relay->master && n > 0 && passed < LEFT_BYTES) {
-		n = read_master(relay);
-		passed += n > 0 ? (size_t)n : 0;
+	while (relay->master && has_room(&relay->output)) {
+		ssize_t n = passed < LEFT_BYTES ? read_master(relay) : 0;
+
+		if (n <= 0)
+			return true;
+		passed += (size_t)n;
 		(void)pass_on(relay); /* or it has hung up */
 	}
+	return !relay->master;
 }
 
 static int on_master(int fd, uint32_t events, void *userdata)
@@ -341,7 +358,7 @@ static void suspend(struct terminal_relay *relay, pid_t pid)
 
 void terminal_relay_command_stopped(struct terminal_relay *relay, int sig)
 {
-	pass_output(relay);
+	(void)pass_output(relay); /* the rest when memtraced goes on */
 	if (!relay->outer)
 		return;
 	if (relay->is_foreground) {
@@ -473,8 +490,7 @@ bool terminal_relay_drain(struct terminal_relay *relay)
 	if (!relay->is_ending)
 		relay->left = LEFT_BYTES;
 	relay->is_ending = true;
-	pass_output(relay);
-	return !relay->master || is_empty(&relay->output);
+	return pass_output(relay) && (!relay->master || is_empty(&relay->output));
 }
 
 static int begin_relay(struct loop *loop, struct terminal_relay *relay)
@@ -520,10 +536,10 @@ void terminal_relay_free(struct terminal_relay *relay)
 	if (!relay)
 		return;
 	if (relay->outer && relay->master)
-		(void)pass_on(relay); /* what does not go at once is lost */
+		(void)pass_on(relay);
 	leave_foreground(relay);
 	/* A command that goes on is no job that is going to be continued. */
-	order_keeper(relay, false, true);
+	send_order(relay, false, true, &relay->output);
 	loop_source_free(relay->outer);
 	loop_source_free(relay->master);
 	loop_source_free(relay->control);

@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* The descriptors that the keeper has in the end; the sentinel has the first one only. */
@@ -19,6 +20,8 @@ struct keeper {
 	pid_t job;
 	pid_t foreground; /* what the command had there when the job was put into the background */
 	struct terminal_order last;
+	char output[TERMINAL_OUTPUT_BYTES]; /* of the command, to be written before what it writes now */
+	size_t n_output;
 };
 
 /* fork(2) without what the C library does besides; CLONE_PARENT: a child of our parent's. */
@@ -127,14 +130,17 @@ static void serve_terminal(struct keeper *keeper)
 {
 	const int done = TERMINAL_ORDER_DONE;
 	struct terminal_order order;
+	struct iovec parts[] = { { &order, sizeof(order) },
+				 { keeper->output, sizeof(keeper->output) } };
 	ssize_t n;
 
 	for (;;) {
-		n = recv(CONTROL, &order, sizeof(order), 0);
+		n = readv(CONTROL, parts, 2);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n != (ssize_t)sizeof(order))
+		if (n < (ssize_t)sizeof(order))
 			return;
+		keeper->n_output = (size_t)n - sizeof(order);
 		follow(keeper, &order);
 		send_all(&done, sizeof(done));
 	}
@@ -202,7 +208,7 @@ _Noreturn void terminal_keeper_run(const struct terminal_keeper *opts,
 		(void)tcsetattr(OUTER, TCSANOW, &keeper.last.modes); /* it may have hung up */
 	follow(&keeper, &(struct terminal_order){ .orphan = true });
 	close(SLAVE);
-	if (!relay_output())
+	if (!write_outer(keeper.output, keeper.n_output) || !relay_output())
 		(void)kill(-keeper.job, SIGHUP);
 	_exit(0);
 }

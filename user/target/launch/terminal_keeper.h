@@ -38,6 +38,9 @@ struct terminal_order {
 	struct termios modes; /* those to be given back to the outer terminal */
 };
 
+/* The last order may have output of the command behind it, which memtraced has read. */
+#define TERMINAL_OUTPUT_BYTES 16384
+
 /*
  * Messages to memtraced: an int. From the sentinel, the signal that the terminal has sent to the
  * job; from the keeper, TERMINAL_ORDER_DONE after each order.

@@ -108,7 +108,7 @@ static void add_result_sites(const struct features *features, struct strbuf *tex
 		return;
 	fd = open(libc.dli_fname, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && elf_file_new(fd, &file) == 0 &&
-	    plan_new(file, libc.dli_fname, &features->emulation, NULL, false, &plan) == 0)
+	    plan_new(file, libc.dli_fname, &features->emulation, NULL, false, true, &plan) == 0)
 		result_text(plan, libc.dli_fname, text);
 }
 

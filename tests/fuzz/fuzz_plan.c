@@ -144,7 +144,7 @@ static int plan_of(int fd, const char *path, const struct plan_emulation *emulat
 	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
 	int r = elf_file_new(fd, &file);
 
-	return r ? r : plan_new(file, path, emulation, custom, true, ret_plan);
+	return r ? r : plan_new(file, path, emulation, custom, true, true, ret_plan);
 }
 
 static void plan_file(const uint8_t *data, size_t size)

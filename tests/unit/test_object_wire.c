@@ -130,6 +130,7 @@ static void assert_same_probe(const struct plan_probe *a, const struct plan_prob
 		assert_int_equal(x.results[i].is_rare, y.results[i].is_rare);
 	}
 	assert_ptr_equal(x.why_no_results, y.why_no_results);
+	assert_int_equal(x.may_have_results, y.may_have_results);
 	assert_memory_equal(&x.sample, &y.sample, sizeof(x.sample));
 	assert_int_equal(x.kind, y.kind);
 	assert_int_equal(x.args, y.args);

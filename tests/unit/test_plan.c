@@ -124,7 +124,7 @@ static int plan_of(int fd, const char *path, const struct plan_emulation *emulat
 	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
 	int r = elf_file_new(fd, &file);
 
-	return r ? r : plan_new(file, path, emulation, custom, false, ret_plan);
+	return r ? r : plan_new(file, path, emulation, custom, false, true, ret_plan);
 }
 
 static void make_plan(struct planned *planned)
@@ -240,7 +240,7 @@ static void sizes_that_were_asked_for_are_libstdcxxs_own(void **state)
 	if (library.fd < 0)
 		skip_because("the library is not there");
 	assert_int_equal(elf_file_new(library.fd, &file), 0);
-	assert_int_equal(plan_new(file, "", &everyday, NULL, true, &library.plan), 0);
+	assert_int_equal(plan_new(file, "", &everyday, NULL, true, true, &library.plan), 0);
 	check_plan(&library);
 	assert_int_equal(library.plan->n_probes, 1);
 	probe = probe_of(library.plan, "_ZnwmSt11align_val_t");
@@ -254,6 +254,31 @@ static void sizes_that_were_asked_for_are_libstdcxxs_own(void **state)
 		array_marks += library.plan->marks[i].form == ABI_FORM_ARRAY &&
 			       !library.plan->marks[i].deletes;
 	assert_int_equal(array_marks, 4); /* they jump to the other forms, or call them */
+}
+
+static void sites_of_results_are_found_only_when_asked_for(void **state)
+{
+	_cleanup_(planned_done) struct planned libc = { .fd = open_library("libc.so.6") };
+	_cleanup_(elf_file_free_p) struct elf_file *file = NULL;
+	_cleanup_(plan_free_p) struct plan *asked = NULL;
+
+	(void)state;
+	if (libc.fd < 0)
+		skip_because("the library is not there");
+	assert_int_equal(plan_of(libc.fd, "", &everyday, NULL, &asked), 0);
+	assert_int_equal(elf_file_new(libc.fd, &file), 0);
+	assert_int_equal(plan_new(file, "", &everyday, NULL, false, false, &libc.plan), 0);
+	assert_true(probe_of(libc.plan, "malloc")->may_have_results);
+	assert_true(probe_of(libc.plan, "calloc")->may_have_results);
+	assert_false(probe_of(libc.plan, "pvalloc")->may_have_results);
+	assert_false(probe_of(libc.plan, "realloc")->may_have_results);
+	assert_false(probe_of(libc.plan, "free")->may_have_results);
+	assert_int_equal(libc.plan->n_probes, asked->n_probes);
+	for (size_t i = 0; i < asked->n_probes; i++) {
+		assert_int_equal(libc.plan->probes[i].entry_site, asked->probes[i].entry_site);
+		assert_int_equal(libc.plan->probes[i].n_results, 0);
+		assert_false(asked->probes[i].may_have_results);
+	}
 }
 
 static void jemalloc_s_operators_are_probed_where_they_are_its_own(void **state)
@@ -651,6 +676,7 @@ int main(void)
 		cmocka_unit_test(a_program_that_only_uses_malloc_has_no_probes),
 		cmocka_unit_test(an_interposer_is_an_allocator_like_any_other),
 		cmocka_unit_test(a_function_that_begins_with_lock_is_probed_behind_it),
+		cmocka_unit_test(sites_of_results_are_found_only_when_asked_for),
 		cmocka_unit_test(operators_forward_together_or_are_probed_together),
 		cmocka_unit_test(new_that_cannot_be_probed_is_listed_with_the_reason),
 		cmocka_unit_test(named_functions_are_probed_as_they_were_said_to_be),

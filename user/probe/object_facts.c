@@ -260,7 +260,7 @@ static int read_all(struct elf_file *elf, const struct object_wants *wants,
 	/* Once for all that is asked of it: symbols are read, which takes node's 45 ms. */
 	if (wants->allocators)
 		r = plan_new(elf, wants->path, wants->emulation, wants->custom, wants->checkpoints,
-			     &facts->plan);
+			     wants->results, &facts->plan);
 	if (r == 0 && wants->samples)
 		r = sample_plan_new(elf, wants->is_stand_in, &facts->samples);
 	if (r == 0)

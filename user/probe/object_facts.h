@@ -63,6 +63,7 @@ struct checkpoints {
 /* What is asked. All is borrowed. */
 struct object_wants {
 	bool allocators;  /* plan_new() */
+	bool results;	  /* with them, sites of results as well */
 	bool samples;	  /* sample_plan_new() */
 	bool is_stand_in; /* as of the latter */
 	const char *path;

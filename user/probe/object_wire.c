@@ -57,6 +57,7 @@ const struct layout object_name_layout = { "name", sizeof(char *), name_fields, 
 
 static const struct field asked_fields[] = {
 	F(object_asked, wants.allocators, FIELD_BOOL),
+	F(object_asked, wants.results, FIELD_BOOL),
 	F(object_asked, wants.samples, FIELD_BOOL),
 	F(object_asked, wants.books, FIELD_BOOL),
 	F(object_asked, wants.is_stand_in, FIELD_BOOL),

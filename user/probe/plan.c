@@ -51,7 +51,7 @@ struct planner {
 	struct custom_allocators *custom;
 	const struct allocator_family *family; /* NULL: not known */
 	struct symbol_names *names;	       /* NULL: not asked for yet */
-	bool asked_sizes;
+	bool asked_sizes, results;	       /* as of plan_new() */
 	uint32_t insns_left;
 	uint32_t steps_left; /* MAX_PROOF_STEPS */
 	uint32_t inner_frees_left;
@@ -402,6 +402,8 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 		.entry_emulated = sites->entry_emulated,
 		.only_jumps = sites->only_jumps,
 		.exits = exits_of(function, sites),
+		.may_have_results =
+			!p->results && function->kind == ABI_ALLOC && !candidate->results.why_none,
 	};
 	int r;
 
@@ -466,6 +468,7 @@ static const char *why_not_by_results(const struct allocator_function *function)
 {
 	switch (function->kind & ABI_KIND_MASK) {
 	case ABI_ALLOC:
+		return result_sites_why_not(function);
 	case ABI_FREE:
 		return NULL;
 	case ABI_REALLOC:
@@ -492,7 +495,8 @@ static int find_sites(struct planner *p, struct candidate *candidate)
 	r = sites_find(p->decoder, &p->code, candidate->function, candidate->vaddr, p->emulation,
 		       &candidate->sites);
 	candidate->results.why_none = why_not_by_results(candidate->function);
-	if (r == 0 && candidate->function->kind == ABI_ALLOC)
+	if (r == 0 && p->results && candidate->function->kind == ABI_ALLOC &&
+	    !candidate->results.why_none)
 		r = result_sites_find(&p->callees, candidate->function, candidate->vaddr,
 				      &candidate->sites, &p->steps_left, &candidate->results);
 	if (r == 0 && candidate->function->may_throw)
@@ -606,7 +610,8 @@ static int planner_init(struct planner *p)
 }
 
 int plan_new(struct elf_file *file, const char *path, const struct plan_emulation *emulation,
-	     struct custom_allocators *custom, bool asked_sizes, struct plan **ret_plan)
+	     struct custom_allocators *custom, bool asked_sizes, bool results,
+	     struct plan **ret_plan)
 {
 	_cleanup_(planner_done) struct planner p = {
 		.file = file,
@@ -614,6 +619,7 @@ int plan_new(struct elf_file *file, const char *path, const struct plan_emulatio
 		.path = path,
 		.custom = custom,
 		.asked_sizes = asked_sizes,
+		.results = results,
 		.insns_left = MAX_INSNS,
 		.steps_left = MAX_PROOF_STEPS,
 		.inner_frees_left = MAX_WITH_INNER_FREES,

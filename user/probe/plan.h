@@ -41,6 +41,7 @@ struct plan_probe {
 	size_t n_exit_sites;
 	uint64_t *exit_sites;	  /* file offsets of every `ret` that the function can leave by */
 	const char *why_no_sites; /* static string or NULL */
+	bool may_have_results;	  /* sites of results were not asked for, and may be there */
 	/* As of result_sites_find(), each with a file offset for its address; 0: none. */
 	size_t n_results;
 	struct result_site *results;
@@ -84,11 +85,13 @@ struct plan {
  * `custom`, which may be NULL, is told what was found, and must outlive the plan. 0 with an empty
  * plan when the object defines no allocator; -EOPNOTSUPP: of another machine; -EBADMSG: damaged.
  * `asked_sizes`: an aligned new is probed even where it only forwards a larger request, at the cost
- * of loading another program for each process with libstdc++.
+ * of loading another program for each process with libstdc++. `results`: sites of results are
+ * looked for, which takes longer than all else.
  */
 struct elf_file;
 int plan_new(struct elf_file *file, const char *path, const struct plan_emulation *emulation,
-	     struct custom_allocators *custom, bool asked_sizes, struct plan **ret_plan);
+	     struct custom_allocators *custom, bool asked_sizes, bool results,
+	     struct plan **ret_plan);
 void plan_free(struct plan *plan); /* NULL is legal */
 DEFINE_CLEANUP(struct plan, plan_free)
 

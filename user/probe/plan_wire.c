@@ -180,6 +180,7 @@ static const struct field probe_fields[] = {
 	F(plan_probe, entry_site, FIELD_FILE_OFFSET),
 	F_LIST(plan_probe, exit_sites, n_exit_sites, MAX_EXIT_SITES, &offset_layout),
 	F_CODED(plan_probe, why_no_sites, &why_code, 0),
+	F(plan_probe, may_have_results, FIELD_BOOL),
 	F_LIST(plan_probe, results, n_results, MAX_RESULT_SITES, &result_layout),
 	F_CODED(plan_probe, why_no_results, &why_code, 0),
 	F_LIST(plan_probe, left_exits, n_left_exits, MAX_EXIT_SITES, &offset_layout),

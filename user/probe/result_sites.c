@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* glibc's calloc has five. */
 #define MAX_SAME_VALUES 32
@@ -373,6 +374,18 @@ static int prove_either(struct prover *p, struct result_sites *sites)
 	return r;
 }
 
+const char *result_sites_why_not(const struct allocator_function *function)
+{
+	static const char *const aligned[] = { "memalign", "aligned_alloc", "valloc" };
+
+	if (!result_size_value(function))
+		return why_size;
+	for (size_t i = 0; i < sizeof(aligned) / sizeof(*aligned); i++)
+		if (strstr(function->name, aligned[i]))
+			return why_aligned;
+	return NULL;
+}
+
 int result_sites_find(struct callee_facts *callees, const struct allocator_function *function,
 		      uint64_t entry, const struct sites *walked, uint32_t *steps_left,
 		      struct result_sites *ret_sites)
@@ -386,10 +399,6 @@ int result_sites_find(struct callee_facts *callees, const struct allocator_funct
 	_cleanup_(result_sites_done) struct result_sites sites = { 0 };
 	int r;
 
-	if (!result_size_value(function)) {
-		*ret_sites = (struct result_sites){ .why_none = why_size };
-		return 0;
-	}
 	r = code_graph_new(callees->decoder, callees->code, entry, callees->emulation, steps_left,
 			   &p.graph, &p.why);
 	if (r == 0 && !p.why) {

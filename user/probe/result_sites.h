@@ -30,6 +30,9 @@ struct sites;
 
 void result_sites_done(struct result_sites *sites);
 
+/* Why none are looked for, as nothing was proven of such a function so far; NULL: they are. */
+const char *result_sites_why_not(const struct allocator_function *function);
+
 /*
  * Of the function at `entry`, which returns a block and has the sites `walked`. *steps_left bounds
  * the work for all functions of a file. 0 or -ENOMEM; `ret_sites` is for result_sites_done() on

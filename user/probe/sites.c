@@ -31,14 +31,18 @@ const char why_no_site[] = "on some way to a return no instruction that is emula
 const char why_call[] = "what it was asked for is not known at each call";
 const char why_no_gain[] = "each way to a block makes a call";
 const char why_size[] = "it is not told the size by its arguments";
+const char why_aligned[] = "no library is known in which it could take one";
 const char why_replaces[] = "the block that it replaces leaves the books before the call";
 const char why_not_returned[] = "it does not return the block, or is not told the size";
 
 static const char *const reasons[] = {
-	NULL,	      why_ifunc,       why_no_code, why_forwards, why_indirect,
-	why_leaves,   why_unreadable,  why_refused, why_large,	  why_arguments,
-	why_variable, why_landing_pad, why_effect,  why_stack,	  why_no_site,
-	why_call,     why_no_gain,     why_size,    why_replaces, why_not_returned,
+	NULL,		why_ifunc,    why_no_code,
+	why_forwards,	why_indirect, why_leaves,
+	why_unreadable, why_refused,  why_large,
+	why_arguments,	why_variable, why_landing_pad,
+	why_effect,	why_stack,    why_no_site,
+	why_call,	why_no_gain,  why_size,
+	why_aligned,	why_replaces, why_not_returned,
 };
 #define N_REASONS (sizeof(reasons) / sizeof(reasons[0]))
 

@@ -81,7 +81,7 @@ extern const char why_ifunc[], why_no_code[], why_forwards[], why_indirect[], wh
 extern const char why_unreadable[], why_refused[], why_large[], why_arguments[];
 extern const char why_variable[];
 extern const char why_landing_pad[], why_effect[], why_stack[], why_no_site[], why_call[];
-extern const char why_no_gain[], why_size[], why_replaces[], why_not_returned[];
+extern const char why_no_gain[], why_size[], why_aligned[], why_replaces[], why_not_returned[];
 
 /* From 1 on; 0 for NULL. `why` is one of those above. */
 uint8_t plan_why_number(const char *why);

@@ -20,7 +20,7 @@ struct keeper {
 	pid_t job;
 	pid_t foreground; /* what the command had there when the job was put into the background */
 	struct terminal_order last;
-	char output[TERMINAL_OUTPUT_BYTES]; /* of the command, to be written before what it writes now */
+	char output[TERMINAL_OUTPUT_BYTES]; /* of the command: first of all */
 	size_t n_output;
 };
 

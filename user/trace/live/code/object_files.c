@@ -278,6 +278,8 @@ static struct object_wants wants_of(const struct objects *objects, const char *p
 	 */
 	return (struct object_wants){
 		.allocators = probes && (!sampled || objects->opts.both) && !is_stand_in,
+		.results = objects->opts.results == OBJECTS_RESULTS_FORCED ||
+			   objects->opts.results == OBJECTS_RESULTS_WRONG,
 		.samples = probes && sampled,
 		.is_stand_in = is_stand_in,
 		.path = path,
@@ -320,6 +322,33 @@ static int object_plan(struct objects *objects, struct object *object)
 	move_facts(object, &facts);
 	r = install_plans(objects, object);
 	return r ? r : unwind_add(objects, object, rows_kind(objects, object));
+}
+
+static bool is_same_plan(const struct plan *a, const struct plan *b)
+{
+	bool same = a->n_probes == b->n_probes;
+
+	for (size_t i = 0; same && i < a->n_probes; i++)
+		same = a->probes[i].function == b->probes[i].function &&
+		       a->probes[i].entry_site == b->probes[i].entry_site;
+	return same;
+}
+
+int object_find_results(struct objects *objects, struct object *object)
+{
+	_cleanup_(object_facts_done) struct object_facts facts = {};
+	struct object_wants wants = wants_of(objects, object->path);
+	int r;
+
+	wants.results = true;
+	wants.samples = wants.unwinding = wants.books = false;
+	r = object_read_facts(objects->opts.worker, object->fd, &wants, &facts);
+	if (r || !facts.plan || object_has_changed(object) ||
+	    !is_same_plan(object->plan, facts.plan))
+		return r == -ENOMEM ? r : 0;
+	plan_free(object->plan);
+	object->plan = TAKE_PTR(facts.plan);
+	return 0;
 }
 
 static struct timespec file_changed(int fd)

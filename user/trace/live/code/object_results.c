@@ -258,7 +258,7 @@ static bool is_worth_it(const struct object *object, size_t function, uint64_t b
 
 /* Among all that are worth it the one that has made most blocks; NULL: there is none. */
 static struct object *most_worth(struct objects *objects, const uint64_t *blocks,
-				 size_t *ret_function)
+				 size_t *ret_function, uint64_t *ret_blocks)
 {
 	struct object *found = NULL;
 	uint64_t most = 0;
@@ -276,9 +276,27 @@ static struct object *most_worth(struct objects *objects, const uint64_t *blocks
 			*ret_function = i;
 		}
 	}
-	if (found)
-		found->try_after[*ret_function] = most * AGAIN_TIMES;
+	*ret_blocks = most;
 	return found;
+}
+
+/* The same, with its sites. 0 or -ENOMEM. */
+static int find_most_worth(struct objects *objects, const uint64_t *blocks,
+			   struct object **ret_object, size_t *ret_function)
+{
+	struct object *object;
+	uint64_t n;
+	int r = 0;
+
+	while ((object = most_worth(objects, blocks, ret_function, &n)) && r == 0 &&
+	       object->plan->probes[*ret_function].may_have_results) {
+		r = object_find_results(objects, object);
+		object_update_results(objects, object);
+	}
+	if (object)
+		object->try_after[*ret_function] = n * AGAIN_TIMES;
+	*ret_object = object;
+	return r;
 }
 
 /* The function that is to be tried next, if it is time to look for one; NULL: none. */
@@ -294,7 +312,7 @@ static int next_to_try(struct objects *objects, struct object **ret_object, size
 	objects->try_results_after = events + events / LOOK_AGAIN_PART;
 	r = count_blocks(objects, &blocks);
 	if (r == 0)
-		*ret_object = most_worth(objects, blocks, ret_function);
+		r = find_most_worth(objects, blocks, ret_object, ret_function);
 	free(blocks);
 	return r;
 }

@@ -114,6 +114,13 @@ bool object_counts_results(const struct object *object, size_t function);
 bool object_probes_results(const struct object *object, size_t function);
 /* Can they ever be? */
 bool object_may_count_results(const struct object *object, size_t function);
+/*
+ * Reads the sites of results of all functions of the object, which take the reader as long as all
+ * else: for an object whose plan may have some. Without an answer there are none. 0 or -ENOMEM.
+ */
+int object_find_results(struct objects *objects, struct object *object);
+/* The states by its plan, which has been read again. */
+void object_update_results(const struct objects *objects, struct object *object);
 /* Before an object is attached for the first time. 0 or -ENOMEM. */
 int object_results_new(const struct objects *objects, struct object *object);
 

@@ -72,9 +72,20 @@ static bool is_forced(const struct objects *objects)
 	return objects->opts.results == OBJECTS_RESULTS_FORCED;
 }
 
+void object_update_results(const struct objects *objects, struct object *object)
+{
+	for (size_t i = 0; i < object->plan->n_probes; i++) {
+		struct plan_probe *probe = &object->plan->probes[i];
+
+		probe->may_have_results = false;
+		if (object->results[i] == RESULTS_UNTRIED && !has_usable_sites(objects, probe))
+			object->results[i] = RESULTS_REFUSED;
+	}
+}
+
 int object_results_new(const struct objects *objects, struct object *object)
 {
-	size_t n = object->plan->n_probes, usable = 0;
+	size_t n = object->plan->n_probes;
 
 	if (object->results || objects->opts.results == OBJECTS_RESULTS_NEVER)
 		return 0;
@@ -84,12 +95,13 @@ int object_results_new(const struct objects *objects, struct object *object)
 	if (!object->results || !object->first_site || !object->try_after)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		bool has = has_usable_sites(objects, &object->plan->probes[i]);
+		const struct plan_probe *probe = &object->plan->probes[i];
 
-		usable += has;
-		object->results[i] = has ? RESULTS_UNTRIED : RESULTS_REFUSED;
+		object->results[i] = probe->may_have_results || has_usable_sites(objects, probe) ?
+					     RESULTS_UNTRIED :
+					     RESULTS_REFUSED;
 	}
-	for (size_t i = 0; i < n && usable && is_forced(objects); i++)
+	for (size_t i = 0; i < n && is_forced(objects); i++)
 		if (object->results[i] == RESULTS_UNTRIED &&
 		    object_publish_results((struct objects *)objects, object, i) == 0)
 			object->results[i] = RESULTS_COUNT;

@@ -98,6 +98,7 @@ def of_a_process_that_runs_the_cost_is_limited():
         # Where memory grew meanwhile is known.
         assert [event["name"] for event in report["events"]] == ["page-faults"], report["events"]
         assert "the limit was 20 %: --max-overhead=none counts all calls" in table, table[-2000:]
+        assert table.index(" heap: ") < table.index(" page-faults: "), table
         # Calls a second are of the time in which they were counted.
         cost = report["coverage"]["cost"]
         assert cost["counted_ns"] < cost["span_ns"] / 2, cost

@@ -555,15 +555,20 @@ static int processes_write(struct table *t)
 
 int table_write(const struct view *view, FILE *file)
 {
+	/* Page faults where calls were too expensive: nobody has asked for them. */
+	bool instead = model_depths(view_model(view))->changes.len > 0;
 	struct table t = { .view = view };
-	int r;
+	int r = 0;
 
 	head_line(&t);
 	table_histograms(&t);
-	r = table_events(&t);
+	if (!instead)
+		r = table_events(&t);
 	table_syscalls(&t);
 	if (r == 0 && view_has_allocations(view))
 		r = processes_write(&t);
+	if (r == 0 && instead)
+		r = table_events(&t);
 	if (r == 0 && view_has_allocations(view) && view_opts(view)->group_by != GROUP_BY_SITE)
 		r = table_groups(&t);
 	table_programs(&t, NULL);

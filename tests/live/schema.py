@@ -397,7 +397,8 @@ def check_calls(process, ended, where):
 
 
 # Losses of stacks and names, which leave totals exact.
-SPARES_TOTALS = {"stack-map-full", "process-stacks-full", "stack-unreadable",
+SPARES_TOTALS = {"stack-map-full", "process-stacks-full", "book-stacks-full",
+                 "stack-unreadable",
                  "stack-scratch-busy", "mapping-unknown",
                  "file-name", "unwind-tables-full", "free-pair-map-full", "birth-map-full",
                  "symbols-unread", "unwind-rows-not-parsed", "process-mapping-stacks-full",

@@ -7,6 +7,8 @@
  *   huge          a book whose tables are all as large as they can be, and hardly written
  *   deep N        a book with N stacks that are as deep as they can be, of nodes far apart, and all
  *                 that can be of code that was unloaded
+ *   many N WAY    a book whose table was doubled N times, and is full; WAY: as it is; `doubles`: it is
+ *                 said to be doubled just now; `forked`: it forks when it has all its blocks
  *   told FILE     tells of FILE, which has a server, as its book: with the library
  *   storm N       N threads tell of no book and ask for rules, all the time: with the library
  *
@@ -18,7 +20,9 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 static struct abi_book_header *header;
 static int book_fd;
@@ -110,6 +114,36 @@ static void deepen(uint64_t n)
 	pause();
 }
 
+static void put_bucket(uint64_t number)
+{
+	struct abi_book_bucket *bucket =
+		(struct abi_book_bucket *)(void *)((char *)header + ABI_BOOK_AT_BLOCKS) + number;
+
+	for (unsigned int way = 0; way < ABI_BOOK_WAYS; way++) {
+		bucket->address[way] = 0x10000 + (number * ABI_BOOK_WAYS + way) * 16;
+		bucket->block[way].size_fn =
+			ABI_BOOK_SIZE_FN(16, 0, ABI_FORM_OWN, ABI_BOOK_MALLOC);
+	}
+}
+
+static void fill(uint64_t doublings, const char *way)
+{
+	make_book();
+	for (uint64_t i = 0; i < ABI_BOOK_BUCKETS(doublings); i++)
+		put_bucket(i);
+	header->doublings = (uint32_t)doublings;
+	if (strcmp(way, "doubles") == 0)
+		header->doublings = (uint32_t)(doublings - 1) | ABI_BOOK_DOUBLES;
+	tell("ready\n");
+	wait_for_line();
+	if (strcmp(way, "forked") == 0) {
+		header->era = 1;
+		if (fork() == 0)
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+	}
+	pause();
+}
+
 static void (*tell_book)(int64_t fd, uint64_t value);
 
 static void find_probe(void)
@@ -161,6 +195,8 @@ int main(int argc, char **argv)
 		claim();
 	else if (strcmp(what, "deep") == 0)
 		deepen(argument(argc, argv, 2, 1000));
+	else if (strcmp(what, "many") == 0 && argc > 3)
+		fill(argument(argc, argv, 2, 1), argv[3]);
 	else if (strcmp(what, "told") == 0 && argc > 2)
 		tell_of(argv[2]);
 	else if (strcmp(what, "storm") == 0)

@@ -312,6 +312,47 @@ static void blocks_of_a_table_that_is_doubled_are_read_once(void **state)
 	}
 }
 
+/* Buckets that the reader has at once. */
+#define AT_ONCE 256ULL
+
+struct moving {
+	const struct hand_book *hand;
+	uint64_t told, next; /* of the buckets that are there */
+};
+
+/* What has been read is given back, and what is read next is written. */
+static int move_pages(const struct book_block *block, void *userdata)
+{
+	struct moving *moving = userdata;
+	const uint64_t bytes = AT_ONCE * sizeof(struct abi_book_bucket);
+
+	(void)block;
+	if (++moving->told % (AT_ONCE * ABI_BOOK_WAYS))
+		return 0;
+	assert_int_equal(fallocate(moving->hand->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				   (off_t)(ABI_BOOK_AT_BLOCKS + moving->next * bytes),
+				   (off_t)bytes),
+			 0);
+	moving->next++;
+	for (uint64_t i = 0; i < AT_ONCE * ABI_BOOK_WAYS; i++)
+		put_block(moving->hand, moving->next * AT_ONCE + i / ABI_BOOK_WAYS,
+			  i % ABI_BOOK_WAYS, 0x10000 + 16 * (moving->told + i));
+	return 0;
+}
+
+static void blocks_in_pages_that_are_moved_are_no_more_than_there_is_memory_for(void **state)
+{
+	const struct hand_book *hand = *state;
+	_cleanup_(book_close_p) struct book *book = open_hand(hand);
+	struct moving moving = { .hand = hand };
+
+	for (uint64_t i = 0; i < AT_ONCE * ABI_BOOK_WAYS; i++)
+		put_block(hand, i / ABI_BOOK_WAYS, i % ABI_BOOK_WAYS, 0x10000 + 16 * i);
+	hand_header(hand)->doublings = 9;
+	assert_int_equal(book_read_blocks(book, 0, move_pages, &moving), -EBADMSG);
+	assert_true(moving.told < ABI_BOOK_BUCKETS(9) * ABI_BOOK_WAYS / 2);
+}
+
 static void put_tomb(const struct hand_book *hand, uint32_t number, uint64_t address,
 		     uint32_t freed_era)
 {
@@ -726,6 +767,7 @@ int main(void)
 		BOOK_TEST(sites_that_add_up_to_too_much_are_refused),
 		BOOK_TEST(blocks_of_the_table_are_read),
 		BOOK_TEST(blocks_of_a_table_that_is_doubled_are_read_once),
+		BOOK_TEST(blocks_in_pages_that_are_moved_are_no_more_than_there_is_memory_for),
 		BOOK_TEST(a_table_that_was_doubled_meanwhile_is_told),
 		BOOK_TEST(what_children_may_hold_is_told),
 		BOOK_TEST(wrong_uses_of_the_heap_are_read),

@@ -230,6 +230,10 @@ static void log_not_checked(pid_t pid, int r)
 		log_warning("process %d: no leak check: --max-stop was over before it was known "
 			    "what it holds",
 			    (int)pid);
+	else if (r == -EFBIG)
+		log_warning("process %d: no leak check: it holds more blocks than there is memory "
+			    "for here",
+			    (int)pid);
 	else if (r != -ESRCH)
 		log_warning("process %d: no leak check: %s", (int)pid, strerror(-r));
 }
@@ -265,7 +269,7 @@ static enum call_arguments arguments_of(const struct leak_moment *moment)
 }
 
 /* Of a stopped process whose events have been drained. */
-static int scan(struct leak_check *check, const struct live *live, const struct stop *stop,
+static int scan(struct leak_check *check, struct live *live, const struct stop *stop,
 		pid_t pid, const struct leak_moment *moment)
 {
 	struct leak_scan_opts opts = {
@@ -319,7 +323,7 @@ static int stop_one(const struct leak_check *check, struct hold *hold, pid_t pid
 					     stop_new(pid, limit_ns, ret_stop);
 }
 
-static int scan_all(struct leak_check *check, const struct live *live, struct stop *const *stops,
+static int scan_all(struct leak_check *check, struct live *live, struct stop *const *stops,
 		    const struct leak_moment *moment)
 {
 	for (size_t i = 0; i < moment->n_pids; i++) {

@@ -19,7 +19,7 @@ struct model_process;
  * Hands a record over for each process that runs and may be read, or for `pid` alone (0: all).
  * all_counted: no filter keeps blocks from being counted. Between drains. 0 or negative errno.
  */
-int resident_read(const struct live *live, const struct model *model, pid_t pid, bool all_counted,
+int resident_read(struct live *live, const struct model *model, pid_t pid, bool all_counted,
 		  record_fn fn, void *userdata);
 
 /*

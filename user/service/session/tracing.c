@@ -300,6 +300,7 @@ static int choose_room(const struct options *options, struct map_room *ret_room)
 	struct map_room_opts opts = {
 		.memory_limit = options->memory_limit,
 		.max_blocks = options->max_blocks,
+		.host_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
 		.free_stacks = options->free_stacks,
 		.without_table = old_kernel(),
 	};

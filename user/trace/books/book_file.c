@@ -63,6 +63,14 @@ static int get_written(const struct book *book, uint64_t *ret_bytes)
 	return 0;
 }
 
+int book_check_told(const struct book *book, uint64_t bytes)
+{
+	uint64_t written = 0;
+	int r = get_written(book, &written);
+
+	return r == 0 && bytes > written + WRITTEN_SOON ? -EBADMSG : r;
+}
+
 static uint64_t bytes_of(uint32_t n, uint32_t most, size_t entry_size)
 {
 	return (uint64_t)book_at_most(n, most) * entry_size;

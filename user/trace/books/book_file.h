@@ -30,6 +30,7 @@ struct book {
 	/* When objects were seen, by their numbers from 1 on, as far as they were read. */
 	uint64_t *object_ns;
 	uint32_t n_objects;
+	size_t copies; /* so many blocks may be copied at a time; 0: any number */
 	/* What earlier readers have told of moments is below this: book_begin(). */
 	uint32_t first_epoch;
 	/* The process's CLOCK_MONOTONIC less ours: it may be in another time namespace. */
@@ -71,6 +72,11 @@ int book_put(const struct book *book, size_t at, const void *from, size_t len);
  * ever written, so that we would read holes, at more cost than the process has.
  */
 int book_get_tables(const struct book *book, struct abi_book_header *ret_header);
+/*
+ * What was told of tables so far took so many bytes there. -EBADMSG: the whole file has fewer. The
+ * process may move its pages to where we read next, so that few of them are as many as it likes.
+ */
+int book_check_told(const struct book *book, uint64_t bytes);
 
 /*
  * More than any process moves, in bytes: what all numbers of a book add up to, so that sums of them

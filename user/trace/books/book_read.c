@@ -2,7 +2,6 @@
 #include "trace/books/book_read.h"
 
 #include "base/clock.h"
-#include "base/interns.h"
 #include "base/partition_point.h"
 #include "bpf/abi_heap_error.h"
 #include "bpf/abi_unwind.h"
@@ -31,8 +30,22 @@ DEFINE_HASHMAP_OPS(page_ops, struct node_key, free, number);
 /* A block that changes hands so often while it is read is left out. */
 #define BLOCK_TRIES 4
 
+/* Entries of a table that were told, each at a place of its own: no more than there is memory for. */
+#define TOLD_AT_ONCE 1024U
+struct told {
+	uint64_t n;
+};
+
+static int count_told(const struct book *book, struct told *told, size_t entry_size)
+{
+	if (++told->n % TOLD_AT_ONCE)
+		return 0;
+	return book_check_told(book, told->n * entry_size);
+}
+
 struct site_reading {
 	const struct book *book;
+	struct told told;
 	uint32_t cut_epoch, peak_epoch;
 	struct abi_book_site *first, *second;
 	int64_t sum; /* of what was told */
@@ -102,7 +115,8 @@ static int tell_site(struct site_reading *reading, const struct abi_book_site *c
 	if (!add_up(&reading->sum, told.counts.live_bytes) ||
 	    !add_up(&reading->sum, told.counts.live_blocks) ||
 	    !add_up(&reading->sum, told.peak_bytes) ||
-	    !add_up(&reading->sum, told.counts.peak_blocks))
+	    !add_up(&reading->sum, told.counts.peak_blocks) ||
+	    count_told(reading->book, &reading->told, sizeof(*copy)))
 		return -EBADMSG;
 	return fn(&told, userdata);
 }
@@ -186,10 +200,54 @@ static bool is_settled(const struct book *book, uint64_t number, size_t way,
 	return false;
 }
 
+/* Addresses; each place has one, or 0. */
+struct address_set {
+	uint64_t *places;
+	size_t cap, n; /* cap: 0 or a power of two */
+};
+
+/* 1: it was not there. */
+static int put_address(struct address_set *set, uint64_t address)
+{
+	size_t at = hash_u64(address) & (set->cap - 1);
+
+	while (set->places[at] && set->places[at] != address)
+		at = (at + 1) & (set->cap - 1);
+	if (set->places[at])
+		return 0;
+	set->places[at] = address;
+	set->n++;
+	return 1;
+}
+
+static int grow_addresses(struct address_set *set)
+{
+	struct address_set larger = { .cap = set->cap ? 2 * set->cap : 1024 };
+
+	larger.places = calloc(larger.cap, sizeof(*larger.places));
+	if (!larger.places)
+		return -ENOMEM;
+	for (size_t i = 0; i < set->cap; i++)
+		if (set->places[i])
+			(void)put_address(&larger, set->places[i]); /* none is there twice */
+	free(set->places);
+	*set = larger;
+	return 0;
+}
+
+static int add_address(struct address_set *set, uint64_t address)
+{
+	int r = 4 * set->n < 3 * set->cap ? 0 : grow_addresses(set);
+
+	return r ? r : put_address(set, address);
+}
+
 struct block_reading {
 	const struct book *book;
-	int64_t sum;	      /* of those that were told */
-	struct interns *seen; /* their addresses; NULL: each is there once */
+	struct told told;
+	int64_t sum;		  /* of those that were told */
+	size_t entry_size;	  /* of their places in the book */
+	struct address_set *seen; /* their addresses; NULL: each is there once */
 	book_block_fn fn;
 	void *userdata;
 };
@@ -220,23 +278,23 @@ static int tell_block(struct block_reading *reading, uint64_t address,
 					 .is_shed = address & ABI_BOOK_SHED,
 					 .function = (uint16_t)ABI_BOOK_FN(block->size_fn),
 					 .form = (uint8_t)ABI_BOOK_FORM(block->size_fn) };
+	int r = 1;
 
 	if (!told.address || told.address >= ABI_ADDR_LIMIT || told.address & 7 ||
 	    told.node >= ABI_BOOK_NODES)
 		return 0;
 	if (!told.is_shed && (!told.function || told.function >= ABI_BOOK_FUNCTIONS))
 		return 0;
-	return add_up(&reading->sum, (int64_t)told.size) ? reading->fn(&told, reading->userdata) :
-							   -EBADMSG;
-}
-
-static int tell_once(struct block_reading *reading, uint64_t address,
-		     const struct abi_book_block *block)
-{
-	size_t index;
-	int r = reading->seen ? interns_add(reading->seen, &address, sizeof(address), &index) : 1;
-
-	return r == 1 ? tell_block(reading, address, block, BOOK_LIVE) : r;
+	if (reading->seen && reading->book->copies && reading->seen->n == reading->book->copies)
+		return -EBADMSG;
+	if (reading->seen)
+		r = add_address(reading->seen, address);
+	if (r != 1)
+		return r;
+	if (!add_up(&reading->sum, (int64_t)told.size) ||
+	    count_told(reading->book, &reading->told, reading->entry_size))
+		return -EBADMSG;
+	return reading->fn(&told, reading->userdata);
 }
 
 static int read_buckets(struct block_reading *reading, const struct book_range *range,
@@ -254,7 +312,8 @@ static int read_buckets(struct block_reading *reading, const struct book_range *
 			struct abi_book_bucket bucket = second[i];
 
 			if (is_settled(book, range->first + i, way, first[i], &bucket))
-				r = tell_once(reading, bucket.address[way], &bucket.block[way]);
+				r = tell_block(reading, bucket.address[way], &bucket.block[way],
+					       BOOK_LIVE);
 		}
 	return r;
 }
@@ -285,21 +344,25 @@ static int read_table(struct block_reading *reading, uint64_t n, uint64_t deadli
  */
 static int read_doubling(struct block_reading *reading, uint64_t n, uint64_t deadline_ns)
 {
-	struct interns seen = { 0 };
+	struct address_set seen = { 0 };
 	int r;
 
 	reading->seen = &seen;
 	r = read_table(reading, 2 * n, deadline_ns);
 	if (r == 0)
 		r = read_table(reading, 2 * n, deadline_ns);
-	interns_done(&seen);
+	free(seen.places);
 	return r;
 }
 
 int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_fn fn,
 		     void *userdata)
 {
-	struct block_reading reading = { .book = book, .fn = fn, .userdata = userdata };
+	struct block_reading reading = { .book = book,
+					 .entry_size = sizeof(struct abi_book_bucket) /
+						       ABI_BOOK_WAYS,
+					 .fn = fn,
+					 .userdata = userdata };
 	struct abi_book_header header, later;
 	int r = book_get_tables(book, &header);
 	uint32_t doublings = header.doublings & ~ABI_BOOK_DOUBLES;
@@ -341,7 +404,10 @@ int book_read_tombs(const struct book *book, uint64_t deadline_ns, book_block_fn
 {
 	_cleanup_free_ struct abi_book_tomb *copies =
 		calloc(2 * (size_t)TOMBS_AT_ONCE, sizeof(*copies));
-	struct block_reading reading = { .book = book, .fn = fn, .userdata = userdata };
+	struct block_reading reading = { .book = book,
+					 .entry_size = sizeof(struct abi_book_tomb),
+					 .fn = fn,
+					 .userdata = userdata };
 	struct abi_book_header header;
 	struct book_range range;
 	uint64_t end, at = 1;
@@ -473,6 +539,8 @@ int book_read_freed(const struct book *book, book_freed_fn fn, void *userdata)
 /* --- where blocks are freed ------------------------------------------------------------------ */
 
 struct pair_reading {
+	const struct book *book;
+	struct told told;
 	struct abi_book_pair *pairs;
 	int64_t bytes, blocks; /* of what was told */
 	book_pair_fn fn;
@@ -513,7 +581,8 @@ static int tell_pair(struct pair_reading *reading, const struct abi_book_pair *p
 	if (!is_pair(pair))
 		return 0;
 	if (!add_up(&reading->bytes, (int64_t)told.counts.bytes) ||
-	    !add_up(&reading->blocks, (int64_t)told.counts.count))
+	    !add_up(&reading->blocks, (int64_t)told.counts.count) ||
+	    count_told(reading->book, &reading->told, sizeof(*pair)))
 		return -EBADMSG;
 	limit_counts(&told.counts);
 	return reading->fn(&told, reading->userdata);
@@ -522,7 +591,9 @@ static int tell_pair(struct pair_reading *reading, const struct abi_book_pair *p
 int book_read_pairs(const struct book *book, book_pair_fn fn, void *userdata)
 {
 	_cleanup_free_ struct abi_book_pair *pairs = calloc(PAIRS_AT_ONCE, sizeof(*pairs));
-	struct pair_reading reading = { .pairs = pairs, .fn = fn, .userdata = userdata };
+	struct pair_reading reading = {
+		.book = book, .pairs = pairs, .fn = fn, .userdata = userdata
+	};
 	struct abi_book_header header;
 	struct book_range range;
 	uint64_t end, at = 1;
@@ -552,8 +623,10 @@ static int read_page(struct book *book, uint32_t number, const struct node_page 
 	if (!page)
 		return -ENOMEM;
 	page->number = number;
-	r = book_get(book, ABI_BOOK_AT_NODES + (uint64_t)number * sizeof(page->nodes), page->nodes,
-		     sizeof(page->nodes));
+	r = book_check_told(book, book->pages.len * sizeof(page->nodes));
+	if (r == 0)
+		r = book_get(book, ABI_BOOK_AT_NODES + (uint64_t)number * sizeof(page->nodes),
+			     page->nodes, sizeof(page->nodes));
 	if (r == 0)
 		r = hashmap_insert(&book->pages, page);
 	if (r == 0)

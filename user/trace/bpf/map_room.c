@@ -46,6 +46,13 @@
 /* Of the rest, the share of sites. */
 #define SITES_SHARE 4
 
+/*
+ * Blocks in processes' books have no bound but their memory: of the host's, copies of them may take
+ * this share, at 32 bytes and as much again where a list grows.
+ */
+#define COPIES_SHARE 8
+#define COPY_BYTES 64
+
 static uint32_t share_of_pairs(uint64_t bytes)
 {
 	uint64_t pairs = bytes / PAIRS_SHARE / PAIR_BYTES;
@@ -100,6 +107,9 @@ int map_room_choose(const struct map_room_opts *opts, struct map_room *ret_room)
 	room.blocks = (uint32_t)blocks;
 	if (opts->memory_limit)
 		r = choose_below(opts, &room);
+	room.copies = room.blocks;
+	if (!opts->memory_limit && room.copies < opts->host_bytes / COPIES_SHARE / COPY_BYTES)
+		room.copies = opts->host_bytes / COPIES_SHARE / COPY_BYTES;
 	room.samples = room.blocks / SAMPLES_SHARE;
 	if (room.samples < LEAST_SAMPLES)
 		room.samples = LEAST_SAMPLES;

@@ -15,12 +15,14 @@ struct map_room {
 	uint32_t sites;	  /* and stacks, each */
 	uint32_t pairs;	  /* of where blocks are allocated and where they are freed */
 	uint32_t tombs;	  /* of blocks freed while forked children share them, and of those */
+	uint64_t copies;  /* of blocks that we hold for a while, of all processes together */
 };
 
 struct map_room_opts {
 	uint64_t memory_limit; /* bytes; 0: none, else no less than MAP_ROOM_LEAST */
 	uint64_t max_blocks;   /* 0: not given */
 	uint64_t held_bytes;   /* resident memory whose blocks are to be entered at the start */
+	uint64_t host_bytes;   /* memory of the host */
 	bool free_stacks;      /* births and pairs are kept */
 	bool without_table;    /* blocks are in the map alone: kernels before 5.15 */
 };

@@ -49,6 +49,7 @@ enum user_loss {
 	LOSS_CPU_AWAY,	     /* times that a CPU may not have been sampled: off, or asleep before */
 	LOSS_FILE_UNOPENED,  /* a file that could not be opened without waiting for others */
 	LOSS_CODE_START,     /* ABI_LOST_CODE_START, of what was mapped before it was read */
+	LOSS_SITE_ROOM,	     /* at a cut: stacks that are in [other stacks], so many at most */
 	LOSS_CUT,	     /* of this cut: programs in progress were not waited for */
 	LOSS_BOOK,	     /* a book that could not be read, or has more than is kept of one */
 	LOSS_BOOK_CEASED,    /* a process that has taken us for gone */
@@ -102,6 +103,9 @@ struct process_book {
 	uint64_t told_lost[ABI_BOOK_LOSSES];
 	uint64_t further_errors;  /* book_totals.further_errors */
 	uint64_t told_frees_lost; /* live_book_frees_lost() */
+	uint64_t told_left_out;	  /* live_book_count_left_out() */
+	/* Sites in one reading that are of [other stacks]. */
+	uint64_t stacks_left_out, told_stacks_left_out;
 	bool told_inherited;
 	bool parent_was_empty; /* it was forked before its parent had a book */
 	bool has_era;	       /* its abi_proc.parent_era is as books have it */

@@ -90,7 +90,7 @@ static int read_stack(struct live *live, struct live_process *process, uint32_t 
 
 	*ret_id = ABI_STACK_OTHER;
 	if (process->book_stacks.len >= live->programs->stack_room) {
-		live_count_loss(live, NULL, LOSS_BOOK_FIRST + ABI_BOOK_LOST_NODES);
+		process->book.stacks_left_out++;
 		return 0;
 	}
 	r = book_read_stack(process->book.book, node, live->opts.max_stack, &stack);
@@ -149,6 +149,18 @@ static int on_site(const struct book_site *site, void *userdata)
 	return r ? r : reading->fn(&told, reading->userdata);
 }
 
+/* Each reading has them again. */
+static void count_stacks_left_out(struct live *live, struct live_process *process)
+{
+	struct process_book *book = &process->book;
+
+	if (book->stacks_left_out <= book->told_stacks_left_out)
+		return;
+	live_count_losses(live, NULL, LOSS_BOOK_FIRST + ABI_BOOK_LOST_NODES,
+			  book->stacks_left_out - book->told_stacks_left_out);
+	book->told_stacks_left_out = book->stacks_left_out;
+}
+
 int live_book_sites(struct live *live, struct live_process *process, live_book_site_fn fn,
 		    void *userdata)
 {
@@ -157,8 +169,10 @@ int live_book_sites(struct live *live, struct live_process *process, live_book_s
 
 	if (!process->book.book)
 		return 0;
+	process->book.stacks_left_out = 0;
 	r = book_read_sites(process->book.book, live->programs->control->cut_epoch, on_site,
 			    &reading);
+	count_stacks_left_out(live, process);
 	if (r && r != -ENOMEM)
 		live_count_loss(live, process, LOSS_BOOK);
 	return end_reading(live, process, r);
@@ -211,28 +225,31 @@ static int on_block(const struct book_block *block, void *userdata)
 	return reading->fn(&told, reading->userdata);
 }
 
-/* As end_reading(). */
-static int only_known_errors(int error)
+/* What is wrong with the book itself is no end of the run. */
+static int note_unread(struct live *live, struct live_process *process, int error)
 {
-	return error == -ENOMEM || error == -EAGAIN || error == -ETIME ? error : 0;
+	if (error != -EBADMSG && error != -EIO)
+		return error;
+	live_book_count_left_out(live, process, 1);
+	return 0;
 }
 
-int live_book_blocks(const struct live *live, const struct live_process *process,
-		     uint64_t deadline_ns, live_book_block_fn fn, void *userdata)
+int live_book_blocks(struct live *live, struct live_process *process, uint64_t deadline_ns,
+		     live_book_block_fn fn, void *userdata)
 {
 	struct block_reading reading = { live, process, fn, userdata };
 
-	return only_known_errors(
-		book_read_blocks(process->book.book, deadline_ns, on_block, &reading));
+	return note_unread(live, process,
+			   book_read_blocks(process->book.book, deadline_ns, on_block, &reading));
 }
 
-int live_book_tombs(const struct live *live, const struct live_process *process,
-		    uint64_t deadline_ns, live_book_block_fn fn, void *userdata)
+int live_book_tombs(struct live *live, struct live_process *process, uint64_t deadline_ns,
+		    live_book_block_fn fn, void *userdata)
 {
 	struct block_reading reading = { live, process, fn, userdata };
 
-	return only_known_errors(
-		book_read_tombs(process->book.book, deadline_ns, on_block, &reading));
+	return note_unread(live, process,
+			   book_read_tombs(process->book.book, deadline_ns, on_block, &reading));
 }
 
 struct error_reading {

@@ -60,6 +60,7 @@ static int begin_book(struct live *live, struct live_process *process, struct bo
 	int r = describe_functions(live);
 
 	process->book.book = book;
+	book->copies = live->opts.room.copies;
 	process->book.told_tick = live->programs->control->tick;
 	process->book.first_era = shared_proc(live->programs, process->slot)->era - now->era;
 	process->book.forks = process->book.told_ended = now->ended_forks;
@@ -405,6 +406,14 @@ void live_book_frees_lost(struct live *live, struct live_process *process, uint6
 		live_count_losses(live, NULL, LOSS_BOOK_FIRST + ABI_BOOK_LOST_PAIRS,
 				  n - process->book.told_frees_lost);
 	process->book.told_frees_lost = n;
+}
+
+void live_book_count_left_out(struct live *live, struct live_process *process, uint64_t n)
+{
+	if (n > process->book.told_left_out)
+		live_count_losses(live, process, LOSS_BOOK, n - process->book.told_left_out);
+	if (n > process->book.told_left_out)
+		process->book.told_left_out = n;
 }
 
 static bool is_replaced(const struct live *live, const struct live_process *process)

@@ -30,15 +30,13 @@ struct tomb {
 };
 
 struct walk {
-	block_walk_fn fn;
-	void *userdata;
-	uint64_t deadline_ns;	      /* 0: none */
+	const struct block_walk_opts *opts;
 	size_t buckets;		      /* visited */
 	bool spilled;		      /* by one of them at least */
 	const struct abi_proc *procs; /* NULL: blocks that were freed are not wanted */
-	const struct live *live;
-	uint32_t slot, era;		      /* of the process whose book is read, */
-	VEC(struct shared_block) book_blocks; /* and what is in it */
+	struct live *live;
+	uint32_t slot, era; /* of the process whose book is read, */
+	uint64_t left_out;  /* and of what is in it */
 	VEC(struct shared_block) shared;
 	VEC(struct tomb) tombs;
 };
@@ -47,12 +45,13 @@ static void walk_done(struct walk *walk)
 {
 	vec_done(&walk->shared);
 	vec_done(&walk->tombs);
-	vec_done(&walk->book_blocks);
 }
 
 static int check_time(const struct walk *walk)
 {
-	return walk->deadline_ns && clock_monotonic_ns() > walk->deadline_ns ? -ETIME : 0;
+	uint64_t deadline_ns = walk->opts->deadline_ns;
+
+	return deadline_ns && clock_monotonic_ns() > deadline_ns ? -ETIME : 0;
 }
 
 /* era: forks of its process so far. */
@@ -61,7 +60,7 @@ static int add_live(struct walk *walk, uint64_t key, const struct abi_block *blo
 	/* A child that is forked from now on is in no list of the caller's. */
 	if (walk->procs && block->era < era)
 		return vec_push(&walk->shared, (struct shared_block){ key, *block });
-	return walk->fn(&(struct walked_block){ key, block, BLOCK_LIVE }, walk->userdata);
+	return walk->opts->fn(&(struct walked_block){ key, block, BLOCK_LIVE }, walk->opts->userdata);
 }
 
 static int add_counted(struct walk *walk, uint64_t key, const struct abi_block *block)
@@ -177,16 +176,16 @@ static int emit_shared(struct walk *walk)
 		if (tomb)
 			tomb->was_live = true;
 		if (r == 0)
-			r = walk->fn(&(struct walked_block){ shared->key,
+			r = walk->opts->fn(&(struct walked_block){ shared->key,
 							     tomb ? &tomb->block : &shared->block,
 							     BLOCK_LIVE },
-				     walk->userdata);
+				     walk->opts->userdata);
 	}
 	vec_foreach(&walk->tombs, tomb)
 		if (r == 0 && !tomb->was_live)
-			r = walk->fn(&(struct walked_block){ tomb->key, &tomb->block,
+			r = walk->opts->fn(&(struct walked_block){ tomb->key, &tomb->block,
 							     tomb->freed_era },
-				     walk->userdata);
+				     walk->opts->userdata);
 	return r;
 }
 
@@ -195,44 +194,57 @@ static int emit_shared(struct walk *walk)
 /* A table that grows is read again; after so many times it is taken as it was read. */
 #define BOOK_TRIES 4
 
+/* For one more copy? */
+static bool has_room(struct walk *walk)
+{
+	if (walk->shared.len + walk->tombs.len < walk->live->opts.room.copies)
+		return true;
+	walk->left_out++;
+	return false;
+}
+
 static int on_book_block(const struct live_book_block *told, void *userdata)
 {
 	struct walk *walk = userdata;
 
-	if (told->is_shed)
+	if (told->is_shed || (walk->procs && told->block.era < walk->era && !has_room(walk)))
 		return 0;
-	return vec_push(&walk->book_blocks,
-			(struct shared_block){ ABI_BLOCK_KEY(walk->slot, told->address),
-					       told->block });
+	return add_live(walk, ABI_BLOCK_KEY(walk->slot, told->address), &told->block, walk->era);
 }
 
 static int on_book_tomb(const struct live_book_block *told, void *userdata)
 {
 	struct walk *walk = userdata;
 
+	if (!has_room(walk))
+		return 0;
 	return vec_push(&walk->tombs,
 			(struct tomb){ .key = ABI_BLOCK_KEY(walk->slot, told->address),
 				       .block = told->block,
 				       .freed_era = told->freed_era });
 }
 
-static int walk_book(struct walk *walk, const struct live_process *process)
+static int walk_book(struct walk *walk, struct live_process *process)
 {
+	size_t shared = walk->shared.len;
 	int r = -EAGAIN;
 
 	walk->slot = process->slot.n;
 	walk->era = walk->procs ? live_book_era(process) : 0;
 	for (unsigned int i = 0; i < BOOK_TRIES && r == -EAGAIN; i++) {
-		walk->book_blocks.len = 0;
-		r = live_book_blocks(walk->live, process, walk->deadline_ns, on_book_block, walk);
+		if (i > 0)
+			walk->opts->forget(walk->slot, walk->opts->userdata);
+		walk->shared.len = shared;
+		walk->left_out = 0;
+		r = live_book_blocks(walk->live, process, walk->opts->deadline_ns, on_book_block,
+				     walk);
 	}
 	if (r == -EAGAIN)
 		r = 0;
-	vec_foreach(&walk->book_blocks, block)
-		if (r == 0)
-			r = add_live(walk, block->key, &block->block, walk->era);
 	if (r == 0 && walk->procs)
-		r = live_book_tombs(walk->live, process, walk->deadline_ns, on_book_tomb, walk);
+		r = live_book_tombs(walk->live, process, walk->opts->deadline_ns, on_book_tomb,
+				    walk);
+	live_book_count_left_out(walk->live, process, walk->left_out);
 	return r;
 }
 
@@ -246,16 +258,14 @@ static int walk_books(struct walk *walk)
 	return r;
 }
 
-int block_walk(const struct live *live, bool with_freed, uint64_t deadline_ns, block_walk_fn fn,
-	       void *userdata)
+int block_walk(struct live *live, const struct block_walk_opts *opts)
 {
 	const struct programs *programs = live->programs;
 	const struct memtraced_bpf *skel = programs->skel;
-	_cleanup_(walk_done) struct walk walk = { .fn = fn,
-						  .userdata = userdata,
+	_cleanup_(walk_done) struct walk walk = { .opts = opts,
 						  .live = live,
-						  .deadline_ns = deadline_ns,
-						  .procs = with_freed ? programs->procs : NULL };
+						  .procs = opts->with_freed ? programs->procs :
+									      NULL };
 	int r = bucket_table_visit(programs, on_bucket, &walk);
 
 	/* To find the map empty takes 2 ms. */
@@ -265,7 +275,7 @@ int block_walk(const struct live *live, bool with_freed, uint64_t deadline_ns, b
 	if (r == 0)
 		r = walk_books(&walk);
 	/* After the blocks. */
-	if (r == 0 && programs->has_tables && with_freed)
+	if (r == 0 && programs->has_tables && opts->with_freed)
 		r = bpf_batch_read(bpf_map__fd(skel->maps.tombs), sizeof(struct abi_tomb_key),
 				   sizeof(struct abi_tomb), on_tombs, &walk);
 	return r ? r : emit_shared(&walk);

@@ -45,12 +45,18 @@ static int on_shed(const void *keys, const void *values, size_t n, void *userdat
 struct book_reading {
 	struct inheritance *inheritance;
 	uint32_t slot;
+	size_t most;
+	uint64_t left_out;
 };
 
 static int on_book_block(const struct live_book_block *told, void *userdata)
 {
-	const struct book_reading *reading = userdata;
+	struct book_reading *reading = userdata;
 
+	if (told->is_shed && reading->inheritance->shed.len >= reading->most) {
+		reading->left_out++;
+		return 0;
+	}
 	return told->is_shed ?
 		       add_shed(reading->inheritance, ABI_BLOCK_KEY(reading->slot, told->address),
 				told->block.era) :
@@ -60,27 +66,31 @@ static int on_book_block(const struct live_book_block *told, void *userdata)
 /* A table that grows is read again: what is there stays. */
 #define BOOK_TRIES 4
 
-static int read_books(struct inheritance *inheritance, const struct live *live)
+static int read_books(struct inheritance *inheritance, struct live *live)
 {
 	int r = 0;
 
 	vec_foreach(&live->slots.all, p) {
-		const struct live_process *process = *p;
-		struct book_reading reading = { .inheritance = inheritance };
+		struct live_process *process = *p;
+		struct book_reading reading = { .inheritance = inheritance,
+						.most = live->opts.room.copies };
 
 		if (r || !process || !process->book.book || !live_book_ancestor(live, process))
 			continue;
 		reading.slot = process->slot.n;
 		r = -EAGAIN;
-		for (unsigned int i = 0; i < BOOK_TRIES && r == -EAGAIN; i++)
+		for (unsigned int i = 0; i < BOOK_TRIES && r == -EAGAIN; i++) {
+			reading.left_out = 0;
 			r = live_book_blocks(live, process, 0, on_book_block, &reading);
+		}
+		live_book_count_left_out(live, process, reading.left_out);
 		if (r == -EAGAIN)
 			r = 0;
 	}
 	return r;
 }
 
-int inheritance_new(const struct live *live, struct inheritance **ret_inheritance)
+int inheritance_new(struct live *live, struct inheritance **ret_inheritance)
 {
 	const struct programs *programs = live->programs;
 	_cleanup_(inheritance_free_p) struct inheritance *inheritance =

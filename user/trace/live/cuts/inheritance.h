@@ -13,7 +13,7 @@ struct inheritance;
 struct programs;
 
 /* Reads what was freed by those that inherited it. `live` must outlive it. 0 or an errno. */
-int inheritance_new(const struct live *live, struct inheritance **ret_inheritance);
+int inheritance_new(struct live *live, struct inheritance **ret_inheritance);
 void inheritance_free(struct inheritance *inheritance); /* NULL is legal */
 DEFINE_CLEANUP(struct inheritance, inheritance_free)
 

@@ -18,6 +18,7 @@ struct collection {
 	slot_t slot;
 	bool sampled;			 /* bpf/abi_sample.h */
 	struct inheritance *inheritance; /* NULL: the process is no child of a traced one */
+	size_t most;			 /* blocks */
 	VEC(struct live_block) blocks;
 };
 
@@ -107,6 +108,8 @@ static int on_block(const struct walked_block *walked, void *userdata)
 
 	if (!holds(c, walked))
 		return 0;
+	if (c->blocks.len == c->most)
+		return -EFBIG;
 	return vec_push(&c->blocks,
 			(struct live_block){ .addr = ABI_BLOCK_ADDR(walked->key),
 					     .size = c->sampled ? abi_sampled_size(walked->block) :
@@ -129,17 +132,32 @@ static size_t without_repeats(struct live_block *blocks, size_t n)
 	return kept;
 }
 
-int live_blocks(const struct live *live, slot_t slot, uint64_t deadline_ns,
+/* Of ancestors' blocks those that it inherits come last. */
+static void forget_blocks(uint32_t slot, void *userdata)
+{
+	struct collection *c = userdata;
+
+	if (slot == c->slot.n)
+		c->blocks.len = 0;
+}
+
+int live_blocks(struct live *live, slot_t slot, uint64_t deadline_ns,
 		struct live_block **ret_blocks, size_t *ret_n)
 {
 	struct collection c = { .slot = slot,
-				.sampled = programs_has_samples(live->programs, slot.n) };
+				.sampled = programs_has_samples(live->programs, slot.n),
+				.most = live->opts.room.copies };
+	struct block_walk_opts walk = { .deadline_ns = deadline_ns,
+					.fn = on_block,
+					.forget = forget_blocks,
+					.userdata = &c };
 	int r = 0;
 
 	if (shared_proc(live->programs, slot)->parent != ABI_NO_SLOT)
 		r = inheritance_new(live, &c.inheritance);
+	walk.with_freed = c.inheritance != NULL;
 	if (r == 0)
-		r = block_walk(live, c.inheritance != NULL, deadline_ns, on_block, &c);
+		r = block_walk(live, &walk);
 	inheritance_free(c.inheritance);
 	if (r < 0) {
 		vec_done(&c.blocks);
@@ -160,12 +178,38 @@ struct image_list {
 	size_t n_slots;
 	VEC(struct live_image *) forked; /* may hold blocks of their ancestors */
 	struct inheritance *inheritance; /* NULL: no process was forked */
+	size_t blocks, most;		 /* of all together */
 };
 
-static int add_block(struct live_image *image, const struct walked_block *walked)
+static void forget_image(struct image_list *c, struct live_image *image)
+{
+	c->blocks -= image->blocks.len;
+	image->blocks.len = 0;
+}
+
+/* Each child has a copy of what it inherits: the largest one makes room for the others. */
+static void leave_out_largest(struct image_list *c)
+{
+	struct live_image *largest = c->images;
+
+	for (size_t i = 1; i < c->n; i++)
+		if (c->images[i].blocks.len > largest->blocks.len)
+			largest = &c->images[i];
+	forget_image(c, largest);
+	vec_done(&largest->blocks);
+	largest->left_out = true;
+}
+
+static int add_block(struct image_list *c, struct live_image *image,
+		     const struct walked_block *walked)
 {
 	uint64_t addr = ABI_BLOCK_ADDR(walked->key), size = ABI_BLOCK_SIZE(walked->block);
 
+	if (c->blocks == c->most)
+		leave_out_largest(c);
+	if (image->left_out)
+		return 0;
+	c->blocks++;
 	return vec_push(&image->blocks, (struct range){ addr, addr + size });
 }
 
@@ -176,15 +220,24 @@ static int on_block_of_image(const struct walked_block *walked, void *userdata)
 	int r = 0;
 
 	if (walked->freed_era == BLOCK_LIVE && slot < c->n_slots && c->by_slot[slot])
-		r = add_block(c->by_slot[slot], walked);
+		r = add_block(c, c->by_slot[slot], walked);
 	vec_foreach(&c->forked, it) {
 		uint32_t child = (*it)->slot.n;
 
 		if (r == 0 && inheritance_got(c->inheritance, child, walked) &&
 		    !inheritance_has_freed(c->inheritance, child, walked->key))
-			r = add_block(*it, walked);
+			r = add_block(c, *it, walked);
 	}
 	return r;
+}
+
+/* As forget_blocks(). */
+static void forget_blocks_of_image(uint32_t slot, void *userdata)
+{
+	struct image_list *c = userdata;
+
+	if (slot < c->n_slots && c->by_slot[slot])
+		forget_image(c, c->by_slot[slot]);
 }
 
 DEFINE_COMPARE(by_start, struct range, start)
@@ -232,25 +285,28 @@ static int list_images(const struct live *live, pid_t pid, struct image_list *c)
 	return r;
 }
 
-static int collect_blocks(const struct live *live, pid_t pid, struct image_list *c)
+static int collect_blocks(struct live *live, pid_t pid, struct image_list *c)
 {
+	struct block_walk_opts walk = { .fn = on_block_of_image,
+					.forget = forget_blocks_of_image,
+					.userdata = c };
 	int r = list_images(live, pid, c);
 
 	if (r < 0 || c->n == 0)
 		return r;
 	if (c->forked.len)
 		r = inheritance_new(live, &c->inheritance);
+	walk.with_freed = c->inheritance != NULL;
 	if (r == 0)
-		r = block_walk(live, c->inheritance != NULL, 0, on_block_of_image, c);
+		r = block_walk(live, &walk);
 	for (size_t i = 0; i < c->n; i++)
 		sort_blocks(&c->images[i]);
 	return r;
 }
 
-int live_images_new(const struct live *live, pid_t pid, struct live_image **ret_images,
-		    size_t *ret_n)
+int live_images_new(struct live *live, pid_t pid, struct live_image **ret_images, size_t *ret_n)
 {
-	struct image_list c = { 0 };
+	struct image_list c = { .most = live->opts.room.copies };
 	int r = collect_blocks(live, pid, &c);
 
 	inheritance_free(c.inheritance);

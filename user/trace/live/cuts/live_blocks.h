@@ -56,9 +56,10 @@ int live_pids(const struct live *live, pid_t **ret_pids, size_t *ret_n);
 /*
  * What a process holds now, that from its ancestors included, ascending by address, none twice;
  * malloc'ed. Of one that runs, blocks that change hands meanwhile may be missing. 0; -ETIME: not
- * done by the deadline (CLOCK_MONOTONIC; 0: there is none); or another negative errno.
+ * done by the deadline (CLOCK_MONOTONIC; 0: there is none); -EFBIG: there are more than are copied
+ * (map_room.copies); or another negative errno.
  */
-int live_blocks(const struct live *live, slot_t slot, uint64_t deadline_ns,
+int live_blocks(struct live *live, slot_t slot, uint64_t deadline_ns,
 		struct live_block **ret_blocks, size_t *ret_n);
 
 /* A process that runs now, and the addresses of what its allocators hold. */
@@ -67,6 +68,7 @@ struct live_image {
 	image_t image;
 	pid_t pid;
 	bool from_start;	    /* none of its blocks is older than the attach */
+	bool left_out;		    /* blocks: there was no room for copies of all */
 	const struct ranges *areas; /* mapped by its allocators; valid until the next drain */
 	VEC(struct range) blocks;   /* live ones, ascending */
 };
@@ -76,8 +78,7 @@ struct live_image {
  * those from ancestors included; a block that changes hands meanwhile may be missing. 0 or negative
  * errno.
  */
-int live_images_new(const struct live *live, pid_t pid, struct live_image **ret_images,
-		    size_t *ret_n);
+int live_images_new(struct live *live, pid_t pid, struct live_image **ret_images, size_t *ret_n);
 void live_images_free(struct live_image *images, size_t n);
 
 #endif

@@ -78,6 +78,7 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_FILE_UNOPENED] = "file-not-opened",
 	[ABI_LOST_CODE_START] = "code-start-map-full", /* added to LOSS_CODE_START */
 	[LOSS_CODE_START] = "code-start-map-full",
+	[LOSS_SITE_ROOM] = RECORD_CAUSE_STACK_ROOM, /* added to ABI_LOST_STACK_ROOM */
 	[LOSS_CUT] = "moment-uncertain",
 	[LOSS_BOOK] = "book-unreadable",
 	[LOSS_BOOK_CEASED] = "book-not-kept",
@@ -432,6 +433,8 @@ static int emit_coverage(struct live *live)
 	counts[ABI_LOST_CODE_START] = 0;
 	counts[ABI_LOST_UNKNOWN_ALLOCATION] += counts[LOSS_BOOK_FIRST + ABI_BOOK_LOST_UNKNOWN];
 	counts[LOSS_BOOK_FIRST + ABI_BOOK_LOST_UNKNOWN] = 0;
+	counts[ABI_LOST_STACK_ROOM] += counts[LOSS_SITE_ROOM];
+	counts[LOSS_SITE_ROOM] = 0;
 	counts[LOSS_UNWIND_TABLES] = live->tables ? unwind_tables_refused(live->tables) : 0;
 	counts[LOSS_FILE_UNREAD] = objects_unread(live->objects);
 	counts[LOSS_FILE_UNOPENED] = objects_unopened(live->objects);

@@ -53,7 +53,7 @@ static bool consider_block(struct search *search, const struct near_block *block
 	return true;
 }
 
-static int find_live(const struct live *live, struct search *search)
+static int find_live(struct live *live, struct search *search)
 {
 	_cleanup_free_ struct live_block *blocks = NULL;
 	size_t n = 0;

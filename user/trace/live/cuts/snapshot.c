@@ -16,6 +16,7 @@
 #include "trace/record/record.h"
 
 #include <errno.h>
+#include <string.h>
 
 struct snapshot {
 	struct live *live;
@@ -30,6 +31,7 @@ struct snapshot {
 	VEC(uint32_t) forked;		 /* wanted slots that may hold inherited blocks */
 	struct inheritance *inheritance; /* read when there are forked ones, as are: */
 	struct descendants *descendants;
+	uint64_t merged; /* blocks and sites of [other stacks], as there was no room for theirs */
 };
 
 DEFINE_HASHMAP_OPS(site_ops, struct snapshot_site, free, stack, slot, fn);
@@ -57,6 +59,21 @@ static struct snapshot_site *site_get(struct snapshot *s, uint32_t slot, uint16_
 	struct snapshot_site *site = hashmap_intern(&s->by_key, &added, sizeof(added), &is_new);
 
 	return site && is_new && vec_push(&s->order, site) < 0 ? NULL : site;
+}
+
+/*
+ * What the programs have no room in maps for: sites of books, and of what is inherited, of which
+ * each child has all of its parent's.
+ */
+static struct snapshot_site *site_get_within(struct snapshot *s, uint32_t slot, uint16_t fn,
+					     uint64_t stack)
+{
+	struct snapshot_site *site = site_find(s, slot, fn, stack);
+
+	if (site || !stack || s->order.len < s->live->opts.room.sites)
+		return site ? site : site_get(s, slot, fn, stack);
+	s->merged++;
+	return site_get(s, slot, fn, ABI_STACK_OTHER);
 }
 
 /* The parts of unions are numbers of the same kind: exact and sampled sites add up alike. */
@@ -253,7 +270,7 @@ static int add_inherited(struct snapshot *s, const struct walked_block *walked)
 
 		if (!inheritance_got(s->inheritance, *child, walked))
 			continue;
-		site = site_get(s, *child, function_of(s, *child, block), block->stack);
+		site = site_get_within(s, *child, function_of(s, *child, block), block->stack);
 		if (!site)
 			return -ENOMEM;
 		site->inherited_bytes += size;
@@ -288,6 +305,23 @@ static int on_block(const struct walked_block *walked, void *userdata)
 	return s->forked.len ? add_inherited(s, walked) : 0;
 }
 
+/* Books have no samples, and what is inherited comes last. */
+static void forget_ages(uint32_t slot, void *userdata)
+{
+	const struct snapshot *s = userdata;
+
+	vec_foreach(&s->order, it) {
+		struct snapshot_site *site = *it;
+
+		if (site->slot != slot)
+			continue;
+		site->young_bytes = site->young_blocks = 0;
+		site->oldest_tick = UINT32_MAX;
+		site->newest_tick = 0;
+		memset(site->born_bytes, 0, sizeof(site->born_bytes));
+	}
+}
+
 /* --- of processes that keep books ------------------------------------------------------------ */
 
 struct book_reading {
@@ -299,7 +333,7 @@ static int on_book_site(const struct live_book_site *told, void *userdata)
 {
 	const struct book_reading *reading = userdata;
 	struct snapshot_site *site =
-		site_get(reading->snapshot, reading->slot, told->fn, told->stack);
+		site_get_within(reading->snapshot, reading->slot, told->fn, told->stack);
 
 	if (!site)
 		return -ENOMEM;
@@ -413,6 +447,10 @@ static int sort_sites(struct snapshot *s)
 static int read_maps(struct snapshot *s, bool blocks)
 {
 	const struct memtraced_bpf *skel = s->programs->skel;
+	const struct block_walk_opts walk = { .with_freed = s->forked.len > 0,
+					      .fn = on_block,
+					      .forget = forget_ages,
+					      .userdata = s };
 	int r = 0;
 
 	/* The kernel looks at each of its places, however few are taken: with books, none. */
@@ -429,7 +467,7 @@ static int read_maps(struct snapshot *s, bool blocks)
 		r = descendants_new(s->programs, s->forked.data, s->forked.len, s->n_processes,
 				    &s->descendants);
 	if (r == 0 && blocks)
-		r = block_walk(s->live, s->forked.len > 0, 0, on_block, s);
+		r = block_walk(s->live, &walk);
 	return r ? r : sort_sites(s);
 }
 
@@ -460,6 +498,7 @@ int snapshot_new(struct live *live, const struct snapshot_process *processes, si
 	s->by_key.ops = &site_ops;
 	/* Mapping the table of blocks alone takes 5 ms. */
 	r = any ? read_maps(s, blocks) : sort_sites(s);
+	live_raise_loss(live, LOSS_SITE_ROOM, s->merged);
 	if (r)
 		return r;
 	*ret_snapshot = TAKE_PTR(s);

@@ -262,6 +262,12 @@ void live_set_loss(struct live *live, enum user_loss cause, uint64_t n)
 	live->slots.losses[cause - ABI_LOSSES] = n;
 }
 
+void live_raise_loss(struct live *live, enum user_loss cause, uint64_t n)
+{
+	if (n > live->slots.losses[cause - ABI_LOSSES])
+		live_set_loss(live, cause, n);
+}
+
 uint64_t live_lost(const struct live *live)
 {
 	uint64_t sum = live->slots.forgotten_lost;

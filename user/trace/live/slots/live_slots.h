@@ -75,6 +75,8 @@ void live_count_losses(struct live *live, const struct live_process *process, en
 		       uint64_t n);
 /* One that is known as a sum. */
 void live_set_loss(struct live *live, enum user_loss cause, uint64_t n);
+/* The same of what each cut has anew: the most is kept. */
+void live_raise_loss(struct live *live, enum user_loss cause, uint64_t n);
 
 /* --- slots/live_epoch.c ---------------------------------------------------------------------- */
 

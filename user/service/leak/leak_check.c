@@ -23,6 +23,10 @@
 /* How long a thread is waited for that is inside the kernel and does not come to its stop. */
 #define STOP_LIMIT_NS 100000000
 
+/* What is kept for a report: so many blocks, and results, at most. */
+#define MOST_BLOCKS (1U << 20)
+#define MOST_RESULTS 64
+
 /* A scan that is no result yet: before the next cut the model may lack some of its stacks. */
 struct pending {
 	struct leak_scan *scan;
@@ -268,6 +272,27 @@ static enum call_arguments arguments_of(const struct leak_moment *moment)
 	return moment->occasion == LEAK_AT_EXEC ? ARGUMENTS_OF_EXEC : ARGUMENTS_UNKNOWN;
 }
 
+static bool is_of_exec(const struct pending *pending)
+{
+	return pending->occasion == LEAK_AT_EXEC;
+}
+
+/* An image tries again to execute a program: of the former attempt nothing came (exec_came()). */
+static void drop_failed_exec(struct leak_check *check, image_t image)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < check->pending.len; i++) {
+		struct pending *pending = &check->pending.data[i];
+
+		if (is_of_exec(pending) && image_is(pending->scan->image, image))
+			leak_scan_free(pending->scan);
+		else
+			check->pending.data[kept++] = *pending;
+	}
+	check->pending.len = kept;
+}
+
 /* Of a stopped process whose events have been drained. */
 static int scan(struct leak_check *check, struct live *live, const struct stop *stop,
 		pid_t pid, const struct leak_moment *moment)
@@ -305,6 +330,8 @@ static int scan(struct leak_check *check, struct live *live, const struct stop *
 		return r;
 	found->has_allocator = live_slot_has_allocator(live, slot);
 	count_noted(live, slot, found);
+	if (moment->occasion == LEAK_AT_EXEC)
+		drop_failed_exec(check, opts.image);
 	r = vec_push(&check->pending, (struct pending){ .scan = found,
 							.occasion = moment->occasion,
 							.request = moment->request });
@@ -654,11 +681,6 @@ static int write_ends(struct leak_check *check)
 	return r;
 }
 
-static bool is_of_exec(const struct pending *pending)
-{
-	return pending->occasion == LEAK_AT_EXEC;
-}
-
 /* Before an exec that has not come yet, or that came to nothing: execvp(3) tries many. */
 static bool exec_came(const struct leak_check *check, size_t index)
 {
@@ -693,14 +715,25 @@ static int add_results(struct leak_check *check, bool final)
 	return r;
 }
 
+/* Results of the scans so far, whose blocks are freed. */
+static int settle(struct leak_check *check, bool final)
+{
+	int r = symbols_update(check->symbols);
+
+	return r ? r : add_results(check, final);
+}
+
+int leak_check_settle(struct leak_check *check)
+{
+	return settle(check, false);
+}
+
 int leak_check_totals(struct leak_check *check, image_t image, struct loss_totals *ret_totals)
 {
 	_cleanup_(leak_stacks_done) struct leak_stacks stacks = { 0 };
 	struct leak_result *latest;
-	int r = symbols_update(check->symbols);
+	int r = settle(check, false);
 
-	if (r == 0)
-		r = add_results(check, false);
 	latest = find_latest(check, image);
 	*ret_totals = (struct loss_totals){ 0 };
 	if (r < 0 || !latest)
@@ -713,10 +746,8 @@ int leak_check_totals(struct leak_check *check, image_t image, struct loss_total
 
 static int report(struct leak_check *check, bool final)
 {
-	int r = symbols_update(check->symbols);
+	int r = settle(check, final);
 
-	if (r == 0)
-		r = add_results(check, final);
 	vec_foreach(&check->results, result)
 		if (r == 0 && !(*result)->written)
 			r = write_result(check, *result);
@@ -725,6 +756,15 @@ static int report(struct leak_check *check, bool final)
 	if (r == 0 && final)
 		r = write_ends(check);
 	return r == 0 && final && check->xml ? leak_xml_log_end(check->xml) : r;
+}
+
+bool leak_check_is_full(const struct leak_check *check)
+{
+	size_t blocks = 0;
+
+	vec_foreach(&check->pending, pending)
+		blocks += pending->scan->n_blocks;
+	return blocks > MOST_BLOCKS || check->pending.len + check->results.len > MOST_RESULTS;
 }
 
 int leak_check_report(struct leak_check *check, bool final)

@@ -60,6 +60,14 @@ int leak_check_run(struct leak_check *check, struct live *live, struct hold *hol
  */
 int leak_check_report(struct leak_check *check, bool final);
 
+/*
+ * Are there so many blocks, or results, that they should not wait for the next report? A target
+ * may ask for any number of checks.
+ */
+bool leak_check_is_full(const struct leak_check *check);
+/* Frees the blocks of checks so far, of which the results stay. 0 or negative errno. */
+int leak_check_settle(struct leak_check *check);
+
 /* After each cut, as its totals belong to checks that began it. */
 void leak_check_cut_taken(struct leak_check *check);
 

@@ -243,6 +243,12 @@ static bool is_command(const struct session *s, pid_t pid)
 	return s->launch && pid == launch_pid(s->launch);
 }
 
+static int settle_checks(struct session *s)
+{
+	live_buffer_begin(s->live);
+	return session_drain_buffered(s, leak_check_settle(s->leaks));
+}
+
 /* A process that is about to end, whose exit handlers have run. */
 static int look_at_exiting(struct session *s, pid_t pid)
 {
@@ -251,6 +257,8 @@ static int look_at_exiting(struct session *s, pid_t pid)
 
 	if (s->leaks)
 		r = leak_check_run(s->leaks, s->live, s->hold, &moment, drain_all, s);
+	if (r == 0 && s->leaks && leak_check_is_full(s->leaks))
+		r = settle_checks(s);
 	return r == 0 && is_command(s, pid) ? read_resident(s, pid) : r;
 }
 
@@ -289,12 +297,18 @@ static int check_at(struct session *s, const struct hold_event *event, const cha
 	};
 	int r = leak_check_run(s->leaks, s->live, s->hold, &moment, drain_all, s);
 
+	if (r == 0 && !function && leak_check_is_full(s->leaks))
+		r = settle_checks(s);
 	if (r < 0 || !function)
 		return r;
 	r = source_cut(live_source(s->live), session_add_record, s);
-	if (r == 0)
-		leak_check_cut_taken(s->leaks);
-	return r;
+	if (r < 0)
+		return r;
+	leak_check_cut_taken(s->leaks);
+	if (!leak_check_is_full(s->leaks))
+		return 0;
+	live_buffer_begin(s->live);
+	return session_drain_buffered(s, leak_check_report(s->leaks, false));
 }
 
 /* A thread was stopped by a signal that may be the programs' mark. */

@@ -183,6 +183,7 @@ static inline void ledger_open_now(const char *variable)
 	}
 	totals->peak_bytes = totals->live_bytes;
 	ledger.totals = totals;
+	ledger_last = 0; /* the parent's thread made it */
 }
 
 /* True when calls are to be counted. */

@@ -3,29 +3,32 @@
 themselves. --memory-limit makes the limits small, so that targets can be, too."""
 
 import os
-import time
 
-from lib import (Place, load_report, memtraced, need_root, scratch, send_line, started, target, test)
+from lib import Place, attached, need_root, send_line, started, target, test
 from test_attacks_books import LIBRARY, preloading
 
 LIMIT = "--memory-limit=96M"
 MIB = 1 << 10
 
 
-def traced(command, *options, seconds=2, env=None):
-    """Sends the command a line when it is traced. The most that memtraced takes, in KiB, and its
-    report."""
-    with scratch() as folder, started(command, env=env) as process:
+def most_memory(pid):
+    """In KiB, so far."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:"))
+
+
+def traced(command, *options, env=None):
+    """Sends the command a line when it is traced. The most that memtraced takes, in KiB, and a
+    report of afterwards."""
+    with started(command, env=env) as process:
         process.lines.until("ready")
-        path = os.path.join(folder, "report.json")
-        with started([memtraced(), "-q", LIMIT, "-p", str(process.pid), "-d", str(seconds),
-                      "-o", f"json:{path}", *options]) as tracer:
-            time.sleep(seconds / 2)
+        with attached([process.pid], LIMIT, *options) as session:
             send_line(process)
-            _, status, used = os.wait4(tracer.pid, 0)
-            tracer.returncode = os.waitstatus_to_exitcode(status)
-        assert tracer.returncode == 0, status
-        return used.ru_maxrss, load_report(path)
+            process.lines.until("forked")
+            report = session.later_report()
+            kib = most_memory(session.process.pid)
+            session.finish()
+        return kib, report
 
 
 def of_book(doublings, way, *options):
@@ -55,10 +58,9 @@ def a_leak_check_of_more_blocks_than_there_is_room_for_is_not_made():
 @test(need_root, each=["probes", "library"])
 def what_many_children_inherit_costs_no_more_than_the_limit_allows(exact):
     """Of 2048 sites, each of 100 children has all; there is room for 1365."""
-    how = {"seconds": 6, "env": preloading(os.path.join(Place.build, LIBRARY))
-           if exact == "library" else None}
-    few, _ = traced([target("many_heirs"), "11", "1"], f"--exact={exact}", **how)
-    kib, report = traced([target("many_heirs"), "11", "100"], f"--exact={exact}", **how)
+    env = preloading(os.path.join(Place.build, LIBRARY)) if exact == "library" else None
+    few, _ = traced([target("many_heirs"), "11", "1"], f"--exact={exact}", env=env)
+    kib, report = traced([target("many_heirs"), "11", "100"], f"--exact={exact}", env=env)
     assert kib - few < 48 * MIB, f"{kib - few} KiB"
     assert report["coverage"]["lost"]["process-stacks-full"] > 100000, report["coverage"]
     held = [process["alloc"]["live_blocks"] for process in report["processes"]]

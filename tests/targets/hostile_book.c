@@ -7,8 +7,8 @@
  *   huge          a book whose tables are all as large as they can be, and hardly written
  *   deep N        a book with N stacks that are as deep as they can be, of nodes far apart, and all
  *                 that can be of code that was unloaded
- *   many N WAY    a book whose table was doubled N times, and is full; WAY: as it is; `doubles`: it is
- *                 said to be doubled just now; `forked`: it forks when it has all its blocks
+ *   many N WAY    a book whose table was doubled N times, and is full; WAY: `doubles`: it is said
+ *                 to be doubled just now; `forked`: it forks when it has all its blocks
  *   told FILE     tells of FILE, which has a server, as its book: with the library
  *   storm N       N threads tell of no book and ask for rules, all the time: with the library
  *
@@ -121,8 +121,7 @@ static void put_bucket(uint64_t number)
 
 	for (unsigned int way = 0; way < ABI_BOOK_WAYS; way++) {
 		bucket->address[way] = 0x10000 + (number * ABI_BOOK_WAYS + way) * 16;
-		bucket->block[way].size_fn =
-			ABI_BOOK_SIZE_FN(16, 0, ABI_FORM_OWN, ABI_BOOK_MALLOC);
+		bucket->block[way].size_fn = ABI_BOOK_SIZE_FN(16, 0, ABI_FORM_OWN, ABI_BOOK_MALLOC);
 	}
 }
 
@@ -141,6 +140,7 @@ static void fill(uint64_t doublings, const char *way)
 		if (fork() == 0)
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 	}
+	tell("forked\n");
 	pause();
 }
 

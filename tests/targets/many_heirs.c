@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Allocates 16 bytes on each of 2^N paths through two functions, then forks CHILDREN that wait: each
- * of them inherits all these sites. Says "ready" before, and "forked" afterwards.
+ * Allocates 16 bytes on each of 2^N paths through two functions, then forks CHILDREN that wait:
+ * each of them inherits all these sites. Says "ready" before, and "forked" afterwards.
  */
 #include "tests/targets/target.h"
 
@@ -13,8 +13,9 @@ static void *right(uint64_t path, uint64_t n);
 
 static __attribute__((noinline)) void *go_on(uint64_t path, uint64_t n)
 {
-	void *block = n == 0 ? malloc(16) : path & 1 ? left(path >> 1, n - 1) :
-							right(path >> 1, n - 1);
+	void *block = n == 0   ? malloc(16) :
+		      path & 1 ? left(path >> 1, n - 1) :
+				 right(path >> 1, n - 1);
 
 	__asm__ volatile("" : : "r"(block)); /* no tail call */
 	return block;

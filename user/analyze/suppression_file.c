@@ -431,8 +431,11 @@ static void write_frame(struct strbuf *sb, const struct suppression_frame *f)
 			sb->error = strbuf_error(&name);
 		add_pattern(sb, "fun", strbuf_str(&name), name.len);
 	} else {
-		add_pattern(sb, "obj", f->object ? f->object : "",
-			    f->object ? strlen(f->object) : 0);
+		if (f->object)
+			supp_write_literal(f->object, strlen(f->object), &name);
+		if (strbuf_error(&name))
+			sb->error = strbuf_error(&name);
+		add_pattern(sb, "obj", strbuf_str(&name), name.len);
 	}
 }
 

@@ -397,6 +397,12 @@ bool alloc_frames_has_forms(const struct suppression_frame *frame)
 	return is_operator_new(frame) || is_operator_delete(frame) || is_named(frame, "free");
 }
 
+void supp_write_literal(const char *name, size_t len, struct strbuf *out)
+{
+	for (size_t i = 0; i < len; i++)
+		strbuf_addch(out, name[i] == '*' ? '?' : name[i]);
+}
+
 void supp_names_write(const struct suppression_frame *f, struct strbuf *out)
 {
 	const char *name = f->valgrind ? f->valgrind : f->linkage;
@@ -409,9 +415,12 @@ void supp_names_write(const struct suppression_frame *f, struct strbuf *out)
 	} else if (supp_begins_thread(f)) {
 		strbuf_adds(out, "clone");
 	} else if (name) {
-		if (supp_stable_name(name, "*", &stable))
+		if (!strchr(name, '*') && supp_stable_name(name, "*", &stable))
 			out->error = -ENOMEM;
-		strbuf_adds(out, stable ? stable : name);
+		if (stable)
+			strbuf_adds(out, stable);
+		else
+			supp_write_literal(name, strlen(name), out);
 		strbuf_adds(out, *version_of(name) ? "@*" : "");
 	} else {
 		size_t len;
@@ -419,7 +428,7 @@ void supp_names_write(const struct suppression_frame *f, struct strbuf *out)
 		const char *around = strcmp(base, f->function) != 0 ? "*" : "";
 
 		strbuf_adds(out, around);
-		strbuf_add(out, base, len);
+		supp_write_literal(base, len, out);
 		strbuf_adds(out, around);
 	}
 }

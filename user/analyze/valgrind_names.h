@@ -77,6 +77,8 @@ bool supp_begins_thread(const struct suppression_frame *frame);
  * name without a mangled one has scope and arguments, of which Valgrind has the last part alone.
  */
 void supp_names_write(const struct suppression_frame *frame, struct strbuf *out);
+/* A name of the program's in a pattern: `?` for each `*`, which would match others' names. */
+void supp_write_literal(const char *name, size_t len, struct strbuf *out);
 
 /* What a frame is called, by all names that patterns may use. */
 struct supp_names {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/outfile.h"
 
+#include "base/folder_open.h"
 #include "base/fs_identity.h"
 
 #include <errno.h>
@@ -134,8 +135,8 @@ static int open_folder(struct outfile *file, const char *path)
 	file->base = strdup(base);
 	if (!dir || !file->base)
 		return -ENOMEM;
-	file->dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return file->dir_fd < 0 ? -errno : 0;
+	file->dir_fd = folder_open(dir);
+	return file->dir_fd < 0 ? file->dir_fd : 0;
 }
 
 /*

@@ -18,15 +18,28 @@
 #define MOST_BYTES (1u << 20)
 
 /* As Valgrind has it since CVE-2008-4865: others would choose the options. */
-static bool is_own(int fd)
+static bool is_own(const struct stat *st)
 {
-	struct stat st;
 	uid_t uid;
 	gid_t gid;
 
 	invoking_user(&uid, &gid);
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !(st.st_mode & S_IWOTH) &&
-	       (st.st_uid == geteuid() || st.st_uid == uid);
+	return st->st_uid == geteuid() || st->st_uid == uid;
+}
+
+static bool is_own_file(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !(st.st_mode & S_IWOTH) && is_own(&st);
+}
+
+/* Another's link chooses among our files. */
+static bool has_own_name(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && is_own(&st);
 }
 
 /* Each text by itself: a quote that is left open ends with it. 0 or -ENOMEM. */
@@ -67,7 +80,7 @@ static int add_file(char ***words, const char *folder)
 	fd = open(strbuf_str(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return 0;
-	if (!is_own(fd)) {
+	if (!has_own_name(strbuf_str(&path)) || !is_own_file(fd)) {
 		log_warning("%s: not read, as it is not a regular file, not yours, or writable by "
 			    "all",
 			    strbuf_str(&path));

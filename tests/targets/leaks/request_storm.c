@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * request_storm REQUEST N THREADS BLOCKS: holds so many blocks, and each thread makes the request of
- * memtraced.h N times (0: for ever): `count`, `check`, `pool` (tells of blocks that nobody
+ * request_storm REQUEST N THREADS BLOCKS: holds so many blocks, and each thread makes the request
+ * of memtraced.h N times (0: for ever): `count`, `check`, `pool` (tells of blocks that nobody
  * allocates), `bad` (has the sums written where nothing is), or `exec` (of programs that are not
  * there). Says "ready" before, and waits for a line; at the end how many answers were not 0.
  */

@@ -10,6 +10,7 @@
 #include "report/leak/leak_xtree.h"
 #include "service/leak/heap_error_log.h"
 #include "service/leak/leak_log.h"
+#include "service/leak/leak_pending.h"
 #include "service/leak/leak_xml_log.h"
 #include "target/hold/hold.h"
 #include "target/hold/stop.h"
@@ -27,15 +28,6 @@
 #define MOST_BLOCKS (1U << 20)
 #define MOST_RESULTS 64
 
-/* A scan that is no result yet: before the next cut the model may lack some of its stacks. */
-struct pending {
-	struct leak_scan *scan;
-	enum leak_occasion occasion;
-	enum leak_request request;
-	bool has_totals; /* of the cut that the check began */
-	struct record_totals totals;
-};
-
 struct leak_check {
 	const struct options *options;
 	const struct leak_options *leak;
@@ -49,7 +41,7 @@ struct leak_check {
 	struct heap_error_log *heap_errors;
 	record_fn record;
 	void *record_userdata;
-	VEC(struct pending) pending;
+	leak_pending_list pending;
 	VEC(struct leak_result *) results; /* of an image: the latest, and what is not written */
 	pid_t command_pid;		   /* 0: there is no command */
 	VEC(image_t) begun;		   /* images of which Valgrind's first lines are written */
@@ -121,9 +113,7 @@ void leak_check_free(struct leak_check *check)
 {
 	if (!check)
 		return;
-	vec_foreach(&check->pending, pending)
-		leak_scan_free(pending->scan);
-	vec_done(&check->pending);
+	leak_pending_done(&check->pending);
 	vec_foreach(&check->results, result)
 		leak_result_free(*result);
 	vec_done(&check->results);
@@ -272,30 +262,9 @@ static enum call_arguments arguments_of(const struct leak_moment *moment)
 	return moment->occasion == LEAK_AT_EXEC ? ARGUMENTS_OF_EXEC : ARGUMENTS_UNKNOWN;
 }
 
-static bool is_of_exec(const struct pending *pending)
-{
-	return pending->occasion == LEAK_AT_EXEC;
-}
-
-/* An image tries again to execute a program: of the former attempt nothing came (exec_came()). */
-static void drop_failed_exec(struct leak_check *check, image_t image)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < check->pending.len; i++) {
-		struct pending *pending = &check->pending.data[i];
-
-		if (is_of_exec(pending) && image_is(pending->scan->image, image))
-			leak_scan_free(pending->scan);
-		else
-			check->pending.data[kept++] = *pending;
-	}
-	check->pending.len = kept;
-}
-
 /* Of a stopped process whose events have been drained. */
-static int scan(struct leak_check *check, struct live *live, const struct stop *stop,
-		pid_t pid, const struct leak_moment *moment)
+static int scan(struct leak_check *check, struct live *live, const struct stop *stop, pid_t pid,
+		const struct leak_moment *moment)
 {
 	struct leak_scan_opts opts = {
 		.pid = pid,
@@ -331,10 +300,10 @@ static int scan(struct leak_check *check, struct live *live, const struct stop *
 	found->has_allocator = live_slot_has_allocator(live, slot);
 	count_noted(live, slot, found);
 	if (moment->occasion == LEAK_AT_EXEC)
-		drop_failed_exec(check, opts.image);
-	r = vec_push(&check->pending, (struct pending){ .scan = found,
-							.occasion = moment->occasion,
-							.request = moment->request });
+		leak_pending_drop_exec(&check->pending, opts.image);
+	r = vec_push(&check->pending, (struct leak_pending){ .scan = found,
+							     .occasion = moment->occasion,
+							     .request = moment->request });
 	if (r < 0)
 		leak_scan_free(found);
 	return r;
@@ -425,20 +394,10 @@ bool leak_check_has_missed(const struct leak_check *check)
 
 void leak_check_cut_taken(struct leak_check *check)
 {
-	vec_foreach(&check->pending, pending) {
-		const struct model_process *image =
-			model_find_process(check->model, pending->scan->image);
-
-		if (pending->has_totals || pending->occasion == LEAK_AT_EXIT ||
-		    pending->occasion == LEAK_AT_EXEC || !image || !image->has_totals)
-			continue;
-		pending->totals = image->totals;
-		pending->totals.comm = NULL; /* the model's */
-		pending->has_totals = true;
-	}
+	leak_pending_set_totals(&check->pending, check->model);
 }
 
-static int add_result(struct leak_check *check, const struct pending *pending)
+static int add_result(struct leak_check *check, const struct leak_pending *pending)
 {
 	const struct view_resolver resolver = { check->model, check->symbols };
 	struct leak_options options = *check->leak;
@@ -681,33 +640,22 @@ static int write_ends(struct leak_check *check)
 	return r;
 }
 
-/* Before an exec that has not come yet, or that came to nothing: execvp(3) tries many. */
-static bool exec_came(const struct leak_check *check, size_t index)
-{
-	const struct pending *pending = &check->pending.data[index];
-	const struct model_process *image = model_find_process(check->model, pending->scan->image);
-
-	for (size_t i = index + 1; i < check->pending.len; i++)
-		if (image_is(check->pending.data[i].scan->image, pending->scan->image))
-			return false;
-	return image && image->ended && image->how == RECORD_END_EXEC;
-}
-
 static int add_results(struct leak_check *check, bool final)
 {
 	size_t n = check->pending.len, kept = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct pending pending = check->pending.data[i];
+		struct leak_pending pending = check->pending.data[i];
 		const struct model_process *image =
 			model_find_process(check->model, pending.scan->image);
 
-		if (is_of_exec(&pending) && !final && image && !image->ended) {
+		if (leak_pending_is_of_exec(&pending) && !final && image && !image->ended) {
 			check->pending.data[kept++] = pending;
 			continue;
 		}
-		if (r == 0 && (!is_of_exec(&pending) || exec_came(check, i)))
+		if (r == 0 && (!leak_pending_is_of_exec(&pending) ||
+			       leak_pending_exec_came(&check->pending, i, check->model)))
 			r = add_result(check, &pending);
 		leak_scan_free(pending.scan);
 	}
@@ -760,11 +708,8 @@ static int report(struct leak_check *check, bool final)
 
 bool leak_check_is_full(const struct leak_check *check)
 {
-	size_t blocks = 0;
-
-	vec_foreach(&check->pending, pending)
-		blocks += pending->scan->n_blocks;
-	return blocks > MOST_BLOCKS || check->pending.len + check->results.len > MOST_RESULTS;
+	return leak_pending_blocks(&check->pending) > MOST_BLOCKS ||
+	       check->pending.len + check->results.len > MOST_RESULTS;
 }
 
 int leak_check_report(struct leak_check *check, bool final)

@@ -40,7 +40,9 @@ struct leak_log {
 static int say_failed(const char *path, int r)
 {
 	if (r == -ELOOP)
-		log_error("cannot write %s: it is a symbolic link; name the file itself", path);
+		log_error("cannot write %s: its last component is a symbolic link, or one "
+			  "before is another user's; name the file itself",
+			  path);
 	else if (r < 0)
 		log_error("cannot write %s: %s", path, strerror(-r));
 	return r;
@@ -135,16 +137,21 @@ static int try_descriptor(const struct leak_log *log)
 	return 0;
 }
 
+/* Who listens may read nothing, and would keep us from our end. */
+#define SOCKET_WAIT_S 10
+
 static int connect_socket(struct leak_log *log, const struct text_target *target)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = htons(target->socket.port) };
+	const struct timeval wait = { .tv_sec = SOCKET_WAIT_S };
 	const uint8_t *a = target->socket.addr;
 	int r = 0;
 
 	memcpy(&addr.sin_addr, a, sizeof(addr.sin_addr));
 	log->is_socket = true;
 	log->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (log->fd < 0 || connect(log->fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0)
+	if (log->fd < 0 || setsockopt(log->fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0 ||
+	    connect(log->fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0)
 		r = -errno;
 	if (r < 0)
 		log_error("%s-socket=%u.%u.%u.%u:%u: %s", log->option, a[0], a[1], a[2], a[3],
@@ -298,11 +305,11 @@ static int write_descriptor(struct leak_log *log, const struct strbuf *text)
 		if (n >= 0) {
 			at += n;
 			left -= (size_t)n;
-		} else if (errno == EAGAIN) {
+		} else if (errno == EAGAIN && !log->is_socket) {
 			(void)poll(&ready, 1, -1); /* the next write tells what is wrong */
 		} else if (errno != EINTR) {
 			log->failed = true;
-			return say_not_taken(log, -errno);
+			return say_not_taken(log, errno == EAGAIN ? -ETIMEDOUT : -errno);
 		}
 	}
 	return 0;

@@ -142,7 +142,9 @@ static int check_path(const char *template, uid_t uid, gid_t gid)
 	int r = path ? outfile_new(path, uid, gid, &file) : -ENOMEM;
 
 	if (r == -ELOOP)
-		log_error("cannot write %s: it is a symbolic link; name the file itself", template);
+		log_error("cannot write %s: its last component is a symbolic link, or one "
+			  "before is another user's; name the file itself",
+			  template);
 	else if (r)
 		log_error("cannot write %s: %s", template, strerror(-r));
 	return r;

@@ -289,9 +289,9 @@ static int read_image(const struct live *live, const struct live_image *image,
 	const struct model_process *process = model_find_process(model, image->image);
 	struct reading reading = { .image = image, .regions = process ? process->regions : NULL };
 	struct record record = { .type = RECORD_RESIDENT };
-	int r = image->left_out ? -EFBIG :
-				  read_process(&reading, all_counted && image->from_start,
-					       &record.resident);
+	int r = image->left_out ?
+			-EFBIG :
+			read_process(&reading, all_counted && image->from_start, &record.resident);
 
 	memory_free(reading.memory);
 	smaps_done(&reading.smaps);

@@ -5,6 +5,7 @@
 #include "base/partition_point.h"
 #include "bpf/abi_heap_error.h"
 #include "bpf/abi_unwind.h"
+#include "trace/books/address_set.h"
 #include "trace/books/book.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ DEFINE_HASHMAP_OPS(page_ops, struct node_key, free, number);
 /* A block that changes hands so often while it is read is left out. */
 #define BLOCK_TRIES 4
 
-/* Entries of a table that were told, each at a place of its own: no more than there is memory for. */
+/* Entries of a table that were told, each of a place of its own, which takes memory. */
 #define TOLD_AT_ONCE 1024U
 struct told {
 	uint64_t n;
@@ -200,48 +201,6 @@ static bool is_settled(const struct book *book, uint64_t number, size_t way,
 	return false;
 }
 
-/* Addresses; each place has one, or 0. */
-struct address_set {
-	uint64_t *places;
-	size_t cap, n; /* cap: 0 or a power of two */
-};
-
-/* 1: it was not there. */
-static int put_address(struct address_set *set, uint64_t address)
-{
-	size_t at = hash_u64(address) & (set->cap - 1);
-
-	while (set->places[at] && set->places[at] != address)
-		at = (at + 1) & (set->cap - 1);
-	if (set->places[at])
-		return 0;
-	set->places[at] = address;
-	set->n++;
-	return 1;
-}
-
-static int grow_addresses(struct address_set *set)
-{
-	struct address_set larger = { .cap = set->cap ? 2 * set->cap : 1024 };
-
-	larger.places = calloc(larger.cap, sizeof(*larger.places));
-	if (!larger.places)
-		return -ENOMEM;
-	for (size_t i = 0; i < set->cap; i++)
-		if (set->places[i])
-			(void)put_address(&larger, set->places[i]); /* none is there twice */
-	free(set->places);
-	*set = larger;
-	return 0;
-}
-
-static int add_address(struct address_set *set, uint64_t address)
-{
-	int r = 4 * set->n < 3 * set->cap ? 0 : grow_addresses(set);
-
-	return r ? r : put_address(set, address);
-}
-
 struct block_reading {
 	const struct book *book;
 	struct told told;
@@ -288,7 +247,7 @@ static int tell_block(struct block_reading *reading, uint64_t address,
 	if (reading->seen && reading->book->copies && reading->seen->n == reading->book->copies)
 		return -EBADMSG;
 	if (reading->seen)
-		r = add_address(reading->seen, address);
+		r = address_set_add(reading->seen, address);
 	if (r != 1)
 		return r;
 	if (!add_up(&reading->sum, (int64_t)told.size) ||
@@ -351,7 +310,7 @@ static int read_doubling(struct block_reading *reading, uint64_t n, uint64_t dea
 	r = read_table(reading, 2 * n, deadline_ns);
 	if (r == 0)
 		r = read_table(reading, 2 * n, deadline_ns);
-	free(seen.places);
+	address_set_done(&seen);
 	return r;
 }
 
@@ -359,8 +318,8 @@ int book_read_blocks(const struct book *book, uint64_t deadline_ns, book_block_f
 		     void *userdata)
 {
 	struct block_reading reading = { .book = book,
-					 .entry_size = sizeof(struct abi_book_bucket) /
-						       ABI_BOOK_WAYS,
+					 .entry_size =
+						 sizeof(struct abi_book_bucket) / ABI_BOOK_WAYS,
 					 .fn = fn,
 					 .userdata = userdata };
 	struct abi_book_header header, later;

@@ -104,8 +104,6 @@ struct process_book {
 	uint64_t further_errors;  /* book_totals.further_errors */
 	uint64_t told_frees_lost; /* live_book_frees_lost() */
 	uint64_t told_left_out;	  /* live_book_count_left_out() */
-	/* Sites in one reading that are of [other stacks]. */
-	uint64_t stacks_left_out, told_stacks_left_out;
 	bool told_inherited;
 	bool parent_was_empty; /* it was forked before its parent had a book */
 	bool has_era;	       /* its abi_proc.parent_era is as books have it */
@@ -196,6 +194,8 @@ struct live_process {
 	struct process_links links;
 	struct process_book book;
 	struct hashmap book_stacks; /* books/book_stacks.c: of nodes that were read */
+	/* Sites that have [other stacks]: in the latest reading, and told of. */
+	uint64_t stacks_left_out, told_stacks_left_out;
 	struct process_before before;
 	struct process_peak peak;
 	struct process_counts counts;

@@ -90,7 +90,7 @@ static int read_stack(struct live *live, struct live_process *process, uint32_t 
 
 	*ret_id = ABI_STACK_OTHER;
 	if (process->book_stacks.len >= live->programs->stack_room) {
-		process->book.stacks_left_out++;
+		process->stacks_left_out++;
 		return 0;
 	}
 	r = book_read_stack(process->book.book, node, live->opts.max_stack, &stack);
@@ -152,13 +152,11 @@ static int on_site(const struct book_site *site, void *userdata)
 /* Each reading has them again. */
 static void count_stacks_left_out(struct live *live, struct live_process *process)
 {
-	struct process_book *book = &process->book;
-
-	if (book->stacks_left_out <= book->told_stacks_left_out)
+	if (process->stacks_left_out <= process->told_stacks_left_out)
 		return;
 	live_count_losses(live, NULL, LOSS_BOOK_FIRST + ABI_BOOK_LOST_NODES,
-			  book->stacks_left_out - book->told_stacks_left_out);
-	book->told_stacks_left_out = book->stacks_left_out;
+			  process->stacks_left_out - process->told_stacks_left_out);
+	process->told_stacks_left_out = process->stacks_left_out;
 }
 
 int live_book_sites(struct live *live, struct live_process *process, live_book_site_fn fn,
@@ -169,7 +167,7 @@ int live_book_sites(struct live *live, struct live_process *process, live_book_s
 
 	if (!process->book.book)
 		return 0;
-	process->book.stacks_left_out = 0;
+	process->stacks_left_out = 0;
 	r = book_read_sites(process->book.book, live->programs->control->cut_epoch, on_site,
 			    &reading);
 	count_stacks_left_out(live, process);

@@ -87,10 +87,10 @@ typedef int (*live_book_block_fn)(const struct live_book_block *block, void *use
  * sites has shown so far are ABI_STACK_OTHER.
  */
 int live_book_blocks(struct live *live, struct live_process *process, uint64_t deadline_ns,
-		      live_book_block_fn fn, void *userdata);
+		     live_book_block_fn fn, void *userdata);
 /* Those that were freed while children may hold them: after the former. */
 int live_book_tombs(struct live *live, struct live_process *process, uint64_t deadline_ns,
-		     live_book_block_fn fn, void *userdata);
+		    live_book_block_fn fn, void *userdata);
 /* Of its blocks so many were not copied, as there was no room: LOSS_BOOK. */
 void live_book_count_left_out(struct live *live, struct live_process *process, uint64_t n);
 /* How often the process has forked, as its book has it. */

@@ -60,7 +60,8 @@ static int add_live(struct walk *walk, uint64_t key, const struct abi_block *blo
 	/* A child that is forked from now on is in no list of the caller's. */
 	if (walk->procs && block->era < era)
 		return vec_push(&walk->shared, (struct shared_block){ key, *block });
-	return walk->opts->fn(&(struct walked_block){ key, block, BLOCK_LIVE }, walk->opts->userdata);
+	return walk->opts->fn(&(struct walked_block){ key, block, BLOCK_LIVE },
+			      walk->opts->userdata);
 }
 
 static int add_counted(struct walk *walk, uint64_t key, const struct abi_block *block)
@@ -177,15 +178,16 @@ static int emit_shared(struct walk *walk)
 			tomb->was_live = true;
 		if (r == 0)
 			r = walk->opts->fn(&(struct walked_block){ shared->key,
-							     tomb ? &tomb->block : &shared->block,
-							     BLOCK_LIVE },
-				     walk->opts->userdata);
+								   tomb ? &tomb->block :
+									  &shared->block,
+								   BLOCK_LIVE },
+					   walk->opts->userdata);
 	}
 	vec_foreach(&walk->tombs, tomb)
 		if (r == 0 && !tomb->was_live)
 			r = walk->opts->fn(&(struct walked_block){ tomb->key, &tomb->block,
-							     tomb->freed_era },
-				     walk->opts->userdata);
+								   tomb->freed_era },
+					   walk->opts->userdata);
 	return r;
 }
 
@@ -262,10 +264,9 @@ int block_walk(struct live *live, const struct block_walk_opts *opts)
 {
 	const struct programs *programs = live->programs;
 	const struct memtraced_bpf *skel = programs->skel;
-	_cleanup_(walk_done) struct walk walk = { .opts = opts,
-						  .live = live,
-						  .procs = opts->with_freed ? programs->procs :
-									      NULL };
+	_cleanup_(walk_done) struct walk walk = {
+		.opts = opts, .live = live, .procs = opts->with_freed ? programs->procs : NULL
+	};
 	int r = bucket_table_visit(programs, on_bucket, &walk);
 
 	/* To find the map empty takes 2 ms. */

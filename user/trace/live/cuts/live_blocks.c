@@ -147,10 +147,9 @@ int live_blocks(struct live *live, slot_t slot, uint64_t deadline_ns,
 	struct collection c = { .slot = slot,
 				.sampled = programs_has_samples(live->programs, slot.n),
 				.most = live->opts.room.copies };
-	struct block_walk_opts walk = { .deadline_ns = deadline_ns,
-					.fn = on_block,
-					.forget = forget_blocks,
-					.userdata = &c };
+	struct block_walk_opts walk = {
+		.deadline_ns = deadline_ns, .fn = on_block, .forget = forget_blocks, .userdata = &c
+	};
 	int r = 0;
 
 	if (shared_proc(live->programs, slot)->parent != ABI_NO_SLOT)

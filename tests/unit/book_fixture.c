@@ -90,3 +90,10 @@ struct book *open_hand(const struct hand_book *hand)
 	assert_int_equal(book_open(getpid(), hand->fd, &book), 0);
 	return book;
 }
+
+void hand_write_much(const struct hand_book *hand)
+{
+	assert_int_equal(fallocate(hand->fd, FALLOC_FL_KEEP_SIZE,
+				   (off_t)(ABI_BOOK_AT_BLOCKS + (1ULL << 30)), 1 << 25),
+			 0);
+}

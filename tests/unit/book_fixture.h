@@ -32,4 +32,7 @@ struct abi_book_tomb *hand_tomb(const struct hand_book *hand, uint32_t number);
 struct abi_book_error *hand_error(const struct hand_book *hand, uint32_t number);
 struct abi_book_bucket *hand_bucket(const struct hand_book *hand, uint64_t number);
 
+/* So much that tables which are as large as they can be are believed, but for that of blocks. */
+void hand_write_much(const struct hand_book *hand);
+
 #endif

@@ -577,14 +577,14 @@ $(O)/tests/unit/test_memory: TEST_LDFLAGS := -Wl,--wrap=ioctl
 $(O)/tests/unit/test_thread_exit: TEST_LDFLAGS := -Wl,--wrap=process_threads
 # Its map of pids is the test's.
 $(O)/tests/unit/test_live_follow: TEST_LDFLAGS := -Wl,--wrap=urgent_lookup,--wrap=bpf_map_update_elem
-# The rules by which the library walks are the test's.
+# The rules by which the library walks are the test's: linked as one unit, it would call its own.
 $(O)/tests/unit/test_unwind_steps: TEST_LDFLAGS := -Wl,--wrap=walk_rule
 # There are no maps of losses to read.
 $(O)/tests/unit/test_live_jobs: TEST_LDFLAGS := -Wl,--wrap=programs_losses
 $(UNIT_SRCS:%.c=$(O)/%): $(O)/%: $(O)/%.o $(HELPER_OBJS) $(SAMPLE_PURE_OBJS) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) $(TEST_LDFLAGS) -o $@ $< $(filter $(dir $<)%,$(HELPER_OBJS)) $(SAMPLE_PURE_OBJS) $(LIB) \
-		-lcmocka $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -fno-lto $(TEST_LDFLAGS) -o $@ $< $(filter $(dir $<)%,$(HELPER_OBJS)) \
+		$(SAMPLE_PURE_OBJS) $(LIB) -lcmocka $(ALL_LIBS)
 
 $(O)/tests/fuzz/fuzz_%: $(O)/tests/fuzz/fuzz_%.o $(LIB)
 	$(call say,LD,$@)

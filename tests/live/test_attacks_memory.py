@@ -7,6 +7,7 @@ import os
 from lib import Place, attached, need_root, send_line, started, target, test
 from test_attacks_books import LIBRARY, preloading
 
+BESIDE_OTHERS = True
 LIMIT = "--memory-limit=96M"
 MIB = 1 << 10
 

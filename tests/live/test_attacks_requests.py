@@ -12,6 +12,7 @@ from lib import (exact, memtraced, need_root, need_speed, same, scaled,
 from test_service import (Asking, counted, finish, one, service, since, started_target,
                           until_traced, work)
 
+BESIDE_OTHERS = "services"
 STORM = os.path.join("leaks", "request_storm")
 MIB = 1 << 10
 

@@ -8,13 +8,16 @@ import time
 
 from lib import memtraced, need_root, run, scratch, started, target, test
 
+BESIDE_OTHERS = True
 NOBODY = 65534
 OPTIONS = ["-q", "--leak-check=full", "--show-leak-kinds=all", "--num-callers=60"]
 
 
-@test(need_root, each=["log", "xml"], timeout=120)
-def who_listens_and_reads_nothing_does_not_keep_it_from_its_end(what):
-    """Of 8192 sites it writes more than sockets take."""
+@test(need_root, each=[("log", 0), ("xml", 0), ("log", 100)], in_turn=1,
+      timeout=120)
+def who_listens_and_reads_little_does_not_keep_it_from_its_end(case):
+    """Of 8192 sites it writes more than sockets take. To read some bytes a second gains nothing."""
+    what, rate = case
     with socket.socket() as server:
         server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         server.bind(("127.0.0.1", 0))
@@ -24,8 +27,12 @@ def who_listens_and_reads_nothing_does_not_keep_it_from_its_end(what):
         with started([memtraced(), "valgrind", *OPTIONS, address, *more, target("many_heirs"),
                       "13", "0"]) as process:
             process.stdin.close()
-            with server.accept()[0]:
-                assert process.wait(100) != 0
+            with server.accept()[0] as listener:
+                until = time.monotonic() + 60
+                while rate and process.poll() is None and time.monotonic() < until:
+                    listener.recv(rate // 10)
+                    time.sleep(0.1)
+                assert process.wait(60) != 0
 
 
 @test(need_root)

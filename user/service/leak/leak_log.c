@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
@@ -23,10 +24,11 @@ struct log_text {
 };
 
 struct leak_log {
-	const char *path;   /* NULL: a descriptor */
-	int fd;		    /* -1: standard error */
-	bool is_socket;	    /* of our own */
-	const char *option; /* "--log" */
+	const char *path;	     /* NULL: a descriptor */
+	int fd;			     /* -1: standard error */
+	bool is_socket;		     /* of our own */
+	uint64_t written, waited_ns; /* bytes, and until it took them */
+	const char *option;	     /* "--log" */
 	unsigned int number;
 	uid_t uid;
 	gid_t gid;
@@ -137,8 +139,9 @@ static int try_descriptor(const struct leak_log *log)
 	return 0;
 }
 
-/* Who listens may read nothing, and would keep us from our end. */
+/* Who listens may read nothing, or little, and would keep us from our end. */
 #define SOCKET_WAIT_S 10
+#define SOCKET_LEAST_BYTES_PER_S (256 * 1024) /* buffers of the kernel included */
 
 static int connect_socket(struct leak_log *log, const struct text_target *target)
 {
@@ -151,7 +154,8 @@ static int connect_socket(struct leak_log *log, const struct text_target *target
 	log->is_socket = true;
 	log->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (log->fd < 0 || setsockopt(log->fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0 ||
-	    connect(log->fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0)
+	    connect(log->fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+	    fcntl(log->fd, F_SETFL, O_NONBLOCK) < 0)
 		r = -errno;
 	if (r < 0)
 		log_error("%s-socket=%u.%u.%u.%u:%u: %s", log->option, a[0], a[1], a[2], a[3],
@@ -292,27 +296,48 @@ static int say_not_taken(const struct leak_log *log, int r)
 	return r;
 }
 
+/* Until it takes more. 0; -ETIMEDOUT: not in the time that it has for what it took. */
+static int wait_until_taken(struct leak_log *log)
+{
+	struct pollfd ready = { .fd = log->fd, .events = POLLOUT };
+	uint64_t began_ns = clock_monotonic_ns();
+	int64_t left_ms = SOCKET_WAIT_S * INT64_C(1000) +
+			  (int64_t)(log->written * 1000 / SOCKET_LEAST_BYTES_PER_S) -
+			  (int64_t)(log->waited_ns / 1000000);
+	int n;
+
+	if (log->is_socket && left_ms <= 0)
+		return -ETIMEDOUT;
+	/* Of an error the next write tells. */
+	n = poll(&ready, 1, log->is_socket ? (int)(left_ms < INT_MAX ? left_ms : INT_MAX) : -1);
+	log->waited_ns += clock_monotonic_ns() - began_ns;
+	return n == 0 ? -ETIMEDOUT : 0;
+}
+
 /* What cannot be written is told of once. */
 static int write_descriptor(struct leak_log *log, const struct strbuf *text)
 {
 	const char *at = strbuf_str(text);
 	size_t left = text->len;
+	int r = 0;
 
-	while (left > 0 && !log->failed) {
-		struct pollfd ready = { .fd = log->fd, .events = POLLOUT };
+	while (left > 0 && !log->failed && r == 0) {
 		ssize_t n = write(log->fd, at, left);
 
 		if (n >= 0) {
 			at += n;
 			left -= (size_t)n;
-		} else if (errno == EAGAIN && !log->is_socket) {
-			(void)poll(&ready, 1, -1); /* the next write tells what is wrong */
+			log->written += (uint64_t)n;
+		} else if (errno == EAGAIN) {
+			r = wait_until_taken(log);
 		} else if (errno != EINTR) {
-			log->failed = true;
-			return say_not_taken(log, errno == EAGAIN ? -ETIMEDOUT : -errno);
+			r = -errno;
 		}
 	}
-	return 0;
+	if (r == 0)
+		return 0;
+	log->failed = true;
+	return say_not_taken(log, r);
 }
 
 int leak_log_flush(struct leak_log *log)

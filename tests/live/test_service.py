@@ -494,14 +494,14 @@ def who_is_slow_is_left_behind_and_holds_nobody_up():
 @test(need_root, timeout=120)
 def who_takes_no_answer_is_left_behind_and_holds_nobody_up():
     with scratch() as folder, service(folder, "timeout = 1s") as served:
-        request = f"GET /debug/pprof/ HTTP/1.1\r\nHost: localhost\r\n{served.bearer()}\r\n"
+        request = f"GET /metrics HTTP/1.1\r\nHost: localhost\r\n{served.bearer()}\r\n"
         with socket.socket() as client:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             client.connect(("127.0.0.1", served.port))
             client.settimeout(60 * lib.PATIENCE)
             with contextlib.suppress(ConnectionError):
-                # More answers than the two buffers hold, and none is read.
-                client.sendall(request.encode() * 5000)
+                # Of 10 KB each, more answers than the two buffers hold, and none is read.
+                client.sendall(request.encode() * 1000)
                 eventually(lambda: served.metric("memtraced_http_connections") == 1,
                            "it is closed", timeout=60)
             assert served.text("/healthz") == "ok\n"

@@ -136,16 +136,17 @@ static bool pause_held(uint32_t i)
 bool book_thread_wait(struct book_thread *thread)
 {
 	int error = errno;
-	bool goes_on = true;
+	bool goes_on = true, held;
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	for (uint32_t i = 0; goes_on && is_held() && !book.header->passed_on; i++) {
+	/* Once it was not held, it is this thread that others wait for: they may hold it again. */
+	for (uint32_t i = 0; (held = is_held()) && goes_on && !book.header->passed_on; i++) {
 		book_thread_leave(thread);
 		goes_on = pause_held(i);
 		__atomic_store_n(&thread->shared->at, thread->shared->at + 1, __ATOMIC_SEQ_CST);
 	}
 	errno = error;
-	if (!is_held())
+	if (!held)
 		return true;
 	book_thread_leave(thread);
 	if (!book.header->passed_on)

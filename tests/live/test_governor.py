@@ -273,7 +273,9 @@ def what_has_just_begun_has_earned_no_exact_depth():
 OLD = "atomics"
 
 
-@test(need_root, each=["with sites in a table", "with all in a map"], in_turn=1, timeout=120)
+# Alone: where it has no CPU for a while, its rate is low, and it is counted exactly for a moment.
+@test(need_root, each=["with sites in a table", "with all in a map"], in_turn=1, timeout=120,
+      alone=True)
 def what_allocates_all_the_time_stays_sampled(where):
     old = without(OLD) if where == "with all in a map" else contextlib.nullcontext()
     # 80 million allocations a second have 8,000 samples: of the time 5 %, or, where traps are slow

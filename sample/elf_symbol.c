@@ -124,8 +124,28 @@ void *elf_symbol_next(const char *name)
 	return found;
 }
 
+bool elf_object_has(const struct dl_phdr_info *object, const void *address)
+{
+	for (size_t i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &object->dlpi_phdr[i];
+
+		if (header->p_type == PT_LOAD &&
+		    (uintptr_t)address - (object->dlpi_addr + header->p_vaddr) < header->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static const ElfW(Dyn) * dynamic_of(const struct dl_phdr_info *object)
+{
+	for (size_t i = 0; i < object->dlpi_phnum; i++)
+		if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			return (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+	return NULL;
+}
+
 struct search {
-	uintptr_t address;
+	const void *address;
 	bool is_us_behind, is_met;
 	struct object met; /* the object that has the address */
 };
@@ -133,29 +153,18 @@ struct search {
 static int look_at(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct search *search = data;
-	bool is_met = false;
 
 	(void)size;
-	search->met = (struct object){ .base = info->dlpi_addr };
-	for (size_t i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		ElfW(Addr) at = info->dlpi_addr + header->p_vaddr;
-
-		if (header->p_type == PT_LOAD && search->address - at < header->p_memsz)
-			is_met = true;
-		else if (header->p_type == PT_DYNAMIC)
-			search->met.dynamic = (const void *)at;
-	}
-	if (is_met)
-		search->is_met = true;
-	else if (search->met.dynamic == our_dynamic)
+	search->is_met = elf_object_has(info, search->address);
+	search->met = (struct object){ info->dlpi_addr, dynamic_of(info) };
+	if (!search->is_met && search->met.dynamic == our_dynamic)
 		search->is_us_behind = false;
-	return is_met;
+	return search->is_met;
 }
 
 static struct search search_for(const void *address)
 {
-	struct search search = { .address = (uintptr_t)address, .is_us_behind = true };
+	struct search search = { .address = address, .is_us_behind = true };
 
 	(void)dl_iterate_phdr(look_at, &search); /* `is_met` says it */
 	return search;

@@ -7,7 +7,11 @@
 #ifndef MEMTRACED_SAMPLE_ELF_SYMBOL_H
 #define MEMTRACED_SAMPLE_ELF_SYMBOL_H
 
+#include <link.h>
 #include <stdbool.h>
+
+/* Has this loaded object the address? For callbacks of dl_iterate_phdr(3). */
+bool elf_object_has(const struct dl_phdr_info *object, const void *address);
 
 /* Of this library; NULL: none of that name. */
 void *elf_symbol_ours(const char *name);

@@ -233,7 +233,7 @@ void *next_find(enum next_name name)
 }
 
 struct object_search {
-	uintptr_t at;
+	const void *at;
 	struct next_object found;
 };
 
@@ -242,21 +242,15 @@ static int is_object_of(struct dl_phdr_info *info, size_t size, void *data)
 	struct object_search *search = data;
 
 	(void)size;
-	for (size_t i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-
-		if (header->p_type != PT_LOAD ||
-		    search->at - (info->dlpi_addr + header->p_vaddr) >= header->p_memsz)
-			continue;
-		search->found = (struct next_object){ info->dlpi_phdr, info->dlpi_name };
-		return 1;
-	}
-	return 0;
+	if (!elf_object_has(info, search->at))
+		return 0;
+	search->found = (struct next_object){ info->dlpi_phdr, info->dlpi_name };
+	return 1;
 }
 
 bool next_object_of(const void *function, struct next_object *ret_object)
 {
-	struct object_search search = { .at = (uintptr_t)function };
+	struct object_search search = { .at = function };
 
 	if (!dl_iterate_phdr(is_object_of, &search))
 		return false;

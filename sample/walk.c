@@ -237,17 +237,8 @@ static uint32_t compare(const struct walker *w, uint32_t k)
 	return k;
 }
 
-static bool push(struct walker *w, const struct walk_frame *frame)
-{
-	if (w->n_fresh == ABI_MAX_FRAMES)
-		return end(w, ABI_CUT_LIMIT);
-	w->fresh[w->n_fresh] = *frame;
-	w->fresh[w->n_fresh++].node = 0;
-	return true;
-}
-
-/* In its place, as a copy would wait for what was just written; NULL: there are too many. */
-static struct walk_frame *add_frame(struct walker *w, const struct place *p)
+/* The place of one more frame; NULL: there are too many. */
+static struct walk_frame *next_fresh(struct walker *w)
 {
 	struct walk_frame *frame = &w->fresh[w->n_fresh];
 
@@ -256,6 +247,27 @@ static struct walk_frame *add_frame(struct walker *w, const struct place *p)
 		return NULL;
 	}
 	w->n_fresh++;
+	return frame;
+}
+
+static bool push(struct walker *w, const struct walk_frame *known)
+{
+	struct walk_frame *frame = next_fresh(w);
+
+	if (!frame)
+		return false;
+	*frame = *known;
+	frame->node = 0;
+	return true;
+}
+
+/* In its place, as a copy would wait for what was just written. As next_fresh(). */
+static struct walk_frame *add_frame(struct walker *w, const struct place *p)
+{
+	struct walk_frame *frame = next_fresh(w);
+
+	if (!frame)
+		return NULL;
 	frame->pc = p->at.pc;
 	frame->sp = p->at.sp;
 	frame->bp = p->at.bp;

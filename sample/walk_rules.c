@@ -314,7 +314,6 @@ static struct abi_unwind_rule read_rule(const struct dl_find_object *object, uin
 	return rule_of_entry(&section, entry - eh_frame, address, none);
 }
 
-/* Two threads may note one twice. */
 static uint32_t (*give_number)(void);
 
 static uint32_t new_number(void)
@@ -354,6 +353,7 @@ static struct known_object *take_place(void)
 	return n < MOST_OBJECTS ? &objects[n] : NULL;
 }
 
+/* Two threads may note one twice. */
 static void note_object(const struct dl_find_object *object)
 {
 	struct known_object *end = known_end(), *made;

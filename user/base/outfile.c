@@ -357,6 +357,13 @@ int outfile_flush(struct outfile *file)
 	return failed ? -EIO : 0;
 }
 
+const char *outfile_strerror(int r)
+{
+	return r == -ELOOP ? "its last component is a symbolic link, or one before is another "
+			     "user's; name the file itself" :
+			     strerror(-r);
+}
+
 int outfile_error(struct outfile *file, int r)
 {
 	int r_flush = r == -EIO ? outfile_flush(file) : 0;

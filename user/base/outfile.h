@@ -45,6 +45,9 @@ int outfile_commit(struct outfile *file);
  */
 int outfile_flush(struct outfile *file);
 
+/* Why outfile_new() has failed, in words. */
+const char *outfile_strerror(int r);
+
 /* What a writer returned; where it is -EIO, as of a stream that did not take all, why. */
 int outfile_error(struct outfile *file, int r);
 

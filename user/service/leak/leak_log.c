@@ -41,12 +41,8 @@ struct leak_log {
 
 static int say_failed(const char *path, int r)
 {
-	if (r == -ELOOP)
-		log_error("cannot write %s: its last component is a symbolic link, or one "
-			  "before is another user's; name the file itself",
-			  path);
-	else if (r < 0)
-		log_error("cannot write %s: %s", path, strerror(-r));
+	if (r < 0)
+		log_error("cannot write %s: %s", path, outfile_strerror(r));
 	return r;
 }
 

@@ -141,12 +141,8 @@ static int check_path(const char *template, uid_t uid, gid_t gid)
 	_cleanup_(outfile_free_p) struct outfile *file = NULL;
 	int r = path ? outfile_new(path, uid, gid, &file) : -ENOMEM;
 
-	if (r == -ELOOP)
-		log_error("cannot write %s: its last component is a symbolic link, or one "
-			  "before is another user's; name the file itself",
-			  template);
-	else if (r)
-		log_error("cannot write %s: %s", template, strerror(-r));
+	if (r)
+		log_error("cannot write %s: %s", template, outfile_strerror(r));
 	return r;
 }
 

@@ -8,7 +8,7 @@ import shutil
 
 from lib import (PRELOAD, Place, Skip, as_users_do, exact, heap_sites, load_report, memtraced,
                  need_program, need_root, run, run_memtraced, scratch, target, target_for_all, test,
-                 total, trace, with_function)
+                 total, trace, with_function, without)
 
 BESIDE_OTHERS = True
 LIBRARY = "libmemtraced-sample.so"
@@ -58,6 +58,12 @@ def a_command_is_counted_by_the_library():
     with as_users_do():
         text = run_memtraced("--", target("aligned"), "20").stdout
     assert " by a preloaded library\n\n" in text.split("aligned", 1)[0], text[:500]
+
+
+@test(need_root)
+def what_the_kernel_lacks_for_probes_is_not_said_where_there_are_none():
+    with without("cookies"):
+        assert ways(traced([target("aligned"), "20"])) == {"aligned": True}
 
 
 # What only probes can tell, and what is said about probes alone.

@@ -211,12 +211,13 @@ static void log_load(int r, const struct strbuf *error)
 			  strerror(-r));
 }
 
-static void log_limits(const struct live *live)
+/* Where the library counts a command, probes are for what it cannot count: that is in the report. */
+static void log_limits(const struct live *live, bool by_library)
 {
 	_cleanup_strbuf_ struct strbuf lacks = {};
 	struct utsname uts;
 
-	if (*live_kernel_lacks(live, &lacks) && uname(&uts) == 0)
+	if (*live_kernel_lacks(live, !by_library, &lacks) && uname(&uts) == 0)
 		log_info("Linux %s: %s", uts.release, strbuf_str(&lacks));
 }
 
@@ -381,7 +382,7 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		log_load(r, &error);
 		return r;
 	}
-	log_limits(live);
+	log_limits(live, books->library != NULL);
 	*ret_features = TAKE_PTR(features);
 	*ret_live = TAKE_PTR(live);
 	return 0;

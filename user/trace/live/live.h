@@ -237,8 +237,11 @@ bool live_may_show(const struct live *live, pid_t pid, image_t image);
 /* Do the programs count for this process? Not when it is a child that is not followed. */
 bool live_counts(const struct live *live, pid_t pid);
 
-/* What this kernel lacks for this run (trace/kernel/kernel_limits.h), as `out` holds it then. */
-const char *live_kernel_lacks(const struct live *live, struct strbuf *out);
+/*
+ * What this kernel lacks for this run (trace/kernel/kernel_limits.h), as `out` holds it then; what it
+ * lacks for probes, too, or not.
+ */
+const char *live_kernel_lacks(const struct live *live, bool for_probes, struct strbuf *out);
 
 /* How many are traced now. */
 size_t live_running(const struct live *live);

@@ -17,11 +17,11 @@ bool live_finds_processes(const struct live_opts *opts)
 	       (opts->features || opts->rule.of_uid || opts->rule.names);
 }
 
-const char *live_kernel_lacks(const struct live *live, struct strbuf *out)
+const char *live_kernel_lacks(const struct live *live, bool for_probes, struct strbuf *out)
 {
 	struct utsname uts;
 	struct kernel_found found = {
-		.features = live->opts.features,
+		.features = for_probes ? live->opts.features : NULL,
 		.release = uts.release,
 		.kernel_frames = live->jobs.kernel_stacks,
 		.syscalls_preempted = live->programs->syscalls_preempted,
@@ -73,7 +73,7 @@ static int describe_run(struct live *live)
 			 .kernel = uname(&uts) ? "" : uts.release,
 			 .free_stacks = live->opts.free_stacks,
 			 .sampled = live->opts.sampled && !live->opts.both,
-			 .kernel_lacks = live_kernel_lacks(live, &lacks),
+			 .kernel_lacks = live_kernel_lacks(live, true, &lacks),
 			 .attach_path = live->opts.features ? path_name(live) : NULL,
 			 .start_realtime_ns =
 				 clock_ns(CLOCK_REALTIME) - (clock_monotonic_ns() - live->start_ns),

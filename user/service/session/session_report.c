@@ -70,9 +70,7 @@ int session_checkpoint(struct session *s)
 	if (r < 0)
 		return r;
 	live_buffer_begin(s->live);
-	r = outputs_checkpoint(s->outputs);
-	live_buffer_end(s->live);
-	return r < 0 ? r : session_drain(s);
+	return session_drain_buffered(s, outputs_checkpoint(s->outputs));
 }
 
 /* A process that a check has stopped waits for no report: that takes time, and may not be read. */
@@ -103,18 +101,17 @@ static int report_cut(struct session *s, bool final)
 		/* Nothing is counted any more: what is held waits for no reader of the report. */
 		hold_free(s->hold);
 		s->hold = NULL;
-	}
-	/* After the final one nothing is drained any more. */
-	if (!final)
+	} else {
 		live_buffer_begin(s->live);
+	}
 	r = read_resident(s, 0);
 	if (r == 0 && s->leaks)
 		r = leak_check_report(s->leaks, final);
 	if (r == 0)
 		r = outputs_write(s->outputs, final);
-	live_buffer_end(s->live);
-	if (r == 0 && !final)
-		r = session_drain(s);
+	/* After the final one nothing is drained any more. */
+	if (!final)
+		r = session_drain_buffered(s, r);
 	return r == -EPIPE && s->launch && (!final || s->child_status >= 0) ? 0 : r;
 }
 
@@ -272,10 +269,7 @@ static int answer(struct session *s, const struct hold_event *event)
 	if (r < 0)
 		return r == -ESRCH ? 0 : r;
 	live_buffer_begin(s->live);
-	r = leak_check_totals(s->leaks, image->id, &totals);
-	live_buffer_end(s->live);
-	if (r == 0)
-		r = session_drain(s);
+	r = session_drain_buffered(s, leak_check_totals(s->leaks, image->id, &totals));
 	if (r < 0)
 		return r;
 	r = leak_answer_write(s->hold, event->pid, event->tid, &totals);

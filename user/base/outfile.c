@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/outfile.h"
 
-#include "base/folder_open.h"
 #include "base/fs_identity.h"
+#include "base/path_walk.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio_ext.h>
@@ -14,6 +15,7 @@
 #include <sys/fsuid.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #define TEMP_NAME_LEN 40
 #define TEMP_NAME_TRIES 16
@@ -120,6 +122,41 @@ static int open_inherited(struct outfile *file, int fd)
 	return file->fd < 0 ? -errno : 0;
 }
 
+static bool is_in_proc(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/*
+ * Root's, the writer's own and the kernel's links are followed: by another user's link that user
+ * would choose among all folders that the writer may write to.
+ */
+static int check_folder_link(int fd, const struct stat *st, const void *userdata)
+{
+	(void)userdata;
+	if (is_in_proc(fd))
+		return PATH_FOLLOW_BY_KERNEL;
+	return st->st_uid == 0 || st->st_uid == (uid_t)setfsuid((uid_t)-1) ? PATH_FOLLOW : -ELOOP;
+}
+
+/* A descriptor (O_PATH), or negative errno: -ELOOP for a link that is not followed. */
+static int find_folder(const char *path)
+{
+	static const struct path_rules rules = { .check_link = check_folder_link };
+	_cleanup_close_ int from_fd =
+		open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = from_fd < 0 ? -errno : path_walk(from_fd, path, &rules, NULL);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISDIR(st.st_mode) ? TAKE_FD(fd) : -ENOTDIR;
+}
+
 /* Opens the folder of `path` and keeps the last component. */
 static int open_folder(struct outfile *file, const char *path)
 {
@@ -135,7 +172,7 @@ static int open_folder(struct outfile *file, const char *path)
 	file->base = strdup(base);
 	if (!dir || !file->base)
 		return -ENOMEM;
-	file->dir_fd = folder_open(dir);
+	file->dir_fd = find_folder(dir);
 	return file->dir_fd < 0 ? file->dir_fd : 0;
 }
 

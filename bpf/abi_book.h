@@ -88,7 +88,7 @@ struct abi_book_header {
 	__u32 reader; /* the daemon's pid, where it has one in the process's namespace */
 	/* The daemon's, before it answers: enum abi_book_want, and sizes. */
 	__u32 wants, pad0;
-	__u64 min_size, max_size;
+	struct abi_block_filter filter;
 	/*
 	 * What each call may change: a line of its own. As of struct abi_proc, but for live_bytes,
 	 * which is too large by what threads have as credit.

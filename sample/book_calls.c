@@ -95,9 +95,7 @@ static void count_taken(struct book_thread *thread, const struct book_taken *tak
 /* Blocks that are not entered are in no book. */
 static BOOK_SELDOM bool is_untracked(size_t size)
 {
-	const struct abi_book_header *header = book.header;
-
-	return size < header->min_size || size > header->max_size;
+	return !abi_block_is_tracked(&book.header->filter, size);
 }
 
 /* A block has come that nothing but its caller knows yet. */

@@ -105,8 +105,7 @@ void book_forks_end(void)
 /* Whoever reads the parent asks the child for the same, when it has heard of it. */
 static void inherit_wants(const struct abi_book_header *parent)
 {
-	book.header->min_size = parent->min_size;
-	book.header->max_size = parent->max_size;
+	book.header->filter = parent->filter;
 	book.header->wants = parent->wants;
 }
 

@@ -105,8 +105,8 @@ static void a_process_is_told_which_blocks_are_wanted(void **state)
 	struct book *book = open_hand(hand);
 
 	assert_int_equal(book_begin(book, &some, CUT, 3), 0);
-	assert_int_equal(hand_header(hand)->min_size, 16);
-	assert_int_equal(hand_header(hand)->max_size, 4096);
+	assert_int_equal(hand_header(hand)->filter.min_size, 16);
+	assert_int_equal(hand_header(hand)->filter.max_size, 4096);
 	assert_int_equal(hand_header(hand)->wants, ABI_BOOK_SIZES | ABI_BOOK_ERRORS);
 	book_close(book);
 	assert_int_equal(book_try(getpid()), -ENODATA);

@@ -56,14 +56,9 @@ static int put_wants(const struct book *book, uint32_t wants)
 static int set_request(const struct book *book, const struct book_request *request)
 {
 	bool all = abi_block_filter_is_open(&request->filter);
-	int r;
+	int r = book_put(book, offsetof(struct abi_book_header, filter), &request->filter,
+			 sizeof(request->filter));
 
-	static_assert(offsetof(struct abi_book_header, max_size) ==
-			      offsetof(struct abi_book_header, min_size) +
-				      offsetof(struct abi_block_filter, max_size),
-		      "both at once");
-	r = book_put(book, offsetof(struct abi_book_header, min_size), &request->filter,
-		     sizeof(request->filter));
 	return r ? r : put_wants(book, request->wants | (all ? 0 : ABI_BOOK_SIZES));
 }
 

@@ -10,25 +10,9 @@
 static const struct {
 	const char *name;
 	const char *what;
-} table[FEATURES] = {
-	[FEATURE_BTF] = { "btf", "types of the running kernel, for CO-RE" },
-	[FEATURE_TRACEFS] = { "tracefs", "tracepoints of system calls" },
-	[FEATURE_PERF_UPROBE] = { "perf-uprobe", "uprobes by perf events" },
-	[FEATURE_COOKIES] = { "cookies", "one program serves all probes" },
-	[FEATURE_ATOMICS] = { "atomics", "atomic operations that give a value" },
-	[FEATURE_UPROBE_MULTI] = { "uprobe-multi", "one link for all sites of a file" },
-	[FEATURE_UPROBE_SESSION] = { "uprobe-session", "entry and return by one program" },
-	[FEATURE_HOLD_CPU] = { "hold-cpu", "walks of stacks cannot be preempted" },
-	[FEATURE_URETPROBE_SECCOMP] = { "uretprobe-seccomp",
-					"return probes are safe under seccomp filters" },
-	[FEATURE_WHOLE_TRACEPOINTS] = { "whole-tracepoints",
-					"programs at tracepoints are not preempted" },
-	[FEATURE_UNWIND_CFI] = { "unwind-cfi", "stacks are whole without frame pointers" },
-	[FEATURE_SAMPLING] = { "sampling", "--cpu, --off-cpu and --page-faults" },
-	[FEATURE_FIND_VMA] = { "find-vma", "-p has whole stacks from an exec on" },
-	[FEATURE_GRACE_PERIOD] = { "grace-period", "reports of what runs are of one moment" },
-	[FEATURE_DEATHS] = { "deaths", "the sender of SIGKILL, and what the OOM killer ends" },
-	[FEATURE_OOM_LIMIT] = { "oom-limit", "for which cgroup's limit the OOM killer acts" },
+} table[] = {
+#define NAME_ROW(id, name, what) { name, what },
+	FEATURE_ROWS(NAME_ROW)
 };
 
 const char *feature_name(enum feature id)

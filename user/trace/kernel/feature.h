@@ -11,28 +11,39 @@
 
 #include <stdbool.h>
 
-enum feature {
-	FEATURE_BTF,	     /* /sys/kernel/btf/vmlinux, for CO-RE */
-	FEATURE_TRACEFS,     /* tracepoint ids */
-	FEATURE_PERF_UPROBE, /* perf-event uprobes */
-	FEATURE_COOKIES,     /* probes have them: else each has a program of its own */
-	FEATURE_ATOMICS,     /* that give a value: else hash maps are used instead */
-	FEATURE_UPROBE_MULTI,
-	FEATURE_UPROBE_SESSION,
-	FEATURE_HOLD_CPU,	   /* bpf_preempt_disable() */
-	FEATURE_URETPROBE_SECCOMP, /* return probes do not kill targets with a seccomp filter */
-	FEATURE_WHOLE_TRACEPOINTS, /* trace/kernel/preemption.h: else perf's are used */
-	FEATURE_UNWIND_CFI,	   /* the walk by call frame information is let in */
-	FEATURE_FIND_VMA,	   /* bpf_find_vma() */
-	FEATURE_SAMPLING,	   /* --cpu, --off-cpu */
-	FEATURE_GRACE_PERIOD,	   /* trace/bpf/grace.h */
-	FEATURE_DEATHS,		   /* signal_generate and mark_victim */
-	FEATURE_OOM_LIMIT,	   /* a probe of out_of_memory() */
-	FEATURES
-};
+/* Each with its name, and what it is good for in a few words; in the order of --features. */
+#define FEATURE_ROWS(ROW)                                                                          \
+	ROW(FEATURE_BTF, "btf", "types of the running kernel, for CO-RE")                          \
+	ROW(FEATURE_TRACEFS, "tracefs", "tracepoints of system calls")                             \
+	ROW(FEATURE_PERF_UPROBE, "perf-uprobe", "uprobes by perf events")                          \
+	/* Else each probe has a program of its own. */                                            \
+	ROW(FEATURE_COOKIES, "cookies", "one program serves all probes")                           \
+	/* Else hash maps are used instead. */                                                     \
+	ROW(FEATURE_ATOMICS, "atomics", "atomic operations that give a value")                     \
+	ROW(FEATURE_UPROBE_MULTI, "uprobe-multi", "one link for all sites of a file")              \
+	ROW(FEATURE_UPROBE_SESSION, "uprobe-session", "entry and return by one program")           \
+	/* bpf_preempt_disable() */                                                                \
+	ROW(FEATURE_HOLD_CPU, "hold-cpu", "walks of stacks cannot be preempted")                   \
+	ROW(FEATURE_URETPROBE_SECCOMP, "uretprobe-seccomp",                                        \
+	    "return probes are safe under seccomp filters")                                        \
+	/* trace/kernel/preemption.h; else perf's tracepoints are used. */                         \
+	ROW(FEATURE_WHOLE_TRACEPOINTS, "whole-tracepoints",                                        \
+	    "programs at tracepoints are not preempted")                                           \
+	/* The walk by call frame information is let in. */                                        \
+	ROW(FEATURE_UNWIND_CFI, "unwind-cfi", "stacks are whole without frame pointers")           \
+	/* bpf_find_vma() */                                                                       \
+	ROW(FEATURE_FIND_VMA, "find-vma", "-p has whole stacks from an exec on")                   \
+	ROW(FEATURE_SAMPLING, "sampling", "--cpu, --off-cpu and --page-faults")                    \
+	/* trace/bpf/grace.h */                                                                    \
+	ROW(FEATURE_GRACE_PERIOD, "grace-period", "reports of what runs are of one moment")        \
+	ROW(FEATURE_DEATHS, "deaths", "the sender of SIGKILL, and what the OOM killer ends")       \
+	/* A probe of out_of_memory(). */                                                          \
+	ROW(FEATURE_OOM_LIMIT, "oom-limit", "for which cgroup's limit the OOM killer acts")
+
+#define FEATURE_ID(id, name, what) id,
+enum feature { FEATURE_ROWS(FEATURE_ID) FEATURES };
 
 const char *feature_name(enum feature id);
-/* What it is good for, in a few words. */
 const char *feature_what(enum feature id);
 
 bool feature_left_out(enum feature id);

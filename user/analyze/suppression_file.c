@@ -30,8 +30,21 @@ bool supp_entry_has_function(const struct supp_entry *entry, const struct suppre
 	return true;
 }
 
-static bool source_matches(const struct supp_pattern *p, const struct suppression_frame *f)
+static bool function_matches(const struct supp_pattern *p, const struct supp_names *names)
 {
+	return supp_names_match_function(names, p->text, p->stable);
+}
+
+static bool object_matches(const struct supp_pattern *p, const struct supp_names *names)
+{
+	const char *object = names->frame->object;
+
+	return supp_glob(p->text, object ? object : "???");
+}
+
+static bool source_matches(const struct supp_pattern *p, const struct supp_names *names)
+{
+	const struct suppression_frame *f = names->frame;
 	const char *slash = f->file ? strrchr(f->file, '/') : NULL;
 
 	if (!f->file || (p->line && p->line != f->line))
@@ -39,22 +52,17 @@ static bool source_matches(const struct supp_pattern *p, const struct suppressio
 	return supp_glob(p->text, f->file) || (slash && supp_glob(p->text, slash + 1));
 }
 
-static bool frame_matches(const struct supp_pattern *p, const struct supp_names *names)
-{
-	const struct suppression_frame *f = names->frame;
+#define FRAME_WORDS "fun:, obj:, src: or ..."
 
-	switch (p->kind) {
-	case SUPP_FUNCTION:
-		return supp_names_match_function(names, p->text, p->stable);
-	case SUPP_OBJECT:
-		return supp_glob(p->text, f->object ? f->object : "???");
-	case SUPP_SOURCE:
-		return source_matches(p, f);
-	case SUPP_ANY_FRAMES:
-		break;
-	}
-	return false;
-}
+/* Lines that one frame matches. SUPP_ANY_FRAMES is the other kind of line. */
+static const struct {
+	const char *word;
+	bool (*matches)(const struct supp_pattern *p, const struct supp_names *names);
+} frame_kinds[SUPP_FRAME_KINDS] = {
+	[SUPP_FUNCTION] = { "fun:", function_matches },
+	[SUPP_OBJECT] = { "obj:", object_matches },
+	[SUPP_SOURCE] = { "src:", source_matches },
+};
 
 /*
  * Valgrind writes it for what it has taken for frames behind the end of a stack: that of a program
@@ -76,7 +84,7 @@ bool supp_entry_matches(const struct supp_entry *entry, const struct supp_names 
 		if (p[at].kind == SUPP_ANY_FRAMES) {
 			dots = at++;
 			again = frame;
-		} else if (frame < n && frame_matches(&p[at], &frames[frame])) {
+		} else if (frame < n && frame_kinds[p[at].kind].matches(&p[at], &frames[frame])) {
 			at++;
 			frame++;
 		} else if (frame >= n && is_any_object(&p[at])) {
@@ -254,29 +262,38 @@ static void split_source(struct supp_pattern *pattern, char *text)
 	pattern->line = line;
 }
 
+/* Of "fun:name", and where the name begins. SUPP_FRAME_KINDS: it is of none. */
+static enum supp_pattern_kind kind_of_frame(char **line)
+{
+	for (int kind = 0; kind < SUPP_FRAME_KINDS; kind++) {
+		size_t len = strlen(frame_kinds[kind].word);
+
+		if (strncmp(*line, frame_kinds[kind].word, len) != 0)
+			continue;
+		*line += len;
+		return (enum supp_pattern_kind)kind;
+	}
+	return SUPP_FRAME_KINDS;
+}
+
 static int parse_frame(struct parser *p, struct supp_entry *entry, char *line)
 {
 	struct supp_pattern pattern = { .kind = SUPP_ANY_FRAMES, .text = "" };
+	char *text = line;
 	int r;
 
 	if (entry->patterns.len == MAX_FRAMES)
 		return fail_parse(p, p->line, "more than 500 frames", NULL);
-	if (!strncmp(line, "fun:", 4))
-		pattern.kind = SUPP_FUNCTION;
-	else if (!strncmp(line, "obj:", 4))
-		pattern.kind = SUPP_OBJECT;
-	else if (!strncmp(line, "src:", 4))
-		pattern.kind = SUPP_SOURCE;
-	else if (strcmp(line, "...") != 0)
-		return fail_parse(p, p->line, "not a frame (fun:, obj:, src: or ...)", line);
-	/* A shorter line ends before. */
-	if (pattern.kind != SUPP_ANY_FRAMES) {
-		pattern.text = line + 4;
-		if (!*pattern.text)
+	if (strcmp(line, "...") != 0) {
+		pattern.kind = kind_of_frame(&text);
+		pattern.text = text;
+		if (pattern.kind == SUPP_FRAME_KINDS)
+			return fail_parse(p, p->line, "not a frame (" FRAME_WORDS ")", line);
+		if (!*text)
 			return fail_parse(p, p->line, "a frame without a pattern", line);
 	}
 	if (pattern.kind == SUPP_SOURCE)
-		split_source(&pattern, line + 4);
+		split_source(&pattern, text);
 	if (pattern.kind == SUPP_FUNCTION) {
 		r = supp_stable_name(pattern.text, "", &pattern.stable);
 		if (r)

@@ -11,7 +11,13 @@
 #include "base/vec.h"
 
 /* Strings of entries belong to the text that they were read from. */
-enum supp_pattern_kind { SUPP_ANY_FRAMES, SUPP_FUNCTION, SUPP_OBJECT, SUPP_SOURCE };
+enum supp_pattern_kind {
+	SUPP_FUNCTION,
+	SUPP_OBJECT,
+	SUPP_SOURCE,
+	SUPP_FRAME_KINDS,
+	SUPP_ANY_FRAMES = SUPP_FRAME_KINDS
+};
 
 struct supp_pattern {
 	enum supp_pattern_kind kind;

@@ -248,7 +248,11 @@ static bool is_unnamed_inline(const char *pattern)
 	return !strcmp(pattern, "UnknownInlinedFun") || !strcmp(pattern, "AbsOriFnNameNotFound");
 }
 
-bool supp_begins_thread(const struct suppression_frame *frame)
+/*
+ * Does the frame begin a thread by a system call that Valgrind 3.19 does not have? There it is
+ * "clone".
+ */
+static bool begins_thread(const struct suppression_frame *frame)
 {
 	return frame->linkage &&
 	       (!strcmp(frame->linkage, "clone3") || !strcmp(frame->linkage, "__clone3"));
@@ -319,7 +323,7 @@ bool supp_names_match_function(const struct supp_names *names, const char *patte
 	if ((f->valgrind && supp_glob(pattern, f->valgrind)) ||
 	    (f->is_inline && is_unnamed_inline(pattern)) ||
 	    (f->is_any_form && matches_another_form(f, pattern)) ||
-	    (supp_begins_thread(f) && supp_glob(pattern, "clone")))
+	    (begins_thread(f) && supp_glob(pattern, "clone")))
 		return true;
 	if (any_matches(pattern, f->linkage, f->function, names->base) ||
 	    any_matches(pattern, names->stable_linkage, names->stable_function, NULL))
@@ -412,7 +416,7 @@ void supp_names_write(const struct suppression_frame *f, struct strbuf *out)
 		strbuf_addf(out, "%.3s?%s", f->linkage, f->linkage + 4);
 	} else if (f->seen == SYMBOL_UNNAMED || f->is_any_form) {
 		strbuf_adds(out, "*");
-	} else if (supp_begins_thread(f)) {
+	} else if (begins_thread(f)) {
 		strbuf_adds(out, "clone");
 	} else if (name) {
 		if (!strchr(name, '*') && supp_stable_name(name, "*", &stable))

@@ -66,12 +66,6 @@ bool supp_calls_main(const char *name);
 bool supp_is_below_main(const struct suppression_frame *frame);
 
 /*
- * Does the frame begin a thread by a system call that Valgrind 3.19 does not have? There it is
- * "clone".
- */
-bool supp_begins_thread(const struct suppression_frame *frame);
-
-/*
  * Appends the function's name as Valgrind writes it into suppressions, with a wildcard for what
  * changes from build to build, and where it is not known which name that is. A debug information's
  * name without a mangled one has scope and arguments, of which Valgrind has the last part alone.

@@ -416,22 +416,17 @@ bool key_section_is(const char *section, const char *kind)
 	return strncmp(section, kind, len) == 0 && (section[len] == '\0' || section[len] == ' ');
 }
 
-int key_section_name(const char *section, const char *kind, const char **ret_name,
-		     struct strbuf *why)
+/* The name in it, a part of `section`; NULL: it is not well-formed. */
+static const char *section_name(const char *section, const char *kind)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789-_.";
 	const char *name = section + strlen(kind);
 
 	name += strspn(name, " ");
-	if (*name == '\0' || name[strspn(name, letters)] || strlen(name) > KEY_SECTION_NAME_MOST)
-		return config_error(
-			why,
-			"invalid section [%s]: expected a name of letters, digits, '-', '_' and "
-			"'.', %d at most, as in [%s one]",
-			section, KEY_SECTION_NAME_MOST, kind);
-	*ret_name = name;
-	return 0;
+	return *name && !name[strspn(name, letters)] && strlen(name) <= KEY_SECTION_NAME_MOST ?
+		       name :
+		       NULL;
 }
 
 static struct key_section *section_at(const struct key_sections *of, void *list, size_t i)
@@ -472,12 +467,16 @@ int key_sections_set(const struct key_sections *of, void **list, size_t *n, cons
 		     unsigned int line, const char *name, const char *value, struct strbuf *why)
 {
 	struct key_section *found;
-	const char *wanted;
+	const char *wanted = section_name(section, of->kind);
 	size_t i = 0;
-	int r = key_section_name(section, of->kind, &wanted, why);
+	int r = 0;
 
-	if (r < 0)
-		return r;
+	if (!wanted)
+		return config_error(
+			why,
+			"invalid section [%s]: expected a name of letters, digits, '-', '_' and "
+			"'.', %d at most, as in [%s one]",
+			section, KEY_SECTION_NAME_MOST, of->kind);
 	while (i < *n && strcmp(section_at(of, *list, i)->name, wanted) != 0)
 		i++;
 	if (i == of->most)

@@ -100,9 +100,6 @@ int key_table_set(const struct key_table *table, void *object, unsigned int *lin
 /* Is this header that of a section of the kind, "[rule NAME]", well-formed or not? */
 bool key_section_is(const char *section, const char *kind);
 #define KEY_SECTION_NAME_MOST 32 /* bytes of a name */
-/* The name in it, a part of `section`. 0 or config_error's result. */
-int key_section_name(const char *section, const char *kind, const char **ret_name,
-		     struct strbuf *error);
 
 /* Puts the message into *error. Returns -EINVAL, or -ENOMEM when there is no room for it. */
 __attribute__((format(printf, 2, 3))) int config_error(struct strbuf *error, const char *fmt, ...);

@@ -67,7 +67,8 @@ static int fact_of(struct callee_facts *facts, uint64_t addr, size_t *ret_at)
 	return r ? r : vec_push(&facts->found, fact);
 }
 
-int callee_facts_end_calls(struct callee_facts *facts, struct code_graph *graph)
+/* Ends the calls that do not return. 0 or -ENOMEM. */
+static int end_calls(struct callee_facts *facts, struct code_graph *graph)
 {
 	size_t at;
 	int r = 0;
@@ -121,7 +122,7 @@ static int add_nodes_of(struct closure *closure, uint64_t addr)
 	if (!is_reached)
 		closure->is_loud = true;
 	else if (r == 0)
-		r = callee_facts_end_calls(closure->facts, &graph);
+		r = end_calls(closure->facts, &graph);
 	/* Once more, without what the calls that have been ended would lead to. */
 	free(TAKE_PTR(is_reached));
 	if (r == 0 && !closure->is_loud)
@@ -159,7 +160,7 @@ static int is_quiet(struct callee_facts *facts, uint64_t addr, bool *ret_is_quie
 
 int callee_facts_apply(struct callee_facts *facts, struct code_graph *graph)
 {
-	int r = callee_facts_end_calls(facts, graph);
+	int r = end_calls(facts, graph);
 	bool quiet;
 
 	for (size_t i = 0; i < graph->n && r == 0; i++) {

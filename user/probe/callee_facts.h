@@ -38,10 +38,7 @@ struct callee_facts {
 
 void callee_facts_done(struct callee_facts *facts);
 
-/* Ends the calls that do not return. 0 or -ENOMEM. */
-int callee_facts_end_calls(struct callee_facts *facts, struct code_graph *graph);
-
-/* The same, and marks those that are quiet. */
+/* Ends the calls that do not return, and marks those that are quiet. 0 or -ENOMEM. */
 int callee_facts_apply(struct callee_facts *facts, struct code_graph *graph);
 
 /*

@@ -9,6 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+struct baseline_values {
+	uint64_t count, value;
+};
+
 struct row {
 	image_t image;
 	uint64_t key; /* of the stack */
@@ -85,7 +89,12 @@ static uint64_t since(uint64_t now, uint64_t before)
 	return now >= before ? now - before : now;
 }
 
-struct baseline_values baseline_since(const struct baseline *baseline, const struct sample *sample)
+/*
+ * What came since then; NULL: since the beginning. Of an allocation's stack the allocations and
+ * their bytes, of an event's how often it happened, and its value.
+ */
+static struct baseline_values baseline_since(const struct baseline *baseline,
+					     const struct sample *sample)
 {
 	struct row row = row_of(sample), *before = NULL;
 

@@ -75,13 +75,4 @@ DEFINE_CLEANUP(struct baseline, baseline_free)
 /* CLOCK_MONOTONIC ns. */
 uint64_t baseline_time_ns(const struct baseline *baseline);
 
-/*
- * What came since then; NULL: since the beginning. Of an allocation's stack the allocations and
- * their bytes, of an event's how often it happened, and its value.
- */
-struct baseline_values {
-	uint64_t count, value;
-};
-struct baseline_values baseline_since(const struct baseline *baseline, const struct sample *sample);
-
 #endif

@@ -26,7 +26,8 @@ static void leak_say(struct strbuf *out, pid_t pid, const char *text)
 	strbuf_addch(out, '\n');
 }
 
-const char *leak_file_shown(const char *file, const struct leak_options *options)
+/* How much of a file's path. */
+static const char *file_shown(const char *file, const struct leak_options *options)
 {
 	for (char **prefix = options->fullpath_after; prefix && *prefix; prefix++) {
 		const char *at = strstr(file, *prefix);
@@ -87,7 +88,7 @@ static void frame(struct strbuf *out, const struct leak_stack *stack, size_t i,
 	escape_text(out, function ? function : "???");
 	if (f->file) {
 		strbuf_adds(out, " (");
-		escape_text(out, leak_file_shown(f->file, options));
+		escape_text(out, file_shown(f->file, options));
 		if (f->line)
 			strbuf_addf(out, ":%" PRIu32, f->line);
 		strbuf_addch(out, ')');

@@ -20,7 +20,7 @@ void leak_text_begin(struct strbuf *out, const struct leak_text_head *head);
 
 /*
  * Stacks as text and XML show them: how many frames, the name of one, NULL where it is not known,
- * the instruction that it is at, and how much of a file's path.
+ * and the instruction that it is at.
  */
 size_t leak_frames_shown(const struct leak_stack *stack, const struct leak_options *options);
 const char *leak_function_shown(const struct leak_stack *stack, size_t i,
@@ -28,7 +28,6 @@ const char *leak_function_shown(const struct leak_stack *stack, size_t i,
 uint64_t leak_frame_address(const struct leak_frame *frame);
 /* The object that the function is in; NULL: not known. */
 const char *leak_object_shown(const struct leak_frame *frame);
-const char *leak_file_shown(const char *file, const struct leak_options *options);
 
 /* HEAP SUMMARY, loss records, LEAK SUMMARY, notes. */
 void leak_text(struct strbuf *out, const struct leak_result *result,

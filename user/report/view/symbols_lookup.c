@@ -117,8 +117,13 @@ static bool build_id_differs(const struct symbol_object *opened, const struct mo
 	return *want && *have && strcmp(want, have) != 0;
 }
 
-int symbols_open(struct symbols *symbols, const struct model_object *object, const char *local_path,
-		 image_t image, struct symbol_object **ret_object)
+/*
+ * Opens what a process maps. local_path: where this host can open it; NULL: it cannot, or its files
+ * are not those of the run. image: a process that maps it. 0 or -ENOMEM.
+ */
+static int open_mapped_object(struct symbols *symbols, const struct model_object *object,
+			      const char *local_path, image_t image,
+			      struct symbol_object **ret_object)
 {
 	_cleanup_close_ int fd = -1;
 	char root[32];
@@ -145,8 +150,9 @@ int symbols_update(struct symbols *symbols)
 		const struct model_object *object =
 			model_objects(symbols->model)->list.data[symbols->objects.len];
 
-		r = symbols_open(symbols, object, symbols->open_files ? object->local_path : NULL,
-				 object->image, &symbols->objects.data[symbols->objects.len]);
+		r = open_mapped_object(symbols, object,
+				       symbols->open_files ? object->local_path : NULL,
+				       object->image, &symbols->objects.data[symbols->objects.len]);
 		if (r == 0)
 			symbols->objects.len++;
 	}
@@ -492,7 +498,8 @@ int symbols_open_again(struct symbols *symbols, const struct record_mapping *map
 		if (object->dev != mapping->dev || object->ino != mapping->ino ||
 		    !symbol_object_is_closed(opened) || !mapping->local_path)
 			continue;
-		r = symbols_open(symbols, object, mapping->local_path, mapping->image, &opened);
+		r = open_mapped_object(symbols, object, mapping->local_path, mapping->image,
+				       &opened);
 		opened = symbols->objects.data[i];
 		if (r < 0 || symbol_object_is_closed(opened))
 			continue;

@@ -50,11 +50,4 @@ int symbols_remember(struct symbols *symbols, const struct entry *found, struct 
 /* Orders pointers to entries by object and place. */
 int symbols_compare(const void *item_a, const void *item_b);
 
-/*
- * Opens what a process maps. local_path: where this host can open it; NULL: it cannot, or its files
- * are not those of the run. image: a process that maps it. 0 or -ENOMEM.
- */
-int symbols_open(struct symbols *symbols, const struct model_object *object, const char *local_path,
-		 image_t image, struct symbol_object **ret_object);
-
 #endif

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -313,25 +312,18 @@ static int choose_room(const struct options *options, struct map_room *ret_room)
 	return map_room_choose(&opts, ret_room);
 }
 
-int tracing_new(const struct options *options, struct worker *worker, enum record_depth depth,
-		const struct kept_books *books, struct features **ret_features,
-		struct live **ret_live)
+/* What follows from the options alone. */
+static struct live_opts live_opts_of(const struct options *options)
 {
-	_cleanup_(features_free_p) struct features *features = NULL;
-	_cleanup_(live_free_p) struct live *live = NULL;
-	_cleanup_strbuf_ struct strbuf error = {};
-	_cleanup_close_ int cgroup_fd = options->cgroup ? open_cgroup(options->cgroup) : -1;
-	struct live_opts opts = {
+	return (struct live_opts){
 		.allocations = options_trace_allocations(options),
 		.code = tracing_needs_code(options),
 		.watch_code = samples_alone(options),
 		.mappings = options->mappings,
 		.adopt_bytes = options->mappings ? adopt_bytes(options) : 0,
-		.worker = worker,
 		.ask_ahead = symbol_file_ask,
 		.allocators = options->allocators,
 		.n_allocators = options->n_allocators,
-		.cgroup_fd = cgroup_fd,
 		.access = options->access,
 		.follow = !options->no_follow,
 		.no_exec = options->no_exec,
@@ -344,10 +336,7 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		.lifetimes = options_has_format(options, "dhat"),
 		.sampled = options->sample_bytes > 0,
 		.both = options->max_overhead > 0,
-		.depth = depth,
 		.pss_every_ns = options->no_rss ? 0 : LIVE_PSS_EVERY_NS,
-		.book_library = books->library,
-		.why_no_books = books->why_not,
 		.floor = options->floor,
 		.checkpoints = options_check_leaks(options),
 		.checkpoint_names = options->leak.at,
@@ -359,8 +348,24 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 		.block_filter = options->block_filter,
 		.tool = "memtraced " MEMTRACED_VERSION,
 	};
+}
+
+int tracing_new(const struct options *options, struct worker *worker, enum record_depth depth,
+		const struct kept_books *books, struct features **ret_features,
+		struct live **ret_live)
+{
+	_cleanup_(features_free_p) struct features *features = NULL;
+	_cleanup_(live_free_p) struct live *live = NULL;
+	_cleanup_strbuf_ struct strbuf error = {};
+	_cleanup_close_ int cgroup_fd = options->cgroup ? open_cgroup(options->cgroup) : -1;
+	struct live_opts opts = live_opts_of(options);
 	int r = check_tracefs();
 
+	opts.worker = worker;
+	opts.cgroup_fd = cgroup_fd;
+	opts.depth = depth;
+	opts.book_library = books->library;
+	opts.why_no_books = books->why_not;
 	if (r == 0)
 		r = rule_of(options, &opts.rule);
 	if (r == 0)

@@ -48,7 +48,7 @@ static bool calls_wait(const struct live *live)
 	       live->opts.allocations && !live->opts.sampled;
 }
 
-static int load(struct live *live)
+static struct programs_opts programs_opts_of(const struct live *live)
 {
 	const struct features *features = live->opts.features;
 	bool one = !live->opts.follow && live->opts.rule.scope == ABI_SCOPE_PROCESSES;
@@ -86,16 +86,21 @@ static int load(struct live *live)
 		.calls_later = calls_wait(live),
 		.book_args = live->library.fd >= 0 ? live->library.probe.args : NULL,
 	};
-	bool finds = live_finds_processes(&live->opts);
-	int r;
 
-	if (!finds) {
+	if (!live_finds_processes(&live->opts)) {
 		if (live->opts.rule.scope != ABI_SCOPE_PROCESSES)
 			opts.adopt_bytes = live->opts.adopt_bytes;
 		opts.adopt_scope = live->opts.rule.scope;
 		opts.rule.scope = ABI_SCOPE_PROCESSES;
 	}
-	r = programs_new(&opts, &live->programs);
+	return opts;
+}
+
+static int load(struct live *live)
+{
+	const struct programs_opts opts = programs_opts_of(live);
+	int r = programs_new(&opts, &live->programs);
+
 	if (r)
 		return r;
 	programs_want_samples(live->programs, live->depth == RECORD_DEPTH_SAMPLED);
@@ -117,7 +122,7 @@ static int load(struct live *live)
 	 * Nothing needs to be attached before a process counts, but for allocations. Who is found
 	 * by a rule is counted by shared links, from the moment its files are probed.
 	 */
-	live_links_begin(live, !features || finds);
+	live_links_begin(live, !live->opts.features || live_finds_processes(&live->opts));
 	r = programs_attach_tracepoints(live->programs, live->tracepoints, &live->n_tracepoints);
 	return r ? r : live_trace_calls(live);
 }
@@ -149,9 +154,9 @@ static enum objects_results which_results(const struct live_opts *opts)
 	return opts->floor ? OBJECTS_RESULTS_FORCED : OBJECTS_RESULTS_CHECKED;
 }
 
-int live_new(const struct live_opts *opts, struct live **ret_live)
+static int make_objects(struct live *live)
 {
-	_cleanup_(live_free_p) struct live *live = calloc(1, sizeof(*live));
+	const struct live_opts *opts = &live->opts;
 	struct objects_opts objects_opts = {
 		.worker = opts->worker,
 		.ask_ahead = opts->ask_ahead,
@@ -164,18 +169,32 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 		.checkpoint_names = opts->checkpoint_names,
 		.full_rows = opts->full_rows,
 		.books = opts->book_library,
+		.results = which_results(opts),
+		.custom = live->custom,
+		.programs = live->programs,
+		.tables = live->tables,
 	};
-	int64_t least;
 	int r;
 
-	if (!live)
-		return -ENOMEM;
-	objects_opts.results = which_results(opts);
 	if (opts->features) {
 		objects_opts.emulation = &opts->features->emulation;
 		objects_opts.returns_unsafe =
 			!opts->features->rows[FEATURE_URETPROBE_SECCOMP].present;
 	}
+	r = objects_new(&objects_opts, &live->objects);
+	if (r == 0)
+		objects_set_depth(live->objects, live->depth);
+	return r;
+}
+
+int live_new(const struct live_opts *opts, struct live **ret_live)
+{
+	_cleanup_(live_free_p) struct live *live = calloc(1, sizeof(*live));
+	int64_t least;
+	int r;
+
+	if (!live)
+		return -ENOMEM;
 	live->source.ops = &live_ops;
 	live->jobs.tracefs_fd = live->library.fd = live->library.link_fd = -1;
 	live->opts = *opts;
@@ -215,15 +234,10 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	if (r)
 		return r;
 	r = custom_allocators_new(opts->allocators, opts->n_allocators, &live->custom);
+	if (r == 0)
+		r = make_objects(live);
 	if (r)
 		return r;
-	objects_opts.custom = live->custom;
-	objects_opts.programs = live->programs;
-	objects_opts.tables = live->tables;
-	r = objects_new(&objects_opts, &live->objects);
-	if (r)
-		return r;
-	objects_set_depth(live->objects, live->depth);
 	*ret_live = TAKE_PTR(live);
 	return 0;
 }

@@ -32,6 +32,34 @@ static const struct abi_proc *abi_of(const struct live *live, const struct live_
 	return shared_proc(live->programs, process->slot);
 }
 
+/* Reads its code and probes it. *ret_late: as of live_attach_all(). */
+static int map_code(struct live *live, struct live_process *process, uint64_t time_ns, bool in_time,
+		    bool *ret_late)
+{
+	int r = live_unwind_process(live, process);
+
+	if (r == 0)
+		r = live_add_maps(live, process, time_ns, ret_late);
+	if (r == 0)
+		r = live_unwind_sync(live);
+	if (r == 0)
+		live_links_expect_book(live, process);
+	if (r == 0 && process->older_blocks)
+		r = live_book_adopt(live, process);
+	if (r == 0)
+		r = live_note_translator(live, process);
+	if (r == 0)
+		r = live_watch_loader(live, process);
+	if (r == 0)
+		r = live_attach_all(live, process, ret_late);
+	if (r == -ESRCH && !in_time) /* ended already: nothing to attach to */
+		r = 0;
+	/* Nothing told of what came between the reading and the probe of its linker. */
+	if (r == 0 && live->opts.watch_code && process->links.own && !live->opts.held)
+		r = live_on_code_unwatched(live, process);
+	return r;
+}
+
 int live_map_process(struct live *live, struct live_process *process, uint64_t time_ns,
 		     bool in_time)
 {
@@ -71,30 +99,10 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 	if (r)
 		return r;
 	/* The idle tasks have no entry in /proc. */
-	if (live->opts.code && process->pid) {
-		r = live_unwind_process(live, process);
-		if (r == 0)
-			r = live_add_maps(live, process, time_ns, &late);
-		if (r == 0)
-			r = live_unwind_sync(live);
-		if (r == 0)
-			live_links_expect_book(live, process);
-		if (r == 0 && process->older_blocks)
-			r = live_book_adopt(live, process);
-		if (r == 0)
-			r = live_note_translator(live, process);
-		if (r == 0)
-			r = live_watch_loader(live, process);
-		if (r == 0)
-			r = live_attach_all(live, process, &late);
-		if (r == -ESRCH && !in_time) /* ended already: nothing to attach to */
-			r = 0;
-		/* Nothing told of what came between the reading and the probe of its linker. */
-		if (r == 0 && live->opts.watch_code && process->links.own && !live->opts.held)
-			r = live_on_code_unwatched(live, process);
-		if (r)
-			return r;
-	}
+	if (live->opts.code && process->pid)
+		r = map_code(live, process, time_ns, in_time, &late);
+	if (r)
+		return r;
 	if (!in_time && late && live->opts.features)
 		live_count_loss(live, process, LOSS_ATTACHED_LATE);
 	if (pending)

@@ -77,17 +77,18 @@ static const struct {
 	{ "141", "Standard output was closed." },
 };
 
-/* Adds `text`, broken between words, each line but the first indented by `indent`. */
-static void add_wrapped(struct strbuf *out, const char *text, size_t column, size_t indent)
+/* Adds `text` from HELP_COLUMN on, broken between words. */
+static void add_wrapped(struct strbuf *out, const char *text)
 {
+	size_t column = HELP_COLUMN;
 	bool first = true;
 
 	while (*text != '\0') {
 		size_t len = strcspn(text, " ");
 
 		if (!first && column + 1 + len > WIDTH) {
-			strbuf_addf(out, "\n%*s", (int)indent, "");
-			column = indent;
+			strbuf_addf(out, "\n%*s", HELP_COLUMN, "");
+			column = HELP_COLUMN;
 		} else if (!first) {
 			strbuf_addch(out, ' ');
 			column++;
@@ -132,13 +133,13 @@ static void add_option(struct strbuf *out, const struct key *key)
 		used = 0;
 	}
 	strbuf_addf(out, "%*s", (int)(HELP_COLUMN - used), "");
-	add_wrapped(out, key->help, HELP_COLUMN, HELP_COLUMN);
+	add_wrapped(out, key->help);
 }
 
 void options_help_row(struct strbuf *out, const char *name, const char *text)
 {
 	strbuf_addf(out, "  %-*s", HELP_COLUMN - 2, name);
-	add_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
+	add_wrapped(out, text);
 }
 
 static void add_title(struct strbuf *out, const char *title)

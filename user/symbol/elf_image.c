@@ -108,6 +108,21 @@ static void set_times(struct elf_stamp *stamp, const struct stat *st)
 	stamp->modified_ns = (uint64_t)st->st_mtim.tv_nsec;
 }
 
+/* Of its `elf`, which may be NULL. 0, -ENOEXEC or -ENOMEM. */
+static int read_image(struct elf_image *image)
+{
+	int r;
+
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF)
+		return -ENOEXEC;
+	r = read_loads(image);
+	if (r < 0)
+		return r;
+	read_build_id(image);
+	read_names(image);
+	return 0;
+}
+
 int elf_image_open(int fd, struct elf_image **ret_image)
 {
 	_cleanup_(elf_image_free_p) struct elf_image *image = calloc(1, sizeof(*image));
@@ -132,13 +147,9 @@ int elf_image_open(int fd, struct elf_image **ret_image)
 		return -ENOEXEC;
 	elf_version(EV_CURRENT);
 	image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
-	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF)
-		return -ENOEXEC;
-	r = read_loads(image);
+	r = read_image(image);
 	if (r < 0)
 		return r;
-	read_build_id(image);
-	read_names(image);
 	*ret_image = TAKE_PTR(image);
 	return 0;
 }
@@ -159,13 +170,9 @@ int elf_image_from_memory(char *data, size_t size_bytes, struct elf_image **ret_
 		return -ENOEXEC;
 	elf_version(EV_CURRENT);
 	image->elf = elf_memory(data, size_bytes);
-	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF)
-		return -ENOEXEC;
-	r = read_loads(image);
+	r = read_image(image);
 	if (r < 0)
 		return r;
-	read_build_id(image);
-	read_names(image);
 	*ret_image = TAKE_PTR(image);
 	return 0;
 }

@@ -10,7 +10,6 @@
 #include "report/view/view_estimate.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 void coverage_causes(struct strbuf *line, const struct record_loss *causes, size_t n)
 {

@@ -277,24 +277,16 @@ static void image_lines(struct table *t, const struct view_process *process)
 /* As of now, and the times before its depth changed, the latest first. */
 static void process_section(struct table *t, const struct view_process *process)
 {
-	const struct view_process *part = process;
-	size_t n = 0, n_shown;
+	size_t n_more;
 
 	process_head(t, process);
 	table_death(t, process);
 	image_lines(t, process);
-	while ((part = view_before_depth(t->view, part)))
-		n++;
-	n_shown = table_shown(t, n);
-	part = process;
-	for (size_t i = 0; i < n_shown; i++) {
-		part = view_before_depth(t->view, part);
-		image_lines(t, part);
-	}
-	if (n > n_shown)
+	n_more = table_earlier_times(t, process, image_lines);
+	if (n_more > 0)
 		table_line(t, 4,
 			   "  … %zu earlier time%s in which it was counted; --top 0 shows all\n",
-			   n - n_shown, table_plural(n - n_shown));
+			   n_more, table_plural(n_more));
 }
 
 static void head_line(struct table *t)

@@ -28,6 +28,12 @@ int table_summary(struct table *t, struct view_process *const *processes, size_t
  */
 void table_overview(struct table *t, struct view_process *const *processes, size_t n,
 		    size_t n_shown);
+/*
+ * Shows what the process was before its depth changed, the latest time first, as many as are shown
+ * of a thing. How many were not.
+ */
+size_t table_earlier_times(struct table *t, const struct view_process *process,
+			   void (*show)(struct table *t, const struct view_process *part));
 /* The line for the processes from n_shown on, which the table leaves out. */
 void table_hidden(struct table *t, struct view_process *const *processes, size_t n, size_t n_shown,
 		  const char *indent, const char *hint);

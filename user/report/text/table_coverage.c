@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 static void unprobed(struct table *t)
 {

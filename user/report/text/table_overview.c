@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Processes of the table in a line each, and their states. */
 #include "base/saturate.h"
-#include "config/units.h"
 #include "report/text/table.h"
 
 #include <errno.h>
@@ -142,24 +141,34 @@ static void overview_line(struct table *t, const struct view_process *process, b
 		t->out.error = -ENOMEM;
 }
 
+size_t table_earlier_times(struct table *t, const struct view_process *process,
+			   void (*show)(struct table *t, const struct view_process *part))
+{
+	size_t n = 0;
+
+	while ((process = view_before_depth(t->view, process))) {
+		n++;
+		if (table_shown(t, n) == n)
+			show(t, process);
+	}
+	return n - table_shown(t, n);
+}
+
+static void earlier_line(struct table *t, const struct view_process *part)
+{
+	overview_line(t, part, true);
+}
+
 /* A process, and the times before its depth changed. */
 static void overview_lines(struct table *t, const struct view_process *process)
 {
-	const struct view_process *part = process;
-	size_t n = 0, n_shown;
+	size_t n_more;
 
 	overview_line(t, process, false);
-	while ((part = view_before_depth(t->view, part)))
-		n++;
-	n_shown = table_shown(t, n);
-	part = process;
-	for (size_t i = 0; i < n_shown; i++) {
-		part = view_before_depth(t->view, part);
-		overview_line(t, part, true);
-	}
-	if (n > n_shown)
-		table_line(t, 12, "          … %zu earlier time%s in which it was counted",
-			   n - n_shown, table_plural(n - n_shown));
+	n_more = table_earlier_times(t, process, earlier_line);
+	if (n_more > 0)
+		table_line(t, 12, "          … %zu earlier time%s in which it was counted", n_more,
+			   table_plural(n_more));
 }
 
 void table_hidden(struct table *t, struct view_process *const *processes, size_t n, size_t n_shown,

@@ -3,7 +3,6 @@
  * The summary that begins the table: on one screen of 80x24, what processes hold, whether it grows,
  * what their memory is made of, and the first sites in a line each. Stacks come below it.
  */
-#include "config/units.h"
 #include "report/site_rows.h"
 #include "report/text/table.h"
 

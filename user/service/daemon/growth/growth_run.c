@@ -458,14 +458,9 @@ size_t growth_run_job(const struct growth_run *run, enum growth_job job)
 	return run->opts.has_mappings && job == GROWTH_FAULTS;
 }
 
-uint64_t growth_run_period(const struct growth_run *run)
+const struct growth_run_opts *growth_run_opts(const struct growth_run *run)
 {
-	return run->opts.period;
-}
-
-bool growth_run_has_mappings(const struct growth_run *run)
-{
-	return run->opts.has_mappings;
+	return &run->opts;
 }
 
 const struct report_usage *growth_run_usage(const struct growth_run *run)

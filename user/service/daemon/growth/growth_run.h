@@ -104,8 +104,8 @@ void growth_run_post(struct growth_run *run, struct session_job *job);
 void growth_run_publish(struct growth_run *run, struct growth_snapshot *snapshot);
 /* Which job of a view is which (service/output/jobs.h: mappings come before events). */
 size_t growth_run_job(const struct growth_run *run, enum growth_job job);
-uint64_t growth_run_period(const struct growth_run *run);
-bool growth_run_has_mappings(const struct growth_run *run);
+/* As it was made with. */
+const struct growth_run_opts *growth_run_opts(const struct growth_run *run);
 /* For report_opts of this session; lives as long as the session. */
 const struct report_usage *growth_run_usage(const struct growth_run *run);
 

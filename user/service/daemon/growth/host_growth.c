@@ -219,8 +219,8 @@ static void look_at_next(struct host_growth *growth)
 
 static bool runs_as(const struct growth_run *run, const struct service_config *config)
 {
-	return growth_run_period(run) == config->growth_period &&
-	       growth_run_has_mappings(run) == config->growth_mappings;
+	return growth_run_opts(run)->period == config->growth_period &&
+	       growth_run_opts(run)->has_mappings == config->growth_mappings;
 }
 
 void host_growth_configure(struct host_growth *growth, const struct service_config *config)
@@ -411,7 +411,7 @@ int host_growth_ask(struct host_growth *growth, const struct growth_ask *ask,
 
 	if (!growth->run || growth_run_error(growth->run))
 		return -ENODEV;
-	if (ask->job == GROWTH_MAPPINGS && !growth_run_has_mappings(growth->run))
+	if (ask->job == GROWTH_MAPPINGS && !growth_run_opts(growth->run)->has_mappings)
 		return -ENOENT;
 	wait = calloc(1, sizeof(*wait));
 	if (!wait)
@@ -457,9 +457,9 @@ struct host_growth_info host_growth_info(const struct host_growth *growth)
 		.is_wanted = growth->is_wanted,
 		.is_running = growth->run && growth_run_is_settled(growth->run) &&
 			      !growth_run_error(growth->run),
-		.has_mappings =
-			growth->run ? growth_run_has_mappings(growth->run) : growth->has_mappings,
-		.period = growth->run ? growth_run_period(growth->run) : growth->period,
+		.has_mappings = growth->run ? growth_run_opts(growth->run)->has_mappings :
+					      growth->has_mappings,
+		.period = growth->run ? growth_run_opts(growth->run)->period : growth->period,
 		.begun = growth->begun,
 		.renewed = growth->renewed,
 		.failed = growth->failed,

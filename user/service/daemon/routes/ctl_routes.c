@@ -332,7 +332,7 @@ int ctl_route_status(struct service_call *call, struct http_answer *answer)
 	strbuf_addf(&answer->body,
 		    "memtraced " MEMTRACED_VERSION ", up for %s, %" PRIu64 " traces so far\n",
 		    format_duration(clock_ns(CLOCK_BOOTTIME) - service->start_boot_ns, up),
-		    traces_begun(service->traces));
+		    traces_count(service->traces).begun);
 	strbuf_adds(&answer->body, "capabilities: ");
 	privileges_list(&answer->body);
 	strbuf_addch(&answer->body, '\n');

@@ -26,7 +26,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /* --- the watch -------------------------------------------------------------------------------- */
 
@@ -302,6 +301,7 @@ static void put_processes(const struct service_call *call, struct metrics_out *o
 
 static void put_traces(const struct service *service, struct metrics_out *out)
 {
+	struct traces_counts counts = traces_count(service->traces);
 	struct trace_info info;
 	size_t n = 0;
 
@@ -310,20 +310,19 @@ static void put_traces(const struct service *service, struct metrics_out *out)
 	metrics_out_gauge(out, "memtraced_traces_running", "", "Traces on demand that run.");
 	metrics_out_u64(out, "", n);
 	metrics_out_counter(out, "memtraced_traces", "", "Traces on demand that were begun.");
-	metrics_out_u64(out, "", traces_begun(service->traces));
+	metrics_out_u64(out, "", counts.begun);
 	metrics_out_counter(out, "memtraced_traces_refused", "",
 			    "Traces refused because the limit was reached.");
-	metrics_out_u64(out, "", traces_refused(service->traces));
+	metrics_out_u64(out, "", counts.refused);
 	metrics_out_counter(out, "memtraced_traces_pre_empted", "",
 			    "Traces of users that ended early to make room for another one.");
-	metrics_out_u64(out, "", traces_pre_empted(service->traces));
+	metrics_out_u64(out, "", counts.pre_empted);
 	metrics_out_counter(out, "memtraced_post_mortems", "",
 			    "Processes that were killed, by what came of their reports.");
 	metrics_out_labelled(out, "report", "written", service->post_mortems);
 	metrics_out_labelled(out, "report", "failed", service->post_mortems_failed);
 	metrics_out_labelled(out, "report", "left_out",
-			     traces_unreported(service->traces) +
-				     host_growth_info(service->growth).left_out);
+			     counts.unreported + host_growth_info(service->growth).left_out);
 	metrics_out_labelled(out, "report", "limited", service->post_mortems_limited);
 	metrics_out_labelled(out, "report", "own", service->post_mortems_own);
 }

@@ -4,7 +4,6 @@
  * he may not see (trace/traces.h); of growth he is shown the image that he may see now.
  */
 #include "base/clock.h"
-#include "config/units.h"
 #include "report/report.h"
 #include "service/daemon/growth/host_growth.h"
 #include "service/daemon/routes/permits.h"

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 /* Of one trace: each is a report. */
@@ -523,22 +522,8 @@ bool traces_are_telling(const struct traces *traces)
 	return false;
 }
 
-uint64_t traces_unreported(const struct traces *traces)
+struct traces_counts traces_count(const struct traces *traces)
 {
-	return traces->unreported;
-}
-
-uint64_t traces_begun(const struct traces *traces)
-{
-	return traces->begun;
-}
-
-uint64_t traces_refused(const struct traces *traces)
-{
-	return traces->refused;
-}
-
-uint64_t traces_pre_empted(const struct traces *traces)
-{
-	return traces->pre_empted;
+	return (struct traces_counts){ traces->begun, traces->refused, traces->pre_empted,
+				       traces->unreported };
 }

@@ -90,14 +90,15 @@ struct trace_info {
 bool traces_at(const struct traces *traces, size_t index, struct trace_info *ret_info);
 /* Is some kill being told of? */
 bool traces_are_telling(const struct traces *traces);
-/* Kills of which nothing was told, as there were too many at a time, or tracing failed. */
-uint64_t traces_unreported(const struct traces *traces);
 /* A job for its session (session_runner_post()). 0; -ENOENT: no such trace runs, or it failed. */
 int traces_post(struct traces *traces, uint64_t id, struct session_job *job);
-/* How many were begun, and how many refused as one too many. */
-uint64_t traces_begun(const struct traces *traces);
-uint64_t traces_refused(const struct traces *traces);
-/* How many ended early to make room for another one. */
-uint64_t traces_pre_empted(const struct traces *traces);
+
+struct traces_counts {
+	uint64_t begun, refused; /* refused: the limit was reached */
+	uint64_t pre_empted;	 /* ended early to make room for another one */
+	/* Kills of which nothing was told, as there were too many at a time, or tracing failed. */
+	uint64_t unreported;
+};
+struct traces_counts traces_count(const struct traces *traces);
 
 #endif

@@ -187,6 +187,31 @@ static void note_interval(struct record_totals *totals, const struct abi_proc *p
 	totals->sample_shown = ABI_SAMPLE_SHOWN(proc->sample_interval);
 }
 
+/* But for what the sums' errors come of. */
+static void add_site(struct record_totals *t, const struct snapshot_site *site)
+{
+	t->allocs += site->counts.allocs;
+	t->bytes += site->counts.bytes;
+	t->live_bytes += site->counts.live_bytes;
+	t->live_blocks += site->counts.live_blocks;
+	t->samples += site->counts.samples;
+	t->live_samples += site->live_samples;
+	t->live_beyond = larger(t->live_beyond, site->live_beyond);
+	t->most_beyond = larger(t->most_beyond, site->counts.most_beyond);
+	t->temporary += site->counts.temporary;
+	t->missed_frees += site->counts.missed_frees;
+	t->blocks_variance += site->blocks_variance;
+	t->allocs_variance += site->allocs_variance;
+	t->frees_variance += site->allocs_variance + site->inherited_variance;
+	t->inherited_bytes += site->inherited_bytes;
+	t->inherited_blocks += site->inherited_blocks;
+	if (site->fn != RECORD_BEFORE_ATTACH)
+		return;
+	t->has_before = true;
+	t->before_bytes += site->counts.live_bytes;
+	t->before_blocks += site->counts.live_blocks;
+}
+
 /* Sums of a process's sites, and what only the process knows. */
 static struct record_totals totals_of(const struct live *live, const struct live_process *process,
 				      const struct snapshot_site *sites, size_t n)
@@ -216,28 +241,9 @@ static struct record_totals totals_of(const struct live *live, const struct live
 		t.lifetime_resolution_ns = live_lifetime_resolution_ns(live, process);
 	}
 	for (size_t i = 0; i < n; i++) {
-		t.allocs += sites[i].counts.allocs;
-		t.bytes += sites[i].counts.bytes;
-		t.live_bytes += sites[i].counts.live_bytes;
-		t.live_blocks += sites[i].counts.live_blocks;
+		add_site(&t, &sites[i]);
 		live_variance += sites[i].live_variance;
 		variance += allocated_variance(&sites[i]);
-		t.samples += sites[i].counts.samples;
-		t.live_samples += sites[i].live_samples;
-		t.live_beyond = larger(t.live_beyond, sites[i].live_beyond);
-		t.most_beyond = larger(t.most_beyond, sites[i].counts.most_beyond);
-		t.temporary += sites[i].counts.temporary;
-		t.missed_frees += sites[i].counts.missed_frees;
-		t.blocks_variance += sites[i].blocks_variance;
-		t.allocs_variance += sites[i].allocs_variance;
-		t.frees_variance += sites[i].allocs_variance + sites[i].inherited_variance;
-		t.inherited_bytes += sites[i].inherited_bytes;
-		t.inherited_blocks += sites[i].inherited_blocks;
-		if (sites[i].fn != RECORD_BEFORE_ATTACH)
-			continue;
-		t.has_before = true;
-		t.before_bytes += sites[i].counts.live_bytes;
-		t.before_blocks += sites[i].counts.live_blocks;
 	}
 	t.se_live_bytes = error_of(live_variance);
 	t.se_bytes = error_of(variance);
@@ -483,6 +489,20 @@ static int emit_mark(struct live *live, enum record_type type, uint64_t time_ns)
 	return live_emit(live, &record);
 }
 
+/* What the jobs have counted, what was lost, and the mark that the cut ends by. */
+static int emit_cut_end(struct live *live, bool with_jobs, uint64_t time_ns)
+{
+	int r = 0;
+
+	if (with_jobs)
+		r = live_read_jobs(live, &live->cuts.running, &live->cuts.settled);
+	if (r == 0)
+		r = emit_coverage(live);
+	if (r == 0)
+		r = live_emit_check(live);
+	return r ? r : emit_mark(live, RECORD_CUT_END, time_ns);
+}
+
 /* Without allocations a cut is what the jobs have counted. */
 static int cut_jobs(struct live *live, uint64_t time_ns)
 {
@@ -492,15 +512,7 @@ static int cut_jobs(struct live *live, uint64_t time_ns)
 	if (live->jobs.syscalls)
 		nanosleep(&grace, NULL);
 	live->cuts.running = (struct cut_coverage){ 0 };
-	if (r == 0)
-		r = live_read_jobs(live, &live->cuts.running, &live->cuts.settled);
-	if (r == 0)
-		r = emit_coverage(live);
-	if (r == 0)
-		r = live_emit_check(live);
-	if (r == 0)
-		r = emit_mark(live, RECORD_CUT_END, time_ns);
-	return r;
+	return r ? r : emit_cut_end(live, true, time_ns);
 }
 
 int live_read_cut(struct live *live, bool ended_only, uint64_t time_ns)
@@ -528,15 +540,7 @@ int live_read_cut(struct live *live, bool ended_only, uint64_t time_ns)
 	r = emit_mark(live, RECORD_CUT, time_ns);
 	if (r == 0)
 		r = emit_snapshot(live, snapshot, &notes, ended_only);
-	if (r == 0 && (!ended_only || live->jobs.syscalls))
-		r = live_read_jobs(live, &live->cuts.running, &live->cuts.settled);
-	if (r == 0)
-		r = emit_coverage(live);
-	if (r == 0)
-		r = live_emit_check(live);
-	if (r == 0)
-		r = emit_mark(live, RECORD_CUT_END, time_ns);
-	return r;
+	return r ? r : emit_cut_end(live, !ended_only || live->jobs.syscalls, time_ns);
 }
 
 void live_begin_cut(struct live *live)

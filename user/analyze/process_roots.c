@@ -251,7 +251,6 @@ static bool is_kept_stack(const struct builder *b, const struct memory_map *map,
 /* The block of a DTV begins with the words before its entry 0: the number of entries. */
 static int add_kept_stack(struct builder *b, uint64_t vector)
 {
-	b->roots->kept_stacks++;
 	if (!vector)
 		return 0;
 	if (b->opts->with_kept)

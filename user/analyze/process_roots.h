@@ -29,7 +29,6 @@ struct process_roots {
 	 * thread-local storage: a block that is nobody's. Addresses of these blocks.
 	 */
 	VEC(uint64_t) kept_vectors;
-	size_t kept_stacks;
 };
 
 /* Which registers hold arguments where a function begins. */

@@ -4,7 +4,6 @@
 #include "analyze/growth.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <string.h>
 
 #define TIME_NS UINT64_C(100000000)

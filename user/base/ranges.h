@@ -7,7 +7,6 @@
 
 #include "base/vec.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct range {

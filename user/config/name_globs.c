@@ -2,7 +2,6 @@
 #include "config/name_globs.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* A pattern takes a bit for each element and one for its end. */
 #define STATE_BITS 64

@@ -8,7 +8,6 @@
 #include "config/options.h"
 #include "config/units.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #ifndef MEMTRACED_CONFIG_UNITS_H
 #define MEMTRACED_CONFIG_UNITS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* Decimal digits up to `end` (not included) and nothing else. 0, -EINVAL or -ERANGE. */

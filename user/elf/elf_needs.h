@@ -8,8 +8,6 @@
 
 #include "base/vec.h"
 
-#include <stddef.h>
-
 #define ELF_NEEDS_MOST 256     /* libraries of one file */
 #define ELF_NEEDS_NAME_MAX 255 /* bytes of a library's name */
 #define ELF_NEEDS_SEARCH_MAX 4095

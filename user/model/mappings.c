@@ -3,7 +3,6 @@
 
 #include "base/partition_point.h"
 
-#include <errno.h>
 #include <string.h>
 
 size_t mappings_count(const struct mappings *mappings)

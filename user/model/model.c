@@ -12,7 +12,6 @@
 #include "model/syscalls.h"
 
 #include <errno.h>
-#include <string.h>
 
 struct model {
 	struct strings strings;

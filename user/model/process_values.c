@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/process_values.h"
 
-#include <stdlib.h>
-
 static void values_done(struct values *values)
 {
 	vec_done(&values->sites);

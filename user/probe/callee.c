@@ -4,8 +4,6 @@
 #include "probe/allocators.h"
 #include "probe/insn.h"
 
-#include <string.h>
-
 /* Functions that jump to each other. */
 #define MAX_DEPTH 4
 /* What only passes a request on is short: bytes of one function, and of all. */

@@ -8,7 +8,6 @@
 #ifndef MEMTRACED_PROBE_CALLEE_H
 #define MEMTRACED_PROBE_CALLEE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -5,7 +5,6 @@
 #include "probe/allocators.h"
 #include "probe/sites.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 /* Functions that one call may reach: glibc's malloc_consolidate reaches three. */

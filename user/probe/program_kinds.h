@@ -7,8 +7,6 @@
 #ifndef MEMTRACED_PROBE_PROGRAM_KINDS_H
 #define MEMTRACED_PROBE_PROGRAM_KINDS_H
 
-#include <stdint.h>
-
 struct elf_file;
 
 /* Recordings have these numbers: new ones go to the end. */

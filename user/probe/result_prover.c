@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "probe/result_prover.h"
 
-#include "bpf/abi.h"
 #include "probe/result_seen.h"
 #include "probe/sites.h"
 

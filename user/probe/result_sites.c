@@ -2,7 +2,6 @@
 #include "probe/result_sites.h"
 
 #include "base/cleanup.h"
-#include "bpf/abi.h"
 #include "probe/allocators.h"
 #include "probe/callee_facts.h"
 #include "probe/ended_calls.h"

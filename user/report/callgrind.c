@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 struct graph {
 	FILE *file;

@@ -16,7 +16,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 struct massif {
 	FILE *file;

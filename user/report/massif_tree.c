@@ -3,7 +3,6 @@
 
 #include "base/saturate.h"
 
-#include <errno.h>
 #include <inttypes.h>
 
 /* Numbers of labels beyond all that there can be: what stands for other things than frames. */

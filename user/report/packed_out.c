@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <string.h>
 #include <zlib.h>
 #include <zstd.h>
 

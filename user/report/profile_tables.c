@@ -4,8 +4,6 @@
 #include "model/mappings.h"
 #include "report/text/text.h"
 
-#include <errno.h>
-
 /*
  * The symbol tells what code was at the address, where a run-time replaces code; it is one pointer
  * for one result.

@@ -8,8 +8,6 @@
 
 #include "service/session/governor.h"
 
-#include <stdint.h>
-
 struct worker;
 
 /* Where it could not be measured: more than any kernel was seen to take. */

@@ -4,7 +4,6 @@
 #include "base/partition_point.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 struct range {
 	uint64_t start, end, rank, value;

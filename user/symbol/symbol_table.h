@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct elf_image;

@@ -13,7 +13,6 @@
 #include "symbol/symbol_wire.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 struct symbol_object {

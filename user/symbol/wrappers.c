@@ -3,7 +3,6 @@
 
 #include "base/glob.h"
 
-#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 

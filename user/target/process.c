@@ -2,7 +2,6 @@
 #include "target/process.h"
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/file_system.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -21,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* PF_KTHREAD of include/linux/sched.h: not in the uapi headers, but unchanged and shown in stat. */

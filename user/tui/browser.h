@@ -10,7 +10,6 @@
 #include "base/strbuf.h"
 #include "report/site_rows.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct browser;

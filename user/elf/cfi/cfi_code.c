@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Texts that are larger are not looked at, nor those with more code that has no information. */
 #define MOST_TEXT (32UL << 20)

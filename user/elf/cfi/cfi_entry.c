@@ -141,9 +141,7 @@ static void read_augmentation(const struct cfi_section *section, const char *let
 			(void)cfi_get_u8(&data); /* the encoding of exception tables' addresses */
 		else if (*letters == 'P')
 			skip_pointer(section, &data, cfi_get_u8(&data));
-		else if (*letters == 'S')
-			cie->is_signal = true;
-		else if (*letters != 'B')
+		else if (*letters != 'S' && *letters != 'B')
 			break;
 	}
 	if (data.failed)

@@ -108,8 +108,7 @@ struct cfi_cie {
 	uint64_t ra_register;
 	uint8_t pointer_encoding; /* of addresses in its FDEs */
 	uint8_t segment_size;
-	bool has_size; /* FDEs have augmentation data, with its length */
-	bool is_signal;
+	bool has_size;		   /* FDEs have augmentation data, with its length */
 	struct cfi_reader program; /* initial instructions */
 };
 

@@ -3,7 +3,6 @@
  * A diff as one object on one line: the two runs, then each program with its totals and its sites.
  * What was not there before, or is not any more, is null; the change is there always.
  */
-#include "base/saturate.h"
 #include "base/vec.h"
 #include "report/diff/diff.h"
 #include "report/diff/diff_keys.h"

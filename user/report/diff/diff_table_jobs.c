@@ -8,7 +8,6 @@
 #include "report/text/table_out.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #define LABEL_COLUMNS 16
 #define TIMES_COLUMNS 10

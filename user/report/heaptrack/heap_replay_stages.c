@@ -3,8 +3,6 @@
 
 #include "base/saturate.h"
 
-#include <errno.h>
-
 /* Of a site that was too small to be followed: what is there at the peak and at the end stays. */
 static uint64_t sample_of(const struct replay_site *site, size_t point, bool after_peak)
 {

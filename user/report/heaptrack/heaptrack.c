@@ -21,7 +21,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 

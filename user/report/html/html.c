@@ -19,7 +19,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- stacks ----------------------------------------------------------------------------------- */

@@ -5,7 +5,6 @@
 #include "report/text/cost_words.h"
 #include "report/text/next_words.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>

@@ -4,8 +4,6 @@
 #include "model/series.h"
 #include "report/json/json_stacks.h"
 
-#include <errno.h>
-
 void json_add_estimate(struct json_out *out, struct json_object *json,
 		       const struct view_estimate *estimate, bool of_process)
 {

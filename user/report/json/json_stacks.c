@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { HAS_ADDR = 1, HAS_OFFSET = 2, IS_INLINE = 4 };
 

@@ -4,9 +4,6 @@
 #include "base/hex.h"
 #include "report/packed_out.h"
 
-#include <errno.h>
-#include <stdio.h>
-
 struct packer {
 	ProtobufCBuffer buffer; /* first: protobuf-c hands it to append */
 	struct gzip_out *out;

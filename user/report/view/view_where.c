@@ -6,8 +6,6 @@
 #include "report/text/text.h"
 #include "report/view/view_resolve.h"
 
-#include <string.h>
-
 struct asked {
 	const struct model_process *image;
 	const struct view_site *site; /* NULL: none is known */

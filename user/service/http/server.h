@@ -12,7 +12,6 @@
 #include "service/http/answer.h"
 #include "service/http/guard.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define HTTP_BODY_MOST (64U << 10)

@@ -4,13 +4,11 @@
 #include "base/clock.h"
 #include "base/file_system.h"
 #include "base/log.h"
-#include "base/strbuf.h"
 #include "base/vec.h"
 #include "symbol/jit/jit_reader.h"
 #include "target/jit_home.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

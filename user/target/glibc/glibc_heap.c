@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #if defined(__aarch64__)
 #define TLS_IS_BEHIND true /* variant I of the ABI */

@@ -9,7 +9,6 @@
 #include "target/glibc/glibc_types.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct memory;

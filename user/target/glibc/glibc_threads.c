@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <string.h>
 
 #define WORD sizeof(uint64_t)
 #define SMALLEST_PAGE 4096U

@@ -9,7 +9,6 @@
 #include "trace/record/image.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define RECORD_BUILD_ID_MAX 20

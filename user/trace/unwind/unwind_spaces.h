@@ -11,7 +11,6 @@
 #include "bpf/abi_unwind.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct memtraced_bpf;

@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct cfi_facts;

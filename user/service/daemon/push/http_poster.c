@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/epoll.h>
 
 /*

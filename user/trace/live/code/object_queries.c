@@ -2,7 +2,6 @@
 /*
  * What is asked of the files behind objects.h: nothing here changes them.
  */
-#include "probe/allocators.h"
 #include "trace/live/code/object_state.h"
 
 #include <string.h>

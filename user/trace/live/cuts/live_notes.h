@@ -9,7 +9,6 @@
 #include "bpf/abi_heap_error.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct live;

@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import signal
 
 from lib import (load_report, memtraced, need_kernel, need_program, need_root, process_state,
@@ -128,9 +129,13 @@ def a_process_without_an_allocator():
 
 @test(need_root)
 def a_zombie_is_told_from_no_process():
-    with started(["true"]) as process:
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        refused(run_memtraced("-p", str(process.pid)), 2, str(process.pid), "zombie")
+    name = f"ended-{os.getpid()}"
+    with scratch() as folder:
+        os.symlink(shutil.which("true"), path := os.path.join(folder, name))
+        with started([path]) as process:
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            for word in (str(process.pid), name):
+                refused(run_memtraced("-p", word), 2, str(process.pid), "zombie")
 
 
 @test(need_root)

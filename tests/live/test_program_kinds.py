@@ -158,12 +158,12 @@ def a_32_bit_program_is_named_on_both_ways():
     assert note["32-bit"] not in stderr, stderr
 
 
-@test(need_root)
-def a_kernel_thread_is_named_as_one():
+@test(need_root, each=["2", "kthreadd"])
+def a_kernel_thread_is_named_as_one(pid_or_name):
     with open("/proc/2/comm", encoding="ascii") as file:
         if file.read() != "kthreadd\n":
             raise Skip("no kernel threads are to be seen here")
-    done = run_memtraced("-p", "2")
+    done = run_memtraced("-p", pid_or_name)
     assert done.returncode == 2, done
     assert "process 2 (kthreadd) is a kernel thread" in done.stderr, done.stderr
     assert "memtraced -a -e kmem:kmalloc" in done.stderr, done.stderr

@@ -41,7 +41,8 @@ static bool is_named(const struct process_info *info, const char *name)
 	return strcmp(file ? file + 1 : exe, name) == 0;
 }
 
-static int find_all(const char *name, found_vec *ret_found)
+/* Processes with memory, or those without: zombies and kernel threads. */
+static int find_all(const char *name, bool has_memory, found_vec *ret_found)
 {
 	pid_vec pids = { 0 };
 	int r = process_list_host(&pids);
@@ -50,8 +51,8 @@ static int find_all(const char *name, found_vec *ret_found)
 		const pid_t own = getpid();
 		struct process_info info;
 
-		if (r < 0 || *pid == own || process_stat_read(*pid, &info) < 0 || info.zombie ||
-		    info.kernel_thread || !is_named(&info, name))
+		if (r < 0 || *pid == own || process_stat_read(*pid, &info) < 0 ||
+		    has_memory == (info.zombie || info.kernel_thread) || !is_named(&info, name))
 			continue;
 		r = vec_push(ret_found, ((struct found){ *pid, info.ppid }));
 	}
@@ -110,9 +111,14 @@ static void log_several(const char *name, const found_vec *found)
 static int find_one(const char *name, bool follows, pid_t *ret_pid)
 {
 	_cleanup_(found_done) found_vec found = { 0 };
-	int r = find_all(name, &found);
+	int r = find_all(name, true, &found);
 
 	*ret_pid = 0;
+	/* One without memory is refused as by its id, with the reason. */
+	if (r == 0 && found.len == 0) {
+		r = find_all(name, false, &found);
+		found.len = found.len > 0;
+	}
 	if (r == 0 && found.len == 1)
 		*ret_pid = found.data[0].pid;
 	else if (r == 0 && found.len > 1 && follows)

@@ -9,7 +9,8 @@
 
 /*
  * Adds the process of each name to the options' pids: one whose name or executable's file has that
- * name. Of several it is the one from which the others descend, as those are traced with it. 0,
+ * name. Of several it is the one from which the others descend, as those are traced with it. A
+ * zombie or kernel thread is meant where nothing else has the name: what is to trace it says so. 0,
  * -ESRCH (none, or several: logged, with what there is) or another negative errno (logged).
  */
 int named_pids_find(struct options *options);

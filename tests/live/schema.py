@@ -221,7 +221,7 @@ OVERHEAD = {"max_ppm": NATURAL, "predicted_ppm": NATURAL, "measured_ppm": Nullab
 # Of a run that counts calls without it.
 COST = {"calls": NATURAL, "span_ns": NATURAL, "counted_ns": NATURAL,
         "predicted_ns": Nullable(NATURAL), "measured_ns": Nullable(NATURAL),
-        "own_cpu_ns": Nullable(NATURAL)}
+        "own_cpu_ns": Nullable(NATURAL), "limit_ppm": Nullable(NATURAL)}
 DEPTHS = ListOf({"at_ns": NATURAL, "depth": DEPTH, "calls_per_s": Nullable(NATURAL),
                  "exact_ppm": Nullable(NATURAL), "interval_factor": NATURAL})
 

@@ -46,6 +46,7 @@ def of_a_busy_process_it_is_said_at_once_and_in_the_report():
         assert table.count(" cost: ") >= 2, table[-3000:]
         cost = load_report(path)["coverage"]["cost"]
         assert cost["measured_ns"] > 200000000 and cost["calls"] > 100000, cost
+        assert cost["limit_ppm"] is None, cost
         assert 0.2 < cost["predicted_ns"] / cost["measured_ns"] < 5, cost
 
 
@@ -102,6 +103,7 @@ def of_a_process_that_runs_the_cost_is_limited():
         # Calls a second are of the time in which they were counted.
         cost = report["coverage"]["cost"]
         assert cost["counted_ns"] < cost["span_ns"] / 2, cost
+        assert cost["limit_ppm"] == 200000, cost
         assert re.search(r" cost: \S+( [kM])? calls/s \(counted for [^;]*\); ", table), table
 
 
@@ -123,6 +125,7 @@ def of_a_quiet_process_all_is_counted_as_if_there_were_no_limit():
         (image,) = images_of(report, process.pid_said)
         assert image["alloc"]["live_bytes"] == 100 * 4096, image["alloc"]
         assert "overhead" not in report["coverage"] and not report["events"], report["coverage"]
+        assert report["coverage"]["cost"]["limit_ppm"] == 200000, report["coverage"]["cost"]
 
 
 @test(need_root, each=["--max-overhead=none", "--free-stacks", "--heap-errors"])

@@ -476,7 +476,8 @@ static void stretches(record_fn fn, void *userdata)
 					     .predicted_ns = SECOND / 10,
 					     .measured_ns = SECOND / 8,
 					     .own_cpu_ns = 5 * SECOND,
-					     .uncounted_ns = 6 * SECOND } });
+					     .uncounted_ns = 6 * SECOND,
+					     .limit_ppm = 200000 } });
 	emit_coverage(&s, true, 386, NULL, 0);
 	emit_cut_end(&s);
 	symbols(&s);

@@ -165,35 +165,35 @@ static void words_have_rate_share_and_prediction(void **state)
 		const char *words;
 		bool is_high;
 	} cases[] = {
-		{ { 400, 4 * SECOND, 1, NOT_KNOWN, 1 * MS, 0 }, "100 calls/s", false },
-		{ { 40000, 4 * SECOND, 60 * MS, 50 * MS, 2 * SECOND, 0 },
+		{ { 400, 4 * SECOND, 1, NOT_KNOWN, 1 * MS, 0, 0 }, "100 calls/s", false },
+		{ { 40000, 4 * SECOND, 60 * MS, 50 * MS, 2 * SECOND, 0, 0 },
 		  "10.0 k calls/s; counting took ~2.5 % of the processes' own 2.0 s of CPU time "
 		  "(predicted: ~3.0 %)",
 		  false },
-		{ { 4000000, 4 * SECOND, 900 * MS, NOT_KNOWN, 2 * SECOND, 0 },
+		{ { 4000000, 4 * SECOND, 900 * MS, NOT_KNOWN, 2 * SECOND, 0, 0 },
 		  "1.0 M calls/s; counting took ~45 % of the processes' own 2.0 s of CPU time "
 		  "(predicted, not measured)",
 		  true },
 		/* Of what is nearly idle, much is little. */
-		{ { 4000, 4 * SECOND, 60 * MS, 60 * MS, 60 * MS, 0 },
+		{ { 4000, 4 * SECOND, 60 * MS, 60 * MS, 60 * MS, 0, 0 },
 		  "1.0 k calls/s; counting took ~100 % of the processes' own 60 ms of CPU time "
 		  "(predicted: ~100 %)",
 		  false },
-		{ { 4000000, 4 * SECOND, 4 * SECOND, 3900 * MS, 100 * MS, 0 },
+		{ { 4000000, 4 * SECOND, 4 * SECOND, 3900 * MS, 100 * MS, 0, 0 },
 		  "1.0 M calls/s; counting took most of the processes' 4.0 s of CPU time",
 		  true },
-		{ { 4000000, 4 * SECOND, 3 * SECOND, 2 * SECOND, NOT_KNOWN, 0 },
+		{ { 4000000, 4 * SECOND, 3 * SECOND, 2 * SECOND, NOT_KNOWN, 0, 0 },
 		  "1.0 M calls/s; counting took ~50 % of the time of one CPU (predicted: ~75 %)",
 		  true },
-		{ { 0, 4 * SECOND, NOT_KNOWN, 2 * SECOND, NOT_KNOWN, 0 },
+		{ { 0, 4 * SECOND, NOT_KNOWN, 2 * SECOND, NOT_KNOWN, 0, 0 },
 		  "0 calls/s; counting took ~50 % of the time of one CPU",
 		  true },
 		/* A rate is of the time in which calls were counted, a share of the whole. */
-		{ { 400000, 4 * SECOND, 600 * MS, 500 * MS, 2 * SECOND, 3 * SECOND },
+		{ { 400000, 4 * SECOND, 600 * MS, 500 * MS, 2 * SECOND, 3 * SECOND, 0 },
 		  "400.0 k calls/s (counted for 1.0 s of 4.0 s); counting took ~25 % of the "
 		  "processes' own 2.0 s of CPU time (predicted: ~30 %)",
 		  true },
-		{ { 400, 4 * SECOND, 1, NOT_KNOWN, 1 * MS, 4 * SECOND },
+		{ { 400, 4 * SECOND, 1, NOT_KNOWN, 1 * MS, 4 * SECOND, 0 },
 		  "0 calls/s (counted for 0 s of 4.0 s)",
 		  false },
 	};
@@ -210,8 +210,8 @@ static void words_have_rate_share_and_prediction(void **state)
 
 static void between_two_looks_what_one_does_not_know_is_not_known(void **state)
 {
-	const struct record_cost before = { 10, 100, 1000, NOT_KNOWN, 50, 20 },
-				 now = { 25, 300, 4000, 8000, 90, 60 };
+	const struct record_cost before = { 10, 100, 1000, NOT_KNOWN, 50, 20, 200000 },
+				 now = { 25, 300, 4000, 8000, 90, 60, 200000 };
 	struct record_cost cost = cost_since(&before, &now);
 
 	(void)state;
@@ -221,6 +221,29 @@ static void between_two_looks_what_one_does_not_know_is_not_known(void **state)
 	assert_int_equal(cost.measured_ns, NOT_KNOWN);
 	assert_int_equal(cost.own_cpu_ns, 40);
 	assert_int_equal(cost.uncounted_ns, 40);
+	assert_int_equal(cost.limit_ppm, 200000);
+}
+
+/* Where a limit holds, no other one is advised. */
+static void what_bounds_it_is_named(void **state)
+{
+	static const struct {
+		uint64_t limit_ppm;
+		const char *words;
+	} cases[] = {
+		{ 0, "; --max-overhead=5% bounds that" },
+		{ 200000, "; the limit is 20 %" },
+		{ 2500, "; the limit is 0.25 %" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct record_cost cost = { .limit_ppm = cases[i].limit_ppm };
+		_cleanup_strbuf_ struct strbuf words = { 0 };
+
+		cost_bound_words(&cost, &words);
+		assert_string_equal(strbuf_str(&words), cases[i].words);
+	}
 }
 
 int main(void)
@@ -234,6 +257,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_said_of_what_is_not_known),
 		cmocka_unit_test(words_have_rate_share_and_prediction),
 		cmocka_unit_test(between_two_looks_what_one_does_not_know_is_not_known),
+		cmocka_unit_test(what_bounds_it_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

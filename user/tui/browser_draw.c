@@ -125,7 +125,7 @@ static void put_cost(struct drawing *d, const struct browser_totals *t)
 	else
 		cost_short_words(&t->recent, &words);
 	if (is_high && !t->is_limited)
-		strbuf_addf(&words, "; %s", COST_ADVICE);
+		cost_bound_words(&t->recent, &words);
 	put_parts(d, is_high || t->is_limited ? STYLE_BOLD : STYLE_PLAIN, &words);
 }
 

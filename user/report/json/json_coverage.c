@@ -140,6 +140,7 @@ static struct json_object *cost_json(struct json_out *out, const struct record_c
 	json_out_known(out, json, "measured_ns", cost->measured_ns != UINT64_MAX,
 		       cost->measured_ns);
 	json_out_known(out, json, "own_cpu_ns", cost->own_cpu_ns != UINT64_MAX, cost->own_cpu_ns);
+	json_out_known(out, json, "limit_ppm", cost->limit_ppm, cost->limit_ppm);
 	return json;
 }
 

@@ -128,6 +128,7 @@ struct record_cost cost_since(const struct record_cost *before, const struct rec
 		.measured_ns = difference(now->measured_ns, before->measured_ns),
 		.own_cpu_ns = difference(now->own_cpu_ns, before->own_cpu_ns),
 		.uncounted_ns = difference(now->uncounted_ns, before->uncounted_ns),
+		.limit_ppm = now->limit_ppm,
 	};
 }
 
@@ -137,4 +138,12 @@ bool cost_is_high(const struct record_cost *cost)
 
 	return cost_is_known(cost) &&
 	       (double)taken_ns(cost) > HIGH_SHARE * (base > least_ns ? base : least_ns);
+}
+
+void cost_bound_words(const struct record_cost *cost, struct strbuf *out)
+{
+	if (cost->limit_ppm)
+		strbuf_addf(out, "; the limit is %g %%", (double)cost->limit_ppm / 10000);
+	else
+		strbuf_adds(out, "; --max-overhead=5% bounds that");
 }

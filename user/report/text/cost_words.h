@@ -24,7 +24,7 @@ struct record_cost cost_since(const struct record_cost *before, const struct rec
 bool cost_is_known(const struct record_cost *cost);
 /* So much that a production process should not bear it. */
 bool cost_is_high(const struct record_cost *cost);
-/* What bounds it. */
-#define COST_ADVICE "--max-overhead=5% bounds that"
+/* "; the limit is 20 %", or what sets one. */
+void cost_bound_words(const struct record_cost *cost, struct strbuf *out);
 
 #endif

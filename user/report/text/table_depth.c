@@ -135,7 +135,7 @@ static void put_cost(struct table *t, const struct record_cost *cost,
 	if (overhead)
 		limit_words(overhead, &line);
 	else if (cost_is_high(cost))
-		strbuf_addf(&line, "; %s", COST_ADVICE);
+		cost_bound_words(cost, &line);
 	table_wrap(t, 6, &line);
 }
 

@@ -75,7 +75,8 @@ static void warn_of_high_cost(struct session *s)
 		return;
 	s->meter.warned = true;
 	cost_words(&cost, &words);
-	log_warning("%s; %s", strbuf_str(&words), COST_ADVICE);
+	cost_bound_words(&cost, &words);
+	log_warning("%s", strbuf_str(&words));
 }
 
 static int tick(void *userdata)
@@ -147,3 +148,4 @@ int session_meter_emit(struct session *s)
 	record.cost = cost_meter_read(&s->meter.meter, &look);
 	return session_add_record(&record, s);
 }
+	record.cost.limit_ppm = s->options->max_overhead * 100;

@@ -385,13 +385,10 @@ static const struct field overhead_fields[] = {
 	F_END,
 };
 static const struct field cost_fields[] = {
-	F(record_cost, calls, FIELD_U64),
-	F(record_cost, span_ns, FIELD_U64),
-	F(record_cost, predicted_ns, FIELD_U64),
-	F(record_cost, measured_ns, FIELD_U64),
-	F(record_cost, own_cpu_ns, FIELD_U64),
-	F(record_cost, uncounted_ns, FIELD_U64),
-	F_END,
+	F(record_cost, calls, FIELD_U64),	 F(record_cost, span_ns, FIELD_U64),
+	F(record_cost, predicted_ns, FIELD_U64), F(record_cost, measured_ns, FIELD_U64),
+	F(record_cost, own_cpu_ns, FIELD_U64),	 F(record_cost, uncounted_ns, FIELD_U64),
+	F(record_cost, limit_ppm, FIELD_U64),	 F_END,
 };
 static const struct field symbols_unread_fields[] = {
 	F(record_symbols_unread, count, FIELD_U64),

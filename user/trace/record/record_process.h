@@ -69,7 +69,7 @@ struct record_overhead {
 };
 
 /*
- * What probes on allocators have cost so far, of a run that nothing limits. As of the last cut.
+ * What probes on allocators have cost so far, unless --max-overhead was given. As of the last cut.
  * `measured`: by the kernel's count of the programs' time for a part of the calls.
  */
 struct record_cost {
@@ -79,6 +79,7 @@ struct record_cost {
 	uint64_t measured_ns;
 	uint64_t own_cpu_ns;   /* of the processes, without it */
 	uint64_t uncounted_ns; /* of span_ns: nothing was counted, for what it would have cost */
+	uint64_t limit_ppm;    /* share of CPU time above which counting stops; 0: there is none */
 };
 
 enum record_end {

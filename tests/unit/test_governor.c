@@ -64,6 +64,17 @@ static void run_init_old(struct run *run, double most, bool has_samples)
 	assert_int_equal(run->governor.depth, RECORD_DEPTH_EXACT);
 }
 
+/* Of -p without --max-overhead: it begins with all calls, so many of them before the first look. */
+static void run_init_limited(struct run *run, uint64_t calls)
+{
+	static const struct probe_cost cost = { .call_ns = (uint64_t)CALL_NS,
+						.trap_ns = (uint64_t)TRAP_NS,
+						.seldom_call_ns = (uint64_t)CALL_NS };
+
+	run_init(run, 0.2, false);
+	governor_begin_exact(&run->governor, &cost, calls);
+}
+
 static double sample_ns(const struct governor *governor, double hits_per_ns)
 {
 	double seldom = hits_per_ns * FILL_NS > 1 ? 1 / (hits_per_ns * FILL_NS) : 1;
@@ -193,24 +204,73 @@ static void what_allocates_all_the_time_stays_sampled(void **state)
 /* Of -p: calls are taken for as long as they are, and nothing was earned. */
 static void a_try_that_is_not_earned_is_over_when_it_is_spent(void **state)
 {
-	static const struct probe_cost cost = { .call_ns = (uint64_t)CALL_NS,
-						.trap_ns = (uint64_t)TRAP_NS,
-						.seldom_call_ns = (uint64_t)CALL_NS };
 	struct run run;
 
 	(void)state;
-	run_init(&run, 0.2, false);
-	governor_begin_exact(&run.governor, &cost);
+	run_init_limited(&run, 0);
 	run_load(&run, &quiet);
 	assert_int_equal(run.n_changes, 0);
-	run_init(&run, 0.2, false);
-	governor_begin_exact(&run.governor, &cost);
+	run_init_limited(&run, 0);
 	run_load(&run, &busy);
 	assert_true(run.n_changes > 0);
 	assert_int_equal(run.changes[0].depth, RECORD_DEPTH_GROWTH);
 	assert_true(run.changes[0].time_ns < START_NS + 0.1e9);
 	assert_true(run.worst_ns < 2 * GOVERNOR_TRY_NS);
 	assert_true(run.spent_ns < 0.2 * run.own_ns);
+}
+
+/* What its probes take before the first look, while others are attached, is spent as well. */
+static void calls_during_the_attach_are_spent(void **state)
+{
+	const struct load above = { 0.05, 1, 0.3e9 / CALL_NS, 100 };
+	struct run run;
+
+	(void)state;
+	run_init_limited(&run, 0);
+	run_load(&run, &above);
+	assert_int_equal(run.n_changes, 0);
+	run_init_limited(&run, (uint64_t)(1.5 * GOVERNOR_TRY_NS / CALL_NS));
+	run_load(&run, &above);
+	assert_int_equal(run.n_changes, 1);
+	/* Where nothing is spent now, nothing is gained by it. */
+	run_init_limited(&run, (uint64_t)(1.5 * GOVERNOR_TRY_NS / CALL_NS));
+	run_load(&run, &quiet);
+	assert_int_equal(run.n_changes, 0);
+}
+
+/* Of a limit of 20 %, whenever it begins, and however little it is. */
+static void an_excess_is_left_within_two_seconds(void **state)
+{
+	static const double shares[] = { 0.202, 0.21, 0.22, 0.23, 0.25, 0.3, 0.5, 1, 4 };
+	static const double before_s[] = { 0, 0.3, 1.7, 10.4, 60.9 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+		for (size_t j = 0; j < sizeof(before_s) / sizeof(before_s[0]); j++) {
+			const struct load calm = { before_s[j], 1, 0.1e9 / CALL_NS, 100 };
+			const struct load above = { 2, 1, shares[i] * 1e9 / CALL_NS, 100 };
+			struct run run;
+
+			run_init_limited(&run, 0);
+			run.counts = true;
+			run_load(&run, &calm);
+			assert_int_equal(run.n_changes, 0);
+			run_load(&run, &above);
+			assert_true(run.n_changes > 0);
+			assert_int_equal(run.changes[0].depth, RECORD_DEPTH_GROWTH);
+		}
+}
+
+static void what_stays_below_the_limit_is_not_left(void **state)
+{
+	const struct load below = { 300, 1, 0.19e9 / CALL_NS, 100 };
+	struct run run;
+
+	(void)state;
+	run_init_limited(&run, 0);
+	run.counts = true;
+	run_load(&run, &below);
+	assert_int_equal(run.n_changes, 0);
 }
 
 static void what_has_earned_no_try_does_not_begin_with_one(void **state)
@@ -572,6 +632,9 @@ int main(void)
 		cmocka_unit_test(what_is_started_is_sampled_until_it_has_earned_more),
 		cmocka_unit_test(what_allocates_all_the_time_stays_sampled),
 		cmocka_unit_test(a_try_that_is_not_earned_is_over_when_it_is_spent),
+		cmocka_unit_test(calls_during_the_attach_are_spent),
+		cmocka_unit_test(an_excess_is_left_within_two_seconds),
+		cmocka_unit_test(what_stays_below_the_limit_is_not_left),
 		cmocka_unit_test(what_has_earned_no_try_does_not_begin_with_one),
 		cmocka_unit_test(without_samples_exact_depth_is_tried_when_it_is_paid),
 		cmocka_unit_test(samples_that_come_are_taken_at_once),

@@ -25,6 +25,8 @@
 #define FILL_NS 200e3
 /* Of the samples' interval, at once: a quarter of them is kept. */
 #define DOUBLINGS_STEP 2
+/* What is a little above the share is found over so long, by what is counted meanwhile. */
+#define EXCESS_NS 750e6
 /* Of what may be owed before samples are left. */
 #define THINNING_PART 0.25
 
@@ -58,13 +60,6 @@ enum record_depth governor_begin(struct governor *governor, uint64_t used_ns, bo
 	if (earned_ns < GOVERNOR_TRY_NS)
 		governor->depth = has_samples ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_GROWTH;
 	return governor->depth;
-}
-
-void governor_begin_exact(struct governor *governor, const struct probe_cost *cost)
-{
-	governor->cost = *cost;
-	governor->depth = RECORD_DEPTH_EXACT;
-	governor->balance_ns = GOVERNOR_TRY_NS;
 }
 
 static double difference(uint64_t now, uint64_t before)
@@ -113,6 +108,13 @@ static double call_ns(const struct governor *g)
 	return g->measured_ns / g->measured_calls;
 }
 
+void governor_begin_exact(struct governor *governor, const struct probe_cost *cost, uint64_t calls)
+{
+	governor->cost = *cost;
+	governor->depth = RECORD_DEPTH_EXACT;
+	governor->balance_ns = GOVERNOR_TRY_NS - (double)calls * call_ns(governor);
+}
+
 /* What cannot be off by more than calibration is: a try tells. */
 static double least_call_ns(const struct governor *g)
 {
@@ -124,10 +126,15 @@ static double least_call_ns(const struct governor *g)
 	return call_ns(g) < calibrated ? call_ns(g) : calibrated;
 }
 
+static bool is_counted(const struct governor *g, const struct governor_look *look)
+{
+	return g->cost.trap_ns && look->runs_ns;
+}
+
 /* By the programs' own time as the kernel counts it, and traps; 0: not known. */
 static double counted_ns(const struct governor *g, const struct governor_look *look, double seldom)
 {
-	if (g->cost.trap_ns == 0)
+	if (!is_counted(g, look))
 		return 0;
 	return with_driven_out(difference(look->runs_ns, g->last.runs_ns) +
 				       difference(look->runs, g->last.runs) * trap_ns(g, seldom),
@@ -248,13 +255,28 @@ static bool are_samples_too_dear(const struct governor *g, const struct governor
 	return s->spent_ns > s->allowed_ns && g->debt_ns > most_ns;
 }
 
-/* What is left of the share shall pay for the change as well. */
-static bool is_too_dear(const struct governor *g, const struct governor_stretch *s)
+/*
+ * What is left of the share shall pay for the change as well. Where calls take hardly more than it
+ * that is left for long, so no stretch of EXCESS_NS may take more.
+ */
+static bool are_calls_too_dear(struct governor *g, struct governor_stretch *s)
+{
+	add_stretch(&g->since, s);
+	if (s->spent_ns > s->allowed_ns && g->balance_ns < CHANGE_NS * s->spent_ns / s->ns)
+		return true;
+	if (g->since.ns < EXCESS_NS)
+		return false;
+	*s = g->since;
+	g->since = (struct governor_stretch){ 0 };
+	return s->spent_ns > s->allowed_ns;
+}
+
+/* *s becomes the stretch by which that was found. */
+static bool is_too_dear(struct governor *g, struct governor_stretch *s)
 {
 	switch (g->depth) {
 	case RECORD_DEPTH_EXACT:
-		return s->spent_ns > s->allowed_ns &&
-		       g->balance_ns < CHANGE_NS * s->spent_ns / s->ns;
+		return are_calls_too_dear(g, s);
 	case RECORD_DEPTH_SAMPLED:
 		return are_samples_too_dear(g, s);
 	case RECORD_DEPTH_GROWTH:
@@ -344,7 +366,7 @@ static struct governor_stretch measure_stretch(struct governor *g, const struct 
 	 * New stacks, deep ones, and caches that others use cost more than was calibrated. Calls
 	 * also less, where the machine was busy when they were calibrated.
 	 */
-	if (counted > s.spent_ns || (is_exact && counted > 0))
+	if (counted > s.spent_ns || (is_exact && is_counted(g, look)))
 		s.spent_ns = counted;
 	set_base(g, &s, cpu_ns);
 	g->base_ns += s.base_ns;

@@ -7,7 +7,8 @@
  *
  * The share is earned by CPU time that is used, and spent in probes: what is left is the balance.
  * Exact depth is a try that the balance must be able to pay for, and is left while what is left
- * still pays for that. It is tried when samples predict that it takes at most half of the share of
+ * still pays for that, or after a stretch of three quarters of a second that took more than its
+ * share. It is tried when samples predict that it takes at most half of the share of
  * a stretch of time, or to see, where nothing tells; the next stretch is taken whenever one was no
  * good, twice as long when a try was wrong. What a call takes is calibrated, and at exact depth
  * measured; until it was measured the prediction may be several times too high, and a try decides.
@@ -71,8 +72,8 @@ struct governor {
 	/* Of the latest calls at exact depth, the older ones for less: what they took. */
 	double measured_calls, measured_ns;
 	uint64_t changed_ns;	       /* when the depth changed last */
-	uint64_t wait_ns;	       /* the stretch by which it is judged whether to go up, */
-	struct governor_stretch since; /* and what of it has passed */
+	uint64_t wait_ns;	       /* the stretch by which it is judged whether to go up */
+	struct governor_stretch since; /* what of that has passed, or of one at exact depth */
 	bool tried;		       /* the last change was upwards */
 };
 
@@ -86,8 +87,11 @@ void governor_init(struct governor *governor, double most, const struct probe_co
  */
 enum record_depth governor_begin(struct governor *governor, uint64_t used_ns, bool has_samples);
 
-/* Exact depth, for a try that is not earned. What a call takes is known now. */
-void governor_begin_exact(struct governor *governor, const struct probe_cost *cost);
+/*
+ * Exact depth, for a try that is not earned. What a call takes is known now; so many were counted
+ * before the first look.
+ */
+void governor_begin_exact(struct governor *governor, const struct probe_cost *cost, uint64_t calls);
 
 /* What was used until now, for governor_predicted_ppm. */
 void governor_count(struct governor *governor, const struct governor_look *look);

@@ -57,7 +57,7 @@ static void begin_exact(struct session *s)
 					 .trap_ns = hit_ns,
 					 .seldom_call_ns = COST_HITS_OF_A_CALL * hit_ns };
 
-	governor_begin_exact(&s->governor, &cost);
+	governor_begin_exact(&s->governor, &cost, live_events(s->live));
 }
 
 /* What processes used before has earned the first depth, and nothing else. */

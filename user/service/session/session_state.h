@@ -30,6 +30,7 @@ struct session_meter {
 	uint64_t window_calls;	 /* and the calls until then */
 	uint64_t window_from_ns;
 	uint64_t ticks;
+	uint64_t most_ns; /* that session_metered_ns() has said */
 	struct cost_meter meter;
 };
 

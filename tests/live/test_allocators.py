@@ -7,9 +7,9 @@ import re
 import matrix
 
 from lib import (ATTACH_PATHS, LONG, SERIAL_KEYS, SMALL, Place, Skip, attach_option, by_library,
-                 called_by, exact, heap_sites, need_kernel, need_program, need_root, run,
-                 run_memtraced, same, same_calls, same_images, scaled, target, test, total, trace,
-                 with_function)
+                 called_by, exact, heap_sites, load_report, need_kernel, need_probes, need_program,
+                 need_root, run, run_memtraced, same, same_calls, same_images, scaled, scratch,
+                 target, test, total, trace, with_function, without)
 
 BESIDE_OTHERS = True
 EACH_PATH = sorted(ATTACH_PATHS)
@@ -71,6 +71,74 @@ def a_function_that_jumps_into_our_library_counts(path):
     library is never probed, and keeps no book of musl."""
     only_main_differs(("musl", "shared", "C", "families, our library"), family("musl"), path,
                       scaled(3000, 300000), os.path.join(Place.build, "libmemtraced-sample.so"))
+
+
+# musl's memalign() jumps to the aligned_alloc() of a library that is preloaded.
+JUMPS = """
+#include <stdlib.h>
+extern void *memalign(size_t, size_t);
+void *volatile kept;
+int main(void) { for (int i = 0; i < 100; i++) kept = memalign(64, 1000); return 0; }
+"""
+JUMPED_TO = {
+    "an allocator": """
+#include <stddef.h>
+static _Alignas(64) char room[1 << 20]; static size_t used;
+void *aligned_alloc(size_t to, size_t size)
+{ used = (used + to - 1) / to * to + size; return room + used - size; }
+""",
+    "a wrapper": """
+#include <stddef.h>
+extern void *dlsym(void *, const char *);
+void *aligned_alloc(size_t to, size_t size)
+{
+	void *(*next)(size_t, size_t) = dlsym((void *)-1, "aligned_alloc"), *block = next(to, size);
+	__asm__ volatile("" ::: "memory");
+	return block;
+}
+""",
+    "an indirect jump": """
+#include <stddef.h>
+static _Alignas(64) char room[1 << 20]; static size_t used;
+static __attribute__((noinline)) void *own(size_t to, size_t size)
+{ used = (used + to - 1) / to * to + size; return room + used - size; }
+void *(*volatile how)(size_t, size_t) = own;
+void *aligned_alloc(size_t to, size_t size) { return how(to, size); }
+""",
+}
+
+
+def jump_into(kind, *options):
+    """The allocations of JUMPS with that library, and what the report says of functions."""
+    with scratch() as folder:
+        for name, source, words in (("jumps", JUMPS, []),
+                                    ("library.so", JUMPED_TO[kind], ["-shared", "-fPIC"])):
+            done = run(["musl-gcc", "-O2", *words, "-x", "c", "-", "-o",
+                        os.path.join(folder, name)], input=source)
+            assert done.returncode == 0, done.stderr
+        path = os.path.join(folder, "json")
+        done = run_memtraced(*options, f"--env=LD_PRELOAD={folder}/library.so", "-o",
+                             f"json:{path}", "--", os.path.join(folder, "jumps"))
+        assert done.returncode == 0, done.stderr
+        report = load_report(path)
+    (process,) = report["processes"]
+    return process["alloc"]["allocs"], process["alloc"]["bytes"], report["coverage"]["unprobed"]
+
+
+@test(need_root, need_program("musl-gcc"), need_probes("ways of attaching"),
+      each=[f"{kind} {path}" for kind in JUMPED_TO for path in EACH_PATH], in_turn=1)
+def a_function_that_jumps_into_a_preloaded_library_counts(kind_and_path):
+    kind, path = kind_and_path.rsplit(" ", 1)
+    assert jump_into(kind, attach_option(path)) == (100, 100000, [])
+
+
+@test(need_root, need_program("musl-gcc"), need_probes("ways of attaching"))
+def where_the_library_cannot_be_probed_that_is_said():
+    """Its return is not seen where no return probe may be used."""
+    with without("uretprobe-seccomp"):
+        assert jump_into("an allocator") == (100, 100000, [])
+        allocs, _, unprobed = jump_into("an indirect jump")
+    assert allocs == 0 and [row["function"] for row in unprobed] == ["aligned_alloc"], unprobed
 
 
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",

@@ -2,14 +2,22 @@
 """One trap for an allocation: probes inside malloc see what its entry and its return see."""
 
 import re
+import zlib
 
-from lib import (EXACT_KEYS, Skip, attach_option, exact, heap_sites, need_probes, need_root,
+import test_accounting
+import test_free_stacks
+from lib import (EXACT_KEYS, TESTS, Skip, attach_option, exact, heap_sites, need_probes, need_root,
                  run_memtraced, same_calls, same_images, scaled, target, test, total, trace,
                  variable, with_function)
 from test_allocators import family, library_path, only_main_differs
 
 BESIDE_OTHERS = True
 PATHS = ["multi", "perf", "session"]  # --attach=exit has none
+# Tests of other areas, which take sites from the start as well.
+AREAS = ("accounting", "allocators", "free_stacks")
+OTHERS = {one.name: one for one in TESTS
+          if one.area in AREAS and not one.name.replace("[", " ").endswith(" exit]")}
+SHUFFLED = sorted(OTHERS, key=lambda name: zlib.crc32(name.encode()))
 
 
 def sites(how):
@@ -56,6 +64,13 @@ def every_function_counts_by_sites_from_the_start(name):
     with sites("always"):
         only_main_differs((name, "by sites", "C", "families"), family(name), "session",
                           scaled(3000, 300000))
+
+
+@test(need_root, need_sites, need_probes("sites of results"), each=SHUFFLED, in_turn=2,
+      timeout=max(one.timeout for one in OTHERS.values()))
+def another_test_passes_by_sites_from_the_start(name):
+    with sites("always"):
+        OTHERS[name].run()
 
 
 @test(need_root, need_sites)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -145,6 +146,51 @@ static void the_kernel_follows_what_it_is_left(void **state)
 	assert_true(fd >= 0 && file_is_same(fd, there));
 }
 
+/* `first`, and then "./" until there are n bytes. */
+static char *long_path(const char *first, size_t n)
+{
+	char *path = malloc(n + 2);
+
+	assert_non_null(path);
+	strcpy(path, first);
+	for (size_t i = strlen(first); i < n; i += 2)
+		strcpy(path + i, "./");
+	path[n] = '\0';
+	return path;
+}
+
+/* Behind the link `second` are as many bytes of the first link's text and of the path as fit. */
+static int walk_behind_links(size_t n_second)
+{
+	_cleanup_free_ char *first = long_path("second/", PATH_MAX - 1);
+	_cleanup_free_ char *second = long_path("", n_second);
+	_cleanup_free_ char *path = long_path("first/", PATH_MAX - 1);
+	struct asked asked = { 0 };
+	int fd;
+
+	assert_int_equal(symlinkat(first, inner_fd, "first"), 0);
+	assert_int_equal(symlinkat(second, inner_fd, "second"), 0);
+	fd = walk(path, false, &asked);
+	assert_int_equal(unlinkat(inner_fd, "first", 0), 0);
+	assert_int_equal(unlinkat(inner_fd, "second", 0), 0);
+	return fd;
+}
+
+/*
+ * Behind "second/" there are 4,095 - 7 bytes of the link's text, a slash, and 4,095 - 6 of the path:
+ * 8,178, for which, with a slash before and a 0 behind, 8,192 leave 12 to the second link's text.
+ */
+static void what_is_too_long_behind_links_is_refused(void **state)
+{
+	const size_t fits = 2UL * PATH_MAX - (PATH_MAX - 1 - strlen("second/")) - 1 -
+			    (PATH_MAX - 1 - strlen("first/")) - 2;
+	_cleanup_close_ int fd = walk_behind_links(fits);
+
+	(void)state;
+	assert_true(fd >= 0 && file_is_same(fd, inner_fd));
+	assert_int_equal(walk_behind_links(fits + 1), -ENAMETOOLONG);
+}
+
 static void endless_paths_end(void **state)
 {
 	char up[3 * 1000 + 1] = "";
@@ -169,6 +215,7 @@ int main(void)
 		cmocka_unit_test(a_root_is_not_left),
 		cmocka_unit_test(a_rule_ends_the_walk),
 		cmocka_unit_test(the_kernel_follows_what_it_is_left),
+		cmocka_unit_test(what_is_too_long_behind_links_is_refused),
 		cmocka_unit_test(endless_paths_end),
 	};
 

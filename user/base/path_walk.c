@@ -74,11 +74,13 @@ static int follow_link(struct walk *walk, int link_fd)
 
 	if (n <= 0)
 		return n < 0 ? -errno : -ENOENT;
-	if ((size_t)n == sizeof(text) || (size_t)n + rest + 1 > sizeof(walk->rest))
+	if ((size_t)n == sizeof(text))
 		return -ENAMETOOLONG;
 	/* A name follows the text only behind a slash, which next_name() has removed. */
 	if (rest > 0)
 		text[n++] = '/';
+	if ((size_t)n + rest + 1 > sizeof(walk->rest))
+		return -ENAMETOOLONG;
 	memmove(walk->rest + n, walk->rest, rest + 1);
 	memcpy(walk->rest, text, (size_t)n);
 	if (text[0] != '/')

@@ -45,6 +45,9 @@
 /* Of an entry: the function's exit sites are probed, not its return. */
 #define ABI_COOKIE_BY_SITES (1ULL << 27)
 
+/* Of on_exit_mmap, at the tracepoint of signals. */
+#define ABI_COOKIE_SIGNAL 1
+
 /* Ids of functions have 16 bits. */
 #define ABI_FUNCTIONS (1 << 16)
 

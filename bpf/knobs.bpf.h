@@ -63,6 +63,8 @@ __weak const volatile bool knob_find_vma;
 __weak const volatile bool knob_regions = true;
 /* All of them, and what brk(2) moves: no allocator is seen that would count them as its blocks. */
 __weak const volatile bool knob_all_regions;
+/* on_exit_mmap is at the tracepoint of signals, too. */
+__weak const volatile bool knob_signals;
 /*
  * Who has no slot gets one by a mapping of so many bytes, if it is of this scope; 0: it gets none.
  */

@@ -149,21 +149,28 @@ static __always_inline bool link_read(__u64 link, __u64 sp, __u64 *ret)
 	return bpf_probe_read_user(ret, sizeof(*ret), (void *)sp) == 0;
 }
 
+/* Those that a thread came into the kernel with, of which `room` gets all. */
+static __always_inline bool read_registers_in(struct pt_regs *room, const struct pt_regs *from,
+					      struct user_registers *ret)
+{
+	if (bpf_probe_read_kernel(room, sizeof(*room), from))
+		return false;
+	*ret = (struct user_registers){
+		.pc = room->ip, .sp = room->sp, .fp = room->bp, .syscall = room->orig_ax
+	};
+	return true;
+}
+
 /*
- * Those that a thread came into the kernel with. No inline function, like the next: programs have
- * 512 bytes of stack with all that they call, and what these have is given back.
+ * The same. No inline function, like the next: programs have 512 bytes of stack with all that they
+ * call, and what these have is given back.
  */
 static __attribute__((noinline, unused)) bool read_user_registers(const struct pt_regs *from,
 								  struct user_registers *ret)
 {
 	struct pt_regs regs;
 
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), from))
-		return false;
-	*ret = (struct user_registers){
-		.pc = regs.ip, .sp = regs.sp, .fp = regs.bp, .syscall = regs.orig_ax
-	};
-	return true;
+	return read_registers_in(&regs, from, ret);
 }
 
 /* The number of the system call that a thread is in; negative: it is in none. */

@@ -157,21 +157,30 @@ static __always_inline bool walk_frame_pointers(void *ctx, struct abi_ev_stack *
 
 #if WALKS_BY_CFI
 
-/* The walk by call frame information; 0 when not even one frame could be had. */
-static __always_inline __u64 walk_cfi(struct stack_scratch *s, const struct user_registers *regs,
-				      __u64 seed, __u32 slot, enum stack_at at)
+/* Where a walk by call frame information begins. */
+static __always_inline void walk_cfi_begin(struct stack_scratch *s,
+					   const struct user_registers *regs, __u64 seed,
+					   __u32 slot, enum stack_at at)
 {
 	struct unwind_walk *w = &s->walk;
+	bool exact = at == STACK_AT_ANY || at == STACK_AT_PROBE;
 
 	w->at.pc = regs->pc;
 	w->at.sp = regs->sp;
 	w->at.bp = regs->fp;
 	/* A system call is one whose return address is its ip: information may end behind it. */
-	w->at.exact = at == STACK_AT_ANY || at == STACK_AT_PROBE;
+	w->at.exact = exact;
 	w->kept = frames_kept(at, ABI_MAX_FRAMES);
 	w->seed = seed;
 	w->slot = slot;
-	unwind_begin(s, at == STACK_AT_ANY || at == STACK_AT_PROBE);
+	unwind_begin(s, exact);
+}
+
+/* The walk by call frame information; 0 when not even one frame could be had. */
+static __always_inline __u64 walk_cfi(struct stack_scratch *s, const struct user_registers *regs,
+				      __u64 seed, __u32 slot, enum stack_at at)
+{
+	walk_cfi_begin(s, regs, seed, slot, at);
 	if (at == STACK_AT_EXIT && !unwind_return(s))
 		return 0;
 	return unwind(s);
@@ -297,27 +306,33 @@ static __always_inline __u64 stack_seed(const struct abi_proc *proc)
 }
 
 /*
- * Walks the user stack of the current event from these registers, which are those in ctx if that
- * has any; `flags` are of abi_ev_stack. The stack's hash, 0 if there is none.
+ * The kernel's walk, along frame pointers, from these registers, which are those in ctx if that has
+ * any; `flags` are of abi_ev_stack. The stack's hash, 0 if there is none.
  */
-static __always_inline __u64 stack_walk(void *ctx, struct stack_scratch *s,
-					const struct user_registers *regs, struct abi_proc *proc,
-					__u32 slot, enum stack_at at, __u32 flags)
+static __always_inline __u64 walk_by_kernel(void *ctx, struct stack_scratch *s,
+					    const struct user_registers *regs,
+					    const struct abi_proc *proc, enum stack_at at,
+					    __u32 flags)
 {
-	__u64 seed = stack_seed(proc);
-
-#if WALKS_BY_CFI
-	if (knob_unwind) {
-		__u64 hash = walk_cfi(s, regs, seed, slot, at);
-
-		s->ev.flags |= flags;
-		return hash;
-	}
-#endif
 	if (!walk_frame_pointers(ctx, &s->ev, regs, at))
 		return 0;
 	s->ev.flags |= flags;
-	return stack_hash(&s->ev, seed);
+	return stack_hash(&s->ev, stack_seed(proc));
+}
+
+/*
+ * Walks the user stack of a uprobe program's event from these registers, which are those in ctx.
+ * The stack's hash, 0 if there is none.
+ */
+static __always_inline __u64 stack_walk(void *ctx, struct stack_scratch *s,
+					const struct user_registers *regs, struct abi_proc *proc,
+					__u32 slot, enum stack_at at)
+{
+#if WALKS_BY_CFI
+	if (knob_unwind)
+		return walk_cfi(s, regs, stack_seed(proc), slot, at);
+#endif
+	return walk_by_kernel(ctx, s, regs, proc, at, 0);
 }
 
 /* For uprobe programs: the stack's id; 0 when none is wanted, or (counted) it cannot be read. */
@@ -343,7 +358,7 @@ static __always_inline __u64 stack_capture(struct pt_regs *ctx, struct abi_proc 
 	s = stack_begin();
 	if (!s)
 		return 0;
-	return stack_end(proc, s, stack_walk(ctx, s, &regs, proc, slot, at, 0), slot);
+	return stack_end(proc, s, stack_walk(ctx, s, &regs, proc, slot, at), slot);
 }
 
 #if !WALKS_BY_CFI

@@ -48,6 +48,8 @@ struct unwind_walk {
 	__u8 cut;	/* enum abi_stack_cut */
 	__u8 any_exact; /* a bit of abi_ev_stack.exact is set, by this walk or the last */
 	__u8 pad;
+	__u32 flags; /* of abi_ev_stack: where the walk began (event_stack) */
+	__u32 pad2;
 	struct unwind_from from[ABI_MAX_FRAMES];
 	__u64 window[UNWIND_WINDOW];
 };

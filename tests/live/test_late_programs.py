@@ -11,6 +11,7 @@ from test_nesting import what_operator_new_allocates_before_an_exception_leaves_
 
 BESIDE_OTHERS = True
 UNTRANSLATED = True
+WALKS = {"on_exit_mmap", "on_fault", "on_fault_perf"}
 COUNTING = {"on_session", "on_entry", "on_return", "on_exit", "on_exit_perf"}
 STATIC = ["/bin/sh", "-c", f"{target('static')}; exit $?"]
 
@@ -36,6 +37,13 @@ def loaded(command):
 def where_the_library_counts_nothing_is_loaded_that_counts_calls():
     found = loaded([target("aligned"), "20"])
     assert not COUNTING & set(found) and len(found) == len(set(found)), found
+
+
+@test(need_root, need_kernel(5, 15))
+def one_program_walks_stacks():
+    found = set(loaded([target("aligned"), "20"]))
+    if "on_exit_any" not in found:  # what is preempted has others
+        assert WALKS & found == {"on_exit_mmap"}, found
 
 
 @test(need_root, need_everything)

@@ -177,7 +177,7 @@ int link_kprobe(int prog_fd, const char *function)
 	return perf_event_link(prog_fd, &perf_fd, 0);
 }
 
-int link_tracepoint(int prog_fd, uint32_t id)
+int link_tracepoint(int prog_fd, uint32_t id, uint64_t cookie)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_TRACEPOINT,
@@ -190,7 +190,7 @@ int link_tracepoint(int prog_fd, uint32_t id)
 
 	if (perf_fd < 0)
 		return perf_fd;
-	return perf_event_link(prog_fd, &perf_fd, 0);
+	return perf_event_link(prog_fd, &perf_fd, cookie);
 }
 
 /* One in `period` of a count of perf's own; -1 in *ret_perf_fd: the link's descriptor is perf's. */

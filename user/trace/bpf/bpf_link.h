@@ -44,8 +44,8 @@ int link_perf_uprobe(int prog_fd, const char *path, const struct uprobe_site *si
 /* At the entry of a function of the kernel's; -ENOENT: it has none of that name. */
 int link_kprobe(int prog_fd, const char *function);
 
-/* A program on the tracepoint with this id (tracefs .../id). */
-int link_tracepoint(int prog_fd, uint32_t id);
+/* A program on the tracepoint with this id (tracefs .../id); a cookie as of link_perf_uprobe(). */
+int link_tracepoint(int prog_fd, uint32_t id, uint64_t cookie);
 
 /* Samples of what this CPU runs, so often a second by its clock; none of the idle task. */
 int link_cpu_clock(int prog_fd, int cpu, uint32_t hz);

@@ -42,6 +42,11 @@ bool programs_trace_calls(const struct programs_opts *opts)
 	return opts->allocations || opts->code;
 }
 
+bool programs_signals_by_mmap(const struct programs_opts *opts)
+{
+	return programs_trace_calls(opts) && !old_kernel(); /* links have cookies */
+}
+
 /* Mappings of code are of interest to all of them, those that are blocks to some. */
 static void choose_calls(struct memtraced_bpf *skel, const struct programs_opts *opts)
 {
@@ -63,7 +68,6 @@ static void choose_for_jobs(struct memtraced_bpf *skel, const struct programs_op
 	bpf_program__set_autoload(skel->progs.on_session, false);
 	bpf_program__set_autoload(skel->progs.on_entry, false);
 	bpf_program__set_autoload(skel->progs.on_return, false);
-	bpf_program__set_autoload(skel->progs.on_fault, code);
 	bpf_program__set_autoload(skel->progs.on_kill, code);
 	bpf_program__set_autoload(skel->progs.on_oom, code);
 }
@@ -120,6 +124,8 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 void program_choice(struct memtraced_bpf *skel, const struct programs_opts *opts)
 {
 	choose_programs(skel, opts);
+	bpf_program__set_autoload(skel->progs.on_fault, (opts->allocations || opts->code) &&
+								!programs_signals_by_mmap(opts));
 	if (!opts->allocations)
 		choose_for_jobs(skel, opts);
 }

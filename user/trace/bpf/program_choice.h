@@ -30,5 +30,7 @@ bool programs_know_forms(const struct programs_opts *opts);
 
 /* Is what processes map told by tracepoints of system calls, if only at times? */
 bool programs_trace_calls(const struct programs_opts *opts);
+/* Is on_exit_mmap the program for signals, too? */
+bool programs_signals_by_mmap(const struct programs_opts *opts);
 
 #endif

@@ -218,6 +218,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	skel->rodata->knob_regions =
 		opts->mappings || (opts->allocations && (!opts->sampled || opts->both));
 	skel->rodata->knob_all_regions = opts->mappings;
+	skel->rodata->knob_signals = programs_signals_by_mmap(opts);
 	skel->rodata->knob_adopt_bytes = opts->adopt_bytes;
 	skel->rodata->knob_adopt_scope = opts->adopt_scope;
 	skel->rodata->knob_unwind = opts->unwind;
@@ -296,6 +297,7 @@ static int load_perf(struct programs *p, const struct programs_opts *opts)
 	const int prog_fd = bpf_program__fd(p->skel->progs.on_any_raw);
 	const bool maps = opts->allocations || opts->code, calls = programs_trace_calls(opts);
 	struct preemption preempted;
+	bool signals;
 	int r;
 
 	preemption_find(prog_fd, p->control, &preempted);
@@ -303,12 +305,13 @@ static int load_perf(struct programs *p, const struct programs_opts *opts)
 	p->syscalls_preempted = preempted.syscalls;
 	if (!p->raw_preempted && !(p->syscalls_preempted && calls))
 		return 0;
+	signals = programs_signals_by_mmap(opts) ? p->syscalls_preempted : p->raw_preempted;
 	r = programs_loader_new(p, &loader);
 	if (r == 0)
 		r = programs_open_again(p, &p->perf);
 	if (r)
 		return r;
-	program_choice_perf(p->perf, opts, p->raw_preempted, p->raw_preempted && maps,
+	program_choice_perf(p->perf, opts, p->raw_preempted, signals && maps,
 			    p->syscalls_preempted && calls);
 	return programs_load_object(loader, p->perf);
 }

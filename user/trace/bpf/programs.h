@@ -119,6 +119,8 @@ int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
 #define PROGRAMS_MAX_TRACEPOINTS 16
 int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
 				size_t *ret_n);
+/* on_exit_mmap also tells of signals: the descriptor, -1 where another program does. 0 or negative errno. */
+int programs_attach_signals(const struct programs *programs, int *ret_fd);
 /* The same of programs_load_calls() alone: its descriptor, or negative errno. */
 int programs_attach_exit(const struct programs *programs);
 /* The same of the system calls by which they map memory; of those that are loaded. */

@@ -12,19 +12,23 @@
 #include "trace/kernel/tracefs.h"
 
 #include <errno.h>
+#include <string.h>
 
 static int link_point(const struct programs *programs, struct bpf_program *prog, int tracefs_fd,
 		      const char *category, const char *name)
 {
 	int fd, prog_fd = bpf_program__fd(prog);
+	uint64_t cookie;
 	uint32_t id;
 
 	if (!category) {
 		fd = link_raw_tracepoint(prog_fd, name);
 	} else {
 		fd = tracefs_event_id(tracefs_fd, category, name, &id);
+		/* on_exit_mmap knows them by it. */
+		cookie = strcmp(category, "signal") == 0 ? ABI_COOKIE_SIGNAL : 0;
 		if (fd == 0)
-			fd = link_tracepoint(prog_fd, id);
+			fd = link_tracepoint(prog_fd, id, cookie);
 	}
 	if (fd >= 0)
 		link_home_keep(programs->link_home, fd);
@@ -139,6 +143,18 @@ int programs_attach_calls(const struct programs *programs, int fds[PROGRAMS_MAX_
 	return attach(programs, points, sizeof(points) / sizeof(points[0]), fds, ret_n);
 }
 
+int programs_attach_signals(const struct programs *programs, int *ret_fd)
+{
+	const struct memtraced_bpf *skel = programs->skel;
+	const struct point point = { skel->progs.on_exit_mmap, "signal", "signal_deliver" };
+	size_t n;
+
+	*ret_fd = -1;
+	if (!skel->rodata->knob_signals || programs->syscalls_preempted)
+		return 0;
+	return attach(programs, &point, 1, ret_fd, &n);
+}
+
 int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
 				size_t *ret_n)
 {
@@ -154,7 +170,7 @@ int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_
 		{ raw ? NULL : perf->progs.on_exec_perf, "sched", "sched_process_exec" },
 		{ raw ? NULL : perf->progs.on_exit_perf, "sched", "sched_process_exit" },
 		{ raw ? NULL : perf->progs.on_exit_plain_perf, "sched", "sched_process_exit" },
-		{ raw ? NULL : perf->progs.on_fault_perf, "signal", "signal_deliver" },
+		{ perf ? perf->progs.on_fault_perf : NULL, "signal", "signal_deliver" },
 	};
 	int r = attach(programs, points, sizeof(points) / sizeof(points[0]), fds, ret_n);
 

@@ -87,7 +87,7 @@ int job_attach_tracepoint(const struct job_context *context, const struct bpf_pr
 			strncmp(name, ENTER, strlen(ENTER)) == 0 ? "sys_enter" : "sys_exit", &id);
 	if (fd < 0)
 		return fd;
-	fd = link_tracepoint(bpf_program__fd(program), id);
+	fd = link_tracepoint(bpf_program__fd(program), id, 0);
 	if (fd >= 0)
 		link_home_keep(context->programs->link_home, fd);
 	return fd;

@@ -124,7 +124,7 @@ static int load(struct live *live)
 	 */
 	live_links_begin(live, !live->opts.features || live_finds_processes(&live->opts));
 	r = programs_attach_tracepoints(live->programs, live->tracepoints, &live->n_tracepoints);
-	return r ? r : live_trace_calls(live);
+	return r ? r : live_attach_walk(live);
 }
 
 /*
@@ -197,6 +197,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 		return -ENOMEM;
 	live->source.ops = &live_ops;
 	live->jobs.tracefs_fd = live->library.fd = live->library.link_fd = -1;
+	live->links.signals = -1;
 	live->opts = *opts;
 	live->opts.cgroup_fd = -1;
 	if (opts->rule.scope == ABI_SCOPE_CGROUP) {
@@ -252,6 +253,8 @@ void live_free(struct live *live)
 		close(live->tracepoints[i]);
 	for (size_t i = 0; i < live->links.n_calls; i++)
 		close(live->links.calls[i]);
+	if (live->links.signals >= 0)
+		close(live->links.signals);
 	vec_foreach(&live->jobs.all, job)
 		job_free(*job);
 	vec_done(&live->jobs.all);

@@ -240,6 +240,7 @@ struct live_slots {
 struct live_links {
 	int calls[PROGRAMS_MAX_TRACEPOINTS]; /* of system calls, while the depth wants them */
 	size_t n_calls;
+	int signals;		 /* programs_attach_signals(); -1: none */
 	bool unknown_loader;	 /* some process has a dynamic linker whose stop is not known */
 	size_t own_forks;	 /* children born before links were shared */
 	uint64_t shared_ns;	 /* since when they are; UINT64_MAX: they are not */

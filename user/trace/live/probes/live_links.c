@@ -132,6 +132,13 @@ int live_trace_calls(struct live *live)
 	return 0;
 }
 
+int live_attach_walk(struct live *live)
+{
+	int r = programs_attach_signals(live->programs, &live->links.signals);
+
+	return r ? r : live_trace_calls(live);
+}
+
 static bool has_unknown_loader(const struct live_process *process)
 {
 	bool loads = false;

@@ -60,6 +60,8 @@ int live_links_without_book(struct live *live, struct live_process *process, boo
 int live_links_by_book(struct live *live, struct live_process *process);
 /* The calls of its allocator are not seen, which is counted. */
 void live_note_unseen(struct live *live, struct live_process *process);
+/* What walks stacks is loaded: signals are told of, and mappings. 0 or negative errno. */
+int live_attach_walk(struct live *live);
 /* Tracepoints of system calls come or go, as the depth wants them. 0 or negative errno. */
 int live_trace_calls(struct live *live);
 

@@ -6,6 +6,7 @@ import re
 
 from lib import (EXACT_KEYS, Skip, as_users_do, exact, need_kernel, need_root, run_memtraced,
                  same_calls, same_images, target, test, trace, variable, without)
+from test_crashes import fault_of, own
 from test_fallbacks import FORK_KEYS, need_everything
 from test_nesting import what_operator_new_allocates_before_an_exception_leaves_it_counts
 
@@ -44,6 +45,15 @@ def one_program_walks_stacks():
     found = set(loaded([target("aligned"), "20"]))
     if "on_exit_any" not in found:  # what is preempted has others
         assert WALKS & found == {"on_exit_mmap"}, found
+
+
+@test(need_root, each=["nothing", "cookies", "whole-tracepoints"])
+def a_program_that_ends_at_once_by_a_signal_has_its_stack(left_out):
+    """What walks stacks is loaded while the program is executed, from the second run on."""
+    with without(None if left_out == "nothing" else left_out), as_users_do():
+        for _ in range(2):
+            fault = fault_of("null")
+            assert own(fault["frames"]) == ["touches", "null", "main"], fault["frames"]
 
 
 @test(need_root, need_everything)

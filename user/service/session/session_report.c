@@ -327,6 +327,8 @@ int session_on_hold(const struct hold_event *event, void *userdata)
 	if (event->type == HOLD_THREAD)
 		return leak_check_thread(s->leaks, event->pid, event->tid, event->number);
 	r = session_drain(s);
+	if (r == 0)
+		r = live_await_probes(s->live);
 	if (r)
 		return r;
 	if (event->type == HOLD_MARK)

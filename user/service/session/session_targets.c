@@ -85,8 +85,6 @@ int session_trace_command(struct session *s)
 	if (r == 0 && launch_pty(s->launch))
 		r = terminal_relay_new(s->loop, s->launch, &s->relay);
 	if (r == 0)
-		r = live_await_probes(s->live);
-	if (r == 0)
 		r = launch_release(s->launch);
 	if (r)
 		log_error("holding %s at its start: %s", s->options->command[0], strerror(-r));

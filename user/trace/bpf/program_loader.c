@@ -50,6 +50,9 @@ struct program_loader {
 	const struct kernel_call *calls;
 	size_t n_calls;
 	VEC(struct loading *) loadings; /* in libbpf's order: the longest is the first */
+	const struct bpf_program *late; /* program_loader_put_off(); NULL: none */
+	struct loading *late_loading;	/* its own, while `thread` loads it */
+	pthread_t thread;
 };
 
 static void loading_free(struct loading *loading)
@@ -69,6 +72,14 @@ static int load_program(const struct loading *loading, struct bpf_prog_load_opts
 	return bpf_prog_load(bpf_program__type(loading->program),
 			     bpf_program__name(loading->program), "GPL", loading->insns,
 			     loading->n_insns, opts);
+}
+
+static void *load_late(void *userdata)
+{
+	struct loading *loading = userdata;
+
+	loading->fd = load_program(loading, &loading->opts);
+	return NULL;
 }
 
 static void load_one(size_t i, void *userdata)
@@ -224,10 +235,42 @@ static void forget_loadings(struct program_loader *loader)
 	loader->loadings.len = 0;
 }
 
+void program_loader_put_off(struct program_loader *loader, const struct bpf_program *program)
+{
+	loader->late = program;
+}
+
+/* Where no thread can be had, it is loaded with the others. */
+static void begin_late(struct program_loader *loader)
+{
+	for (size_t i = 0; loader->late && i < loader->loadings.len; i++) {
+		struct loading *loading = loader->loadings.data[i];
+
+		if (loading->program != loader->late ||
+		    thread_start(&loader->thread, load_late, loading))
+			continue;
+		loader->late_loading = loading;
+		loader->loadings.data[i] = loader->loadings.data[--loader->loadings.len];
+		return;
+	}
+}
+
+int program_loader_await(struct program_loader *loader)
+{
+	_cleanup_(loading_free_p) struct loading *loading = TAKE_PTR(loader->late_loading);
+
+	if (!loading)
+		return 0;
+	(void)pthread_join(loader->thread, NULL); /* ours, and joined once */
+	return put_in_place(loading);
+}
+
 int program_loader_finish(struct program_loader *loader, int verbose)
 {
 	int r = 0;
 
+	current_loader = NULL;
+	begin_late(loader);
 	parallel_each(loader->loadings.len, load_one, loader);
 	for (size_t i = 0; i < loader->loadings.len && r == 0; i++) {
 		r = put_in_place(loader->loadings.data[i]);
@@ -242,8 +285,10 @@ void program_loader_free(struct program_loader *loader)
 {
 	if (!loader)
 		return;
+	(void)program_loader_await(loader); /* nothing was attached to it */
 	forget_loadings(loader);
 	vec_done(&loader->loadings);
-	current_loader = NULL;
+	if (current_loader == loader)
+		current_loader = NULL;
 	free(loader);
 }

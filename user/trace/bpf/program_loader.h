@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct bpf_program;
 struct program_loader;
 
 /* A call of `number`, which no helper has, stands for the kernel's function of this BTF id. */
@@ -23,19 +24,30 @@ struct kernel_call {
 };
 
 /*
- * From here on programs are taken from all objects that this thread loads, until it frees the
- * loader. `calls` is borrowed. 0 or negative errno.
+ * From here on programs are taken from the object that this thread loads, until
+ * program_loader_finish(). `calls` is borrowed. 0 or negative errno.
  */
 int program_loader_new(const struct kernel_call *calls, size_t n_calls,
 		       struct program_loader **ret_loader);
 
 /*
- * When libbpf has loaded an object: the programs are what their descriptors say. 0, or the error
- * of the first that the kernel refused. `verbose`: its verifier's log goes to stderr.
+ * One program, to which nothing may be attached before program_loader_await(): a thread of its own
+ * loads it, which goes on behind program_loader_finish(). The object may not go before.
+ */
+void program_loader_put_off(struct program_loader *loader, const struct bpf_program *program);
+
+/*
+ * When libbpf has loaded an object: the programs are what their descriptors say, and no more are
+ * taken. 0, or the error of the first that the kernel refused. `verbose`: its verifier's log goes
+ * to stderr.
  */
 int program_loader_finish(struct program_loader *loader, int verbose);
 
-void program_loader_free(struct program_loader *loader); /* NULL is legal */
+/* The one that was put off is there, too. 0 or what the kernel said; 0 again after that. */
+int program_loader_await(struct program_loader *loader);
+
+/* Waits for what it loads. NULL is legal. */
+void program_loader_free(struct program_loader *loader);
 DEFINE_CLEANUP(struct program_loader, program_loader_free)
 
 #endif

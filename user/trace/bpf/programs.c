@@ -237,10 +237,14 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	if (r < 0)
 		return r;
 	r = large_maps_make(skel->obj);
+	if (r == 0 && opts->calls_later && !programs_are_debugged())
+		program_loader_put_off(loader, skel->progs.on_exit_mmap);
 	if (r == 0)
 		r = programs_load_object(loader, skel);
 	if (r)
 		return r;
+	if (opts->calls_later)
+		p->loader = TAKE_PTR(loader);
 	if (old) {
 		p->stubs.cookies_fd = bpf_map__fd(skel->maps.cookies);
 		p->stubs.programs_fd = bpf_map__fd(skel->maps.stub_programs);
@@ -252,6 +256,19 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	p->result_check = &skel->data_results->result_check;
 	programs_want_samples(p, opts->sampled && !opts->both);
 	return map_arrays(p);
+}
+
+bool programs_walk_waits(const struct programs *programs)
+{
+	return programs->loader;
+}
+
+int programs_await_walk(struct programs *programs)
+{
+	int r = programs->loader ? program_loader_await(programs->loader) : 0;
+
+	program_loader_free(TAKE_PTR(programs->loader));
+	return r;
 }
 
 /* Rules are of x86-64 alone so far. */
@@ -438,6 +455,7 @@ void programs_free(struct programs *programs)
 	if (programs->sites)
 		munmap(programs->sites, programs->sites_len);
 	first_uprobe_free(programs->first_uprobe);
+	program_loader_free(programs->loader);
 	memtraced_bpf__destroy(programs->late);
 	memtraced_bpf__destroy(programs->late_result);
 	memtraced_bpf__destroy(programs->perf);

@@ -27,6 +27,7 @@ struct programs {
 	struct memtraced_bpf *late_result; /* the same for programs_result_fd */
 	struct memtraced_bpf *perf;	   /* what stands for preempted programs; NULL: none are */
 	struct memtraced_bpf *calls;	   /* for programs_load_calls; NULL: not needed so far */
+	struct program_loader *loader;	   /* on_exit_mmap is in it: programs_await_walk */
 	struct abi_result_check *result_check; /* likewise */
 	struct abi_control *control;	       /* shared with the programs */
 	struct abi_proc *procs;		       /* by slot; shared with the programs */
@@ -119,7 +120,14 @@ int programs_link_perf(struct programs *programs, int prog_fd, const char *path,
 #define PROGRAMS_MAX_TRACEPOINTS 16
 int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],
 				size_t *ret_n);
-/* on_exit_mmap also tells of signals: the descriptor, -1 where another program does. 0 or negative errno. */
+/*
+ * What walks stacks, on_exit_mmap, is loaded beside the rest of the start where opts.calls_later
+ * holds. Then it has to be waited for before it is attached: here, and by programs_attach_calls().
+ */
+bool programs_walk_waits(const struct programs *programs);
+/* 0 or negative errno, for want of memory say. */
+int programs_await_walk(struct programs *programs);
+/* It also tells of signals: the descriptor, -1 where another program does. 0 or negative errno. */
 int programs_attach_signals(const struct programs *programs, int *ret_fd);
 /* The same of programs_load_calls() alone: its descriptor, or negative errno. */
 int programs_attach_exit(const struct programs *programs);

@@ -148,7 +148,10 @@ int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void
 
 /* Registers a child that has not yet executed its command: what its exec makes is a root. */
 int live_add_child(struct live *live, pid_t pid);
-/* Before it does: probes that are attached beside the start are there. 0 or negative errno. */
+/*
+ * Before the first instruction of what it executes: what is loaded and attached beside the start is
+ * there. 0 or negative errno.
+ */
 int live_await_probes(struct live *live);
 
 /*

@@ -124,7 +124,9 @@ static int load(struct live *live)
 	 */
 	live_links_begin(live, !live->opts.features || live_finds_processes(&live->opts));
 	r = programs_attach_tracepoints(live->programs, live->tracepoints, &live->n_tracepoints);
-	return r ? r : live_attach_walk(live);
+	if (r || programs_walk_waits(live->programs))
+		return r; /* live_await_probes() does the rest */
+	return live_attach_walk(live);
 }
 
 /*

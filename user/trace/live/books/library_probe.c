@@ -8,6 +8,7 @@
 #include "trace/bpf/bpf_link.h"
 #include "trace/bpf/link_home.h"
 #include "trace/live/books/live_books.h"
+#include "trace/live/probes/live_probes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,10 +59,8 @@ int live_books_attach(struct live *live)
 	return library->link_fd < 0 ? library->link_fd : 0;
 }
 
-int live_await_probes(struct live *live)
+static int await_attacher(struct live_library *library)
 {
-	struct live_library *library = &live->library;
-
 	if (!library->attaches)
 		return 0;
 	library->attaches = false;
@@ -69,9 +68,26 @@ int live_await_probes(struct live *live)
 	return library->link_fd < 0 ? library->link_fd : 0;
 }
 
+static int await_walk(struct live *live)
+{
+	int r;
+
+	if (!programs_walk_waits(live->programs))
+		return 0;
+	r = programs_await_walk(live->programs);
+	return r ? r : live_attach_walk(live);
+}
+
+int live_await_probes(struct live *live)
+{
+	int r = await_attacher(&live->library);
+
+	return r ? r : await_walk(live);
+}
+
 void live_books_done(struct live *live)
 {
-	(void)live_await_probes(live); /* what it could not attach is not there */
+	(void)await_attacher(&live->library); /* what it could not attach is not there */
 	if (live->library.link_fd >= 0)
 		link_home_close(live->programs->link_home, live->library.link_fd);
 	if (live->library.fd >= 0)

@@ -119,6 +119,8 @@ int live_trace_calls(struct live *live)
 	const bool watch = watches_code(live);
 	int r = 0;
 
+	if (programs_walk_waits(live->programs))
+		return 0; /* until live_attach_walk() */
 	/* The one begins before the other ends. */
 	if (!watch && live->links.n_calls == 0)
 		r = programs_attach_calls(live->programs, live->links.calls, &live->links.n_calls);

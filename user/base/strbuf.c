@@ -69,7 +69,10 @@ void strbuf_adds(struct strbuf *sb, const char *s)
 
 void strbuf_addch(struct strbuf *sb, char c)
 {
-	strbuf_add(sb, &c, 1);
+	if (!make_room(sb, 1))
+		return;
+	sb->data[sb->len++] = c;
+	sb->data[sb->len] = '\0';
 }
 
 void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap)

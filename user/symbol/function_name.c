@@ -63,7 +63,7 @@ static bool is_scope(const char *behind)
 
 static bool begins_word(const char *function, const char *at, const char *word)
 {
-	return begins_with(at, word) && !is_word(at[strlen(word)]) &&
+	return *at == *word && begins_with(at, word) && !is_word(at[strlen(word)]) &&
 	       (at == function || !is_word(at[-1]));
 }
 

@@ -192,8 +192,10 @@ void table_programs(struct table *t, const struct view *before)
 
 		const struct model_process *only = add_processes(before, t->view, kind, &line);
 
+		if (line.len == 0)
+			continue;
 		program_words_of_run(kind, only, t->view, &words);
-		if (line.len == 0 || words.len == 0)
+		if (words.len == 0)
 			continue;
 		strbuf_addf(&line, ": %s", strbuf_str(&words));
 		table_wrap(t, 8, &line);

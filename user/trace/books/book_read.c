@@ -23,6 +23,7 @@ struct node_page {
 };
 DEFINE_HASHMAP_OPS(page_ops, struct node_key, free, number);
 
+/* Entries that are read at once, into room that is not cleared before. */
 #define SITES_AT_ONCE 256U
 #define BUCKETS_AT_ONCE 256U
 #define TOMBS_AT_ONCE 1024U
@@ -143,7 +144,7 @@ static int read_range(struct site_reading *reading, const struct book_range *ran
 int book_read_sites(const struct book *book, uint32_t cut_epoch, book_site_fn fn, void *userdata)
 {
 	_cleanup_free_ struct abi_book_site *copies =
-		calloc(2 * (size_t)SITES_AT_ONCE, sizeof(*copies));
+		reallocarray(NULL, 2 * (size_t)SITES_AT_ONCE, sizeof(*copies));
 	struct site_reading reading = { .book = book,
 					.cut_epoch = book->first_epoch + cut_epoch,
 					.first = copies };
@@ -281,7 +282,7 @@ static int read_buckets(struct block_reading *reading, const struct book_range *
 static int read_table(struct block_reading *reading, uint64_t n, uint64_t deadline_ns)
 {
 	_cleanup_free_ struct abi_book_bucket *copies =
-		calloc(2 * (size_t)BUCKETS_AT_ONCE, sizeof(*copies));
+		reallocarray(NULL, 2 * (size_t)BUCKETS_AT_ONCE, sizeof(*copies));
 	struct book_range range;
 	uint64_t at = 0;
 	int r = 0;
@@ -362,7 +363,7 @@ static int read_tombs(struct block_reading *reading, const struct book_range *ra
 int book_read_tombs(const struct book *book, uint64_t deadline_ns, book_block_fn fn, void *userdata)
 {
 	_cleanup_free_ struct abi_book_tomb *copies =
-		calloc(2 * (size_t)TOMBS_AT_ONCE, sizeof(*copies));
+		reallocarray(NULL, 2 * (size_t)TOMBS_AT_ONCE, sizeof(*copies));
 	struct block_reading reading = { .book = book,
 					 .entry_size = sizeof(struct abi_book_tomb),
 					 .fn = fn,
@@ -473,7 +474,7 @@ static bool has_freed(const struct abi_book_freed *copies, size_t n)
 int book_read_freed(const struct book *book, book_freed_fn fn, void *userdata)
 {
 	_cleanup_free_ struct abi_book_freed *copies =
-		calloc(2 * (size_t)FREED_AT_ONCE, sizeof(*copies));
+		reallocarray(NULL, 2 * (size_t)FREED_AT_ONCE, sizeof(*copies));
 	struct abi_book_freed *again = copies + FREED_AT_ONCE;
 	struct book_range range;
 	uint64_t at = 0;
@@ -549,7 +550,8 @@ static int tell_pair(struct pair_reading *reading, const struct abi_book_pair *p
 
 int book_read_pairs(const struct book *book, book_pair_fn fn, void *userdata)
 {
-	_cleanup_free_ struct abi_book_pair *pairs = calloc(PAIRS_AT_ONCE, sizeof(*pairs));
+	_cleanup_free_ struct abi_book_pair *pairs =
+		reallocarray(NULL, PAIRS_AT_ONCE, sizeof(*pairs));
 	struct pair_reading reading = {
 		.book = book, .pairs = pairs, .fn = fn, .userdata = userdata
 	};

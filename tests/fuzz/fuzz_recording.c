@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Recordings of anybody's making: a file through every writer, and records (fuzz_run.h) through the
+ * Recordings of anybody's making: a file through every writer, or records (fuzz_run.h) through the
  * one that the last byte says. All would take ten times as long, and the fuzzer finds them all.
  */
 #include "report/report.h"
@@ -8,6 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+#define FILE_BEGINS 0x89 /* no type of a record */
 #define ALL_FORMATS (-1)
 
 static void report(const struct fuzz_run *run, int format)
@@ -41,7 +42,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0 || size > 65536)
 		return 0;
-	play(data, size, ALL_FORMATS);
+	if (data[0] == FILE_BEGINS) {
+		play(data, size, ALL_FORMATS);
+		return 0;
+	}
 	framed = fuzz_frame(data, size, &len);
 	if (framed)
 		play(framed, len, data[size - 1]);

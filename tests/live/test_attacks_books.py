@@ -5,12 +5,15 @@ said to be huge, events without end, and counts that the user who asks may not s
 import contextlib
 import os
 import shutil
+import signal
+import subprocess
 import time
 
 import fuse_server
 import schema
-from lib import (Place, eventually, heap_sites, load_report, memtraced, need_program, need_root,
-                 run_memtraced, scratch, send_line, started, target, test, total)
+from lib import (Lines, Place, Skip, attached, eventually, heap_sites, load_report, memtraced,
+                 need_program, need_root, process_state, run_memtraced, scratch, send_line, started,
+                 target, test, total)
 from test_attacks_setuid import QUANTITIES, answer_of, asked_by_nobody, become, build
 from test_service import ask_as, service, until_traced
 
@@ -132,3 +135,60 @@ def a_process_that_hides_itself_is_shown_until_then(end):
             assert status == 200, (status, body)
             assert "allocate_openly" in body, body[:3000]
             assert "allocate_secretly" not in body, body[:3000]
+
+
+def has_book(pid):
+    with open(f"/proc/{pid}/maps", encoding="ascii", errors="replace") as file:
+        return "/memfd:memtraced-book" in file.read()
+
+
+@contextlib.contextmanager
+def another_with_pid(pid, command):
+    """Another process that has the pid of one that has ended, and keeps a book."""
+    with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as file:
+        file.write(str(pid - 1))
+        file.flush()
+        other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 env=preloading(os.path.join(Place.build, LIBRARY)))
+    try:
+        if other.pid != pid:
+            raise Skip("another process took the pid")
+        other.lines = Lines(other.stdout)
+        send_line(other)
+        other.lines.until("allocated")
+        yield other
+    finally:
+        other.kill()
+        other.communicate()
+
+
+@test(need_root)
+def a_book_of_another_process_that_has_the_pid_by_then_is_not_read():
+    """A process ends when it has told of its book, before memtraced opens that."""
+    blocks = 777
+    library = os.path.join(Place.build, LIBRARY)
+    with started(["/bin/sh", "-c", 'read line; "$0" 1; read line', target("late_book")],
+                 env=preloading(library)) as shell, attached([shell.pid]) as session:
+        assert session.latest["coverage"]["library"]["used"], session.latest["coverage"]
+        send_line(shell)
+        pid = int(shell.lines.until("ready"))
+        session.next_report()
+        session.next_report()  # what is told of its start is over
+        tracer = session.process.pid
+        os.kill(tracer, signal.SIGSTOP)
+        try:
+            eventually(lambda: process_state(tracer)[0] == "T", "memtraced goes on")
+            send_line(shell)
+            eventually(lambda: has_book(pid), "it tells of no book")
+            shell.lines.until("allocated")
+            os.kill(pid, signal.SIGKILL)
+            eventually(lambda: not os.path.exists(f"/proc/{pid}"), "it does not end")
+            with another_with_pid(pid, [target("late_book"), str(blocks)]) as other:
+                os.kill(tracer, signal.SIGCONT)
+                report = session.next_report() and session.next_report()
+                assert other.poll() is None
+        finally:
+            os.kill(tracer, signal.SIGCONT)
+    counted = {process["pid"]: total(heap_sites(process), "allocs")
+               for process in report["processes"]}
+    assert counted[pid] < blocks, counted

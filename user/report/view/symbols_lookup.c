@@ -89,7 +89,7 @@ void symbols_free(struct symbols *symbols)
 
 /*
  * The root directory of the process that mapped the object, where its debug files are looked for;
- * false when it is this host's, or the process is gone.
+ * false when it is this host's, or the process is gone: another may have its pid.
  */
 static bool foreign_root(const struct model *model, image_t image, char path[32])
 {
@@ -97,7 +97,7 @@ static bool foreign_root(const struct model *model, image_t image, char path[32]
 	_cleanup_close_ int root_fd = -1, our_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat theirs, ours;
 
-	if (!process || !process->known)
+	if (!process || !process->known || process->ended)
 		return false;
 	snprintf(path, 32, "/proc/%d/root", (int)proc_living_thread((pid_t)process->pid));
 	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);

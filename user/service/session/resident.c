@@ -298,7 +298,7 @@ static int read_image(const struct live *live, const struct live_image *image,
 	vec_done(&reading.rows);
 	vec_done(&reading.ranges);
 	if (r == 0 && !live_may_show(live, image->pid, image->image))
-		r = -EACCES;
+		r = live_has_pid(live, image->pid, image->image) ? -EACCES : -ESRCH;
 	if (r == 0)
 		return fn(&record, userdata);
 	if (r == -ENOMEM)

@@ -232,9 +232,14 @@ bool live_take_checkpoint(struct live *live, pid_t tid, const char **ret_name);
 /* Which of checkpoint_names were in no file that was mapped, the next from *index on; or NULL. */
 const char *live_missing_checkpoint(const struct live *live, size_t *index);
 
-/* Is the process with this pid, now, the one whose image has this number in records? */
+/*
+ * Has the image with this number in records this pid, now, or a process in its memory? Then all
+ * that was read by the pid until now is of that process. To be asked after each such reading.
+ */
+bool live_has_pid(const struct live *live, pid_t pid, image_t image);
+/* The same, and the image has not ended. */
 bool live_is_current(const struct live *live, pid_t pid, image_t image);
-/* May what was read until now about it be shown? Always, unless a user asks: opts.access. */
+/* The same as live_has_pid(), and a user who asks (opts.access) may look at it. */
 bool live_may_show(const struct live *live, pid_t pid, image_t image);
 
 /* Do the programs count for this process? Not when it is a child that is not followed. */

@@ -109,7 +109,7 @@ static int add_process(struct live *live, pid_t pid, bool root, record_fn fn, vo
 	if (r)
 		return r;
 	if (!live_may_show(live, pid, process->image))
-		return -EACCES;
+		return live_has_pid(live, pid, process->image) ? -EACCES : -ESRCH;
 	if (!matches_rule(live, &info)) {
 		/* Only what it starts may be wanted. */
 		live_process_set_unwanted(live, process);

@@ -98,13 +98,23 @@ static int tell_first(const struct live *live, struct book *book, struct book_to
 	return r ? r : book_read_totals(book, NOW, ret_now);
 }
 
-/* It may be closed where the process does not wait: what it has mapped is the same. */
-static int open_told(const struct abi_ev_book *ev, struct book **ret_book)
+/*
+ * It may be closed where the process does not wait: what it has mapped is the same. -ESRCH: it has
+ * ended, and what was opened may be another's that has its pid.
+ */
+static int open_told(const struct live *live, const struct live_process *process,
+		     const struct abi_ev_book *ev, struct book **ret_book)
 {
-	int r = ev->fd < 0 ? -EINVAL : book_open((pid_t)ev->pid, ev->fd, ret_book);
+	_cleanup_(book_close_p) struct book *book = NULL;
+	int r = ev->fd < 0 ? -EINVAL : book_open((pid_t)ev->pid, ev->fd, &book);
 
-	return r == 0 || r == -ENOMEM || ev->fd < 0 ? r :
-						      book_open_mapped((pid_t)ev->pid, ret_book);
+	if (r && r != -ENOMEM && ev->fd >= 0)
+		r = book_open_mapped((pid_t)ev->pid, &book);
+	if (r == 0 && !live_has_pid(live, (pid_t)ev->pid, process->image))
+		r = -ESRCH;
+	if (r == 0)
+		*ret_book = TAKE_PTR(book);
+	return r;
 }
 
 /* The programs have looked it up. */
@@ -130,7 +140,7 @@ int live_on_book(struct live *live, const struct abi_ev_book *ev)
 	/* It was found before the event came. */
 	if (process->book.found)
 		return 0;
-	r = open_told(ev, &book);
+	r = open_told(live, process, ev, &book);
 	if (r == -ENOMEM)
 		return r;
 	if (r)
@@ -316,10 +326,14 @@ int live_book_adopt(struct live *live, struct live_process *process)
 	    live_links_own_allocator(process))
 		return 0;
 	r = book_open_mapped(process->pid, &book);
+	if (r == 0 && !live_has_pid(live, process->pid, process->image))
+		r = -ESRCH; /* it may be another's */
 	if (r == 0)
 		r = tell_first(live, book, &now);
 	if (r == 0 && now.parent_era)
 		parent = find_adopted_parent(live, process, &now);
+	if (r == 0 && !live_has_pid(live, process->pid, process->image))
+		r = -ESRCH;
 	/* As book_try() says. */
 	if (r || (now.parent_era && !parent))
 		return r == -ENOMEM ? r : 0;

@@ -363,7 +363,11 @@ static int try_once(struct reading *reading, bool is_last, struct live_existing 
 	if (r)
 		return r;
 	result->stops++;
-	r = read_heap(reading, stop, is_last);
+	/* It does not end while it is stopped. */
+	if (live_has_pid(reading->live, reading->process->pid, reading->process->image))
+		r = read_heap(reading, stop, is_last);
+	else
+		r = -ESRCH;
 	if (r == 0 && !is_sound(reading) && !is_last) {
 		r = 1;
 	} else if (r == 0) {

@@ -72,6 +72,7 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 	(void)process_exe(process->pid, &exe); /* gone: unknown */
 	(void)process_command(process->pid, &command);
 	(void)process_info_read(process->pid, &info); /* gone: unknown */
+	/* Or another's. */
 	if (!live_may_show(live, process->pid, process->image)) {
 		free(exe);
 		free(command);
@@ -136,13 +137,11 @@ int live_read_running(struct live *live)
 
 		/* The idle tasks have no entry in /proc. */
 		if (r || !process || process->ended || process->placeholder || !process->pid ||
-		    !live_may_show(live, process->pid, process->image) ||
 		    process_comm(process->pid, comm) < 0)
 			continue;
 		if (process_peak_rss(process->pid, &peak) < 0)
 			peak = 0;
-		/* It runs still, and so its number was no other's. */
-		if (!live_is_current(live, process->pid, process->image))
+		if (!live_may_show(live, process->pid, process->image))
 			continue;
 		live_rss_peak_note(&process->rss_peak, peak);
 		r = rename_image(live, process, comm);

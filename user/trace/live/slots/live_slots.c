@@ -166,28 +166,39 @@ void live_process_settle(struct live_process *process)
 	process->settled = true;
 }
 
-/* --- on behalf of a user ---------------------------------------------------------------------- */
+/* --- what is read by a pid -------------------------------------------------------------------- */
 
 /*
- * Processes that are looked at on behalf of a user (live_opts.access). The programs refuse to count
- * what this user may not look at (bpf/access.bpf.h); here the same is asked of what /proc says.
+ * A process may execute another program at any time, or end, and its pid become another's. But its
+ * last thread takes the pid from the map of pids before it ends, and so does an exec the image's
+ * slot: what was read by the pid before the slot was found there is of that image.
  *
- * A process may execute another program at any time, so that what is read by its pid may be of
- * another image. But each exec takes the image's slot from the map of pids: what was read before
- * the slot was found there is of that image, and what the user may look at now he might as well
- * have read then.
+ * Where processes are looked at on behalf of a user (live_opts.access), the programs refuse to
+ * count what this user may not look at (bpf/access.bpf.h); here the same is asked of what /proc
+ * says. What the user may look at now he might as well have read then.
  */
-bool live_is_current(const struct live *live, pid_t pid, image_t image)
+static const struct abi_proc *find_proc(const struct live *live, pid_t pid, image_t image)
 {
 	const struct abi_proc *proc;
 	uint32_t key = (uint32_t)pid;
 	slot_t slot;
 
 	if (urgent_lookup(bpf_map__fd(live->programs->skel->maps.pids), &key, &slot.n))
-		return false;
+		return NULL;
 	proc = shared_proc(live->programs, slot);
-	return proc->image == image.n &&
-	       __atomic_load_n(&proc->state, __ATOMIC_ACQUIRE) != ABI_PROC_ENDED;
+	return proc->image == image.n ? proc : NULL;
+}
+
+bool live_has_pid(const struct live *live, pid_t pid, image_t image)
+{
+	return find_proc(live, pid, image) != NULL;
+}
+
+bool live_is_current(const struct live *live, pid_t pid, image_t image)
+{
+	const struct abi_proc *proc = find_proc(live, pid, image);
+
+	return proc && __atomic_load_n(&proc->state, __ATOMIC_ACQUIRE) != ABI_PROC_ENDED;
 }
 
 bool live_may_show(const struct live *live, pid_t pid, image_t image)
@@ -195,7 +206,7 @@ bool live_may_show(const struct live *live, pid_t pid, image_t image)
 	const struct abi_access *access = &live->opts.access;
 
 	if (!access->limited)
-		return true;
+		return live_has_pid(live, pid, image);
 	return process_access_check(pid, access->uid, access->gid) == 0 &&
 	       live_is_current(live, pid, image);
 }

@@ -2,11 +2,15 @@
 """Attacks on `memtraced valgrind`: by who listens at its sockets, and by folders of other users in
 which it is started or writes."""
 
+import fcntl
 import os
 import socket
+import struct
+import tempfile
+import termios
 import time
 
-from lib import memtraced, need_root, run, scratch, started, target, test
+from lib import eventually, memtraced, need_root, run, scratch, started, target, test
 
 BESIDE_OTHERS = True
 NOBODY = 65534
@@ -76,3 +80,31 @@ def a_folder_that_another_user_swaps_for_a_link_is_not_written_to(when):
         with open(before, encoding="ascii") as file:
             assert file.read() == "root's"
         assert os.listdir(private) == ["out.json"], os.listdir(private)
+
+
+PIPE_BYTES = 60000  # of the 64 KiB that a pipe takes
+
+
+def waiting_bytes(pipe):
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+
+
+@test(need_root, each=["log", "xml", "standard error"], timeout=120)
+def a_pipe_that_nobody_reads_does_not_keep_it_from_its_end(what):
+    """It waits for who reads, however long that takes, until it is told to end."""
+    reader, writer = os.pipe()
+    more = {"log": [f"--log-fd={writer}"], "xml": ["--xml=yes", f"--xml-fd={writer}"]}
+    with tempfile.TemporaryFile() as said, \
+            started([memtraced(), "valgrind", *OPTIONS, *more.get(what, []), target("many_heirs"),
+                     "13", "0"], pass_fds=[writer],
+                    stderr=said if what in more else writer) as process:
+        process.stdin.close()
+        os.close(writer)
+        try:
+            eventually(lambda: waiting_bytes(reader) >= PIPE_BYTES, "it writes too little", 60)
+            process.terminate()
+            assert process.wait(30) != 0
+            said.seek(0)
+            assert what not in more or f"--{what}-fd: " in said.read().decode()
+        finally:
+            os.close(reader)

@@ -126,6 +126,15 @@ void leak_check_free(struct leak_check *check)
 	free(check);
 }
 
+void leak_check_stop(struct leak_check *check)
+{
+	leak_log_stop(check->log);
+	if (check->xml)
+		leak_xml_log_stop(check->xml);
+	if (check->xtree)
+		leak_log_stop(check->xtree);
+}
+
 /* --- text ------------------------------------------------------------------------------------- */
 
 static int add_text(struct leak_check *check, pid_t pid, const struct strbuf *text)

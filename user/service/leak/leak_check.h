@@ -31,6 +31,9 @@ int leak_check_new(const struct options *options, const struct model *model,
 void leak_check_free(struct leak_check *check); /* NULL is legal */
 DEFINE_CLEANUP(struct leak_check, leak_check_free)
 
+/* The run is to end: leak_log_stop(). */
+void leak_check_stop(struct leak_check *check);
+
 /* The command is about to start: what stands before all else is written. 0 or errno (logged). */
 int leak_check_begin(struct leak_check *check, pid_t pid);
 

@@ -13,8 +13,12 @@
 #include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct log_text {
@@ -24,9 +28,12 @@ struct log_text {
 };
 
 struct leak_log {
-	const char *path;	     /* NULL: a descriptor */
-	int fd;			     /* -1: standard error */
-	bool is_socket;		     /* of our own */
+	const char *path; /* NULL: a descriptor */
+	int fd;
+	bool is_stderr;	 /* no other place is asked for */
+	bool is_socket;	 /* of our own */
+	bool owns_fd;	 /* opened here */
+	bool is_stopped; /* who reads a descriptor has as much time as a socket's reader */
 	uint64_t written, waited_ns; /* bytes, and until it took them */
 	const char *option;	     /* "--log" */
 	unsigned int number;
@@ -120,8 +127,37 @@ static int try_path(const struct leak_log *log)
 	return say_failed(log->path, r);
 }
 
+/*
+ * Writes that do not wait, as service/output/stdout_queue.c has them: the flags belong to an open
+ * file, which others share, so that a pipe and a terminal are opened once more. Where that cannot
+ * be done writes wait.
+ */
+static void open_own(struct leak_log *log)
+{
+	struct stat status;
+	char path[32];
+	int fd;
+
+	if (fstat(log->fd, &status) < 0 ||
+	    !(S_ISFIFO(status.st_mode) || (S_ISCHR(status.st_mode) && isatty(log->fd))))
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", log->fd); /* fits */
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return;
+	log->fd = fd;
+	log->owns_fd = true;
+}
+
+static void use_stderr(struct leak_log *log)
+{
+	log->is_stderr = true;
+	log->fd = STDERR_FILENO;
+	open_own(log);
+}
+
 /* It is not for the program. */
-static int try_descriptor(const struct leak_log *log)
+static int try_descriptor(struct leak_log *log)
 {
 	int flags = fcntl(log->fd, F_GETFL);
 
@@ -132,22 +168,26 @@ static int try_descriptor(const struct leak_log *log)
 	}
 	if (log->fd > STDERR_FILENO)
 		(void)fcntl(log->fd, F_SETFD, FD_CLOEXEC); /* as a rule it is open, and it is */
+	open_own(log);
 	return 0;
 }
 
-/* Who listens may read nothing, or little, and would keep us from our end. */
-#define SOCKET_WAIT_S 10
-#define SOCKET_LEAST_BYTES_PER_S (256 * 1024) /* buffers of the kernel included */
+/*
+ * Who listens at a socket may read nothing, or little, and would keep us from our end; so would who
+ * reads a descriptor, which has so long from the moment on when we are told to end.
+ */
+#define WAIT_S 10
+#define LEAST_BYTES_PER_S (256 * 1024) /* buffers of the kernel included */
 
 static int connect_socket(struct leak_log *log, const struct text_target *target)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = htons(target->socket.port) };
-	const struct timeval wait = { .tv_sec = SOCKET_WAIT_S };
+	const struct timeval wait = { .tv_sec = WAIT_S };
 	const uint8_t *a = target->socket.addr;
 	int r = 0;
 
 	memcpy(&addr.sin_addr, a, sizeof(addr.sin_addr));
-	log->is_socket = true;
+	log->is_socket = log->owns_fd = true;
 	log->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (log->fd < 0 || setsockopt(log->fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0 ||
 	    connect(log->fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0 ||
@@ -181,6 +221,8 @@ int leak_log_new(const struct text_target *target, const char *option, unsigned 
 		r = try_descriptor(log);
 	else if (r == 0 && target->socket.port)
 		r = connect_socket(log, target);
+	else if (r == 0)
+		use_stderr(log);
 	if (r < 0)
 		return r;
 	*ret_log = TAKE_PTR(log);
@@ -199,7 +241,7 @@ void leak_log_free(struct leak_log *log)
 	vec_foreach(&log->variables, variable)
 		free((char *)variable->name);
 	vec_done(&log->variables);
-	if (log->is_socket)
+	if (log->owns_fd)
 		cleanup_close(&log->fd);
 	free(log);
 }
@@ -292,21 +334,50 @@ static int say_not_taken(const struct leak_log *log, int r)
 	return r;
 }
 
+void leak_log_stop(struct leak_log *log)
+{
+	log->is_stopped = true;
+}
+
+/* Readable when a signal waits that is to end us: the loop, which takes them, waits for us. */
+static int open_stop_signals(void)
+{
+	sigset_t signals;
+
+	(void)sigemptyset(&signals); /* with valid arguments these do not fail */
+	(void)sigaddset(&signals, SIGTERM);
+	(void)sigaddset(&signals, SIGINT);
+	(void)sigaddset(&signals, SIGHUP);
+	return signalfd(-1, &signals, SFD_CLOEXEC);
+}
+
+/* How long it may still be waited for; -1: for as long as it takes. */
+static int wait_left_ms(const struct leak_log *log)
+{
+	int64_t left_ms = WAIT_S * INT64_C(1000) +
+			  (int64_t)(log->written * 1000 / LEAST_BYTES_PER_S) -
+			  (int64_t)(log->waited_ns / 1000000);
+
+	if (!log->is_socket && !log->is_stopped)
+		return -1;
+	return left_ms <= 0 ? 0 : left_ms < INT_MAX ? (int)left_ms : INT_MAX;
+}
+
 /* Until it takes more. 0; -ETIMEDOUT: not in the time that it has for what it took. */
 static int wait_until_taken(struct leak_log *log)
 {
-	struct pollfd ready = { .fd = log->fd, .events = POLLOUT };
+	_cleanup_close_ int signals = log->is_stopped ? -1 : open_stop_signals();
+	struct pollfd ready[] = { { .fd = log->fd, .events = POLLOUT },
+				  { .fd = signals, .events = POLLIN } };
 	uint64_t began_ns = clock_monotonic_ns();
-	int64_t left_ms = SOCKET_WAIT_S * INT64_C(1000) +
-			  (int64_t)(log->written * 1000 / SOCKET_LEAST_BYTES_PER_S) -
-			  (int64_t)(log->waited_ns / 1000000);
-	int n;
+	int n, left_ms = wait_left_ms(log);
 
-	if (log->is_socket && left_ms <= 0)
-		return -ETIMEDOUT;
 	/* Of an error the next write tells. */
-	n = poll(&ready, 1, log->is_socket ? (int)(left_ms < INT_MAX ? left_ms : INT_MAX) : -1);
-	log->waited_ns += clock_monotonic_ns() - began_ns;
+	n = left_ms ? poll(ready, 2, left_ms) : 0;
+	if (n > 0 && ready[1].revents)
+		log->is_stopped = true;
+	if (log->is_socket || log->is_stopped)
+		log->waited_ns += clock_monotonic_ns() - began_ns;
 	return n == 0 ? -ETIMEDOUT : 0;
 }
 
@@ -333,6 +404,9 @@ static int write_descriptor(struct leak_log *log, const struct strbuf *text)
 	if (r == 0)
 		return 0;
 	log->failed = true;
+	/* As messages: nobody who closed standard error wants to hear of that. */
+	if (log->is_stderr)
+		return r == -ETIMEDOUT ? r : 0;
 	return say_not_taken(log, r);
 }
 
@@ -350,11 +424,7 @@ int leak_log_flush(struct leak_log *log)
 			r = r ? r : failed;
 			continue;
 		}
-		/* as messages: nobody who closed standard error wants to hear of that */
-		if (log->fd < 0)
-			(void)fputs(strbuf_str(&text->text), stderr);
-		else
-			r = r ? r : write_descriptor(log, &text->text);
+		r = r ? r : write_descriptor(log, &text->text);
 		strbuf_reset(&text->text);
 	}
 	return r;

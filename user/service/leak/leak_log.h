@@ -30,8 +30,15 @@ void leak_log_stamp_lines(struct leak_log *log);
 int leak_log_add(struct leak_log *log, pid_t pid, const char *text);
 /* The same, in place of what is in the process's file. */
 int leak_log_replace(struct leak_log *log, pid_t pid, const char *text);
-/* Writes what was added. 0 or negative errno (logged). */
+/*
+ * Writes what was added. 0 or negative errno (logged). -ETIMEDOUT: who reads it has not done so in
+ * 10 s and a second for each 256 KiB; what follows is dropped. So long has a socket's reader, and
+ * that of a descriptor after leak_log_stop() or while SIGTERM, SIGINT or SIGHUP waits.
+ */
 int leak_log_flush(struct leak_log *log);
+
+/* The run is to end: no reader is waited for without end. */
+void leak_log_stop(struct leak_log *log);
 
 /* The file of a process, malloc'ed; "" where it is none; NULL: no memory. */
 char *leak_log_path(const struct leak_log *log, pid_t pid);

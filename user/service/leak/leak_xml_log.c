@@ -204,6 +204,11 @@ int leak_xml_log_end(struct leak_xml_log *log)
 	return r;
 }
 
+void leak_xml_log_stop(struct leak_xml_log *log)
+{
+	leak_log_stop(log->log);
+}
+
 int leak_xml_log_flush(struct leak_xml_log *log)
 {
 	return leak_log_flush(log->log);

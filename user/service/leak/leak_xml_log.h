@@ -34,6 +34,8 @@ void leak_xml_log_count(struct leak_xml_log *log, pid_t pid, uint64_t unique, ui
 int leak_xml_log_finish(struct leak_xml_log *log, const struct model_process *image);
 /* Ends all documents. */
 int leak_xml_log_end(struct leak_xml_log *log);
+/* As leak_log_stop(). */
+void leak_xml_log_stop(struct leak_xml_log *log);
 /* Writes what was added. 0 or negative errno (logged). */
 int leak_xml_log_flush(struct leak_xml_log *log);
 

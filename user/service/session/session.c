@@ -121,6 +121,10 @@ static int on_stop_signal(const siginfo_t *info, void *userdata)
 
 	if (s->relay && terminal_relay_pass_signal(s->relay, info))
 		return 0;
+	if (s->leaks)
+		leak_check_stop(s->leaks);
+	if (s->valgrind)
+		leak_log_stop(s->valgrind);
 	if (!s->launch || s->child_status >= 0 || s->stop_signals++ > 0) {
 		s->over = true;
 		return 0;

@@ -423,6 +423,27 @@ static int target_all_states(const char *arg)
 	return 0;
 }
 
+/* The first child ends, and the third one is born and killed, when the pipe is closed. */
+static int target_late_child(const char *arg)
+{
+	int status, runs[2];
+	pid_t first;
+	char c;
+
+	CHECK(pipe(runs) == 0, 143);
+	first = fork();
+	if (first == 0) {
+		CHECK(write(runs[1], "", 1) == 1, 144);
+		read_to_the_end(atoi(arg));
+		_exit(0);
+	}
+	CHECK(read(runs[0], &c, 1) == 1, 145);
+	fork_and_exit(0);
+	read_to_the_end(atoi(arg));
+	CHECK(waitpid(fork_and_exit(0), &status, 0) > 0, 146);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : 147;
+}
+
 static int target_reads(const char *arg)
 {
 	read_to_the_end(atoi(arg));
@@ -463,6 +484,7 @@ static const struct {
 	{ "storm", target_storm },
 	{ "kill_forkers", target_kill_forkers },
 	{ "all_states", target_all_states },
+	{ "late_child", target_late_child },
 	{ "reads", target_reads },
 	{ "is_root", target_is_root },
 	{ "exec_is_root", target_exec_is_root },

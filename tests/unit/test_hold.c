@@ -202,6 +202,78 @@ static void the_end_of_an_image_by_another_threads_exec_is_told_once_and_last(vo
 	held_run_done(&run);
 }
 
+/* Until it has made a stop that is not handled yet. */
+static void wait_for_stop(pid_t pid)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	siginfo_t info = { 0 };
+
+	for (int i = 0; i < 20000 && info.si_pid == 0; i++) {
+		assert_int_equal(waitid(P_PID, (id_t)pid, &info,
+					WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD),
+				 0);
+		nanosleep(&pause, NULL);
+	}
+	assert_int_equal(info.si_pid, pid);
+}
+
+struct births {
+	struct held_run run;
+	int go_fd;	  /* closed: the target's first child ends, its third is born */
+	pid_t first_born; /* ends after the second has */
+	pid_t killed;
+};
+
+/*
+ * Stops are handled from the newest process on: here between the first stop of the third child and
+ * its parent's event.
+ */
+static int kill_before_its_origin_is_known(const struct hold_event *event, void *userdata)
+{
+	struct births *births = userdata;
+	unsigned long tid;
+
+	if (event->type == HOLD_FORK && births->first_born == 0)
+		births->first_born = event->pid;
+	if (event->type != HOLD_EXITING || event->pid == births->run.pid)
+		return 0;
+	if (event->pid != births->first_born) {
+		close(births->go_fd);
+		wait_for_stop(births->first_born);
+		wait_for_stop(births->run.pid);
+		assert_int_equal(ptrace(PTRACE_GETEVENTMSG, births->run.pid, NULL, &tid), 0);
+		births->killed = (pid_t)tid;
+		wait_for_stop(births->killed);
+		return 0;
+	}
+	assert_true(births->killed > 0);
+	assert_int_equal(kill(births->killed, SIGKILL), 0);
+	wait_for_stop(births->killed);
+	return 0;
+}
+
+static void a_child_can_be_killed_before_its_origin_is_known(void **state)
+{
+	struct births births = { .run = { .fn = kill_before_its_origin_is_known,
+					  .userdata = &births,
+					  .exits = HOLD_EXITS_ALL } };
+	char read_fd[16];
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(fcntl(ends[0], F_SETFD, 0), 0);
+	births.go_fd = ends[1];
+	snprintf(read_fd, sizeof(read_fd), "%d", ends[0]);
+	assert_int_equal(held_run_start(&births.run, "late_child", read_fd), 0);
+	close(ends[0]);
+	assert_int_equal(held_run_finish(&births.run), 0);
+	assert_int_equal(held_run_status(&births.run), 0);
+	assert_int_not_equal(births.killed, 0);
+	assert_int_equal(hold_threads(births.run.hold), 0);
+	held_run_done(&births.run);
+}
+
 /* Of which one executes a program: its threads are numbered anew. */
 static void threads_are_told_in_the_order_in_which_they_began(void **state)
 {
@@ -527,6 +599,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_child_that_is_not_wanted_is_let_go_at_its_exec),
 		cmocka_unit_test(an_exec_by_another_thread_names_both_of_its_tids),
 		cmocka_unit_test(the_end_of_an_image_by_another_threads_exec_is_told_once_and_last),
+		cmocka_unit_test(a_child_can_be_killed_before_its_origin_is_known),
 		cmocka_unit_test(threads_are_told_in_the_order_in_which_they_began),
 		cmocka_unit_test(a_mark_is_suppressed_only_when_the_callback_takes_it),
 		cmocka_unit_test(a_thread_stays_stopped_during_the_callback),

@@ -424,6 +424,11 @@ static int on_stop(struct hold *hold, pid_t tid, int code)
 		let_go(hold, thread, event ? 0 : sig);
 		return 0;
 	}
+	/* It waits for its origin; SIGKILL alone can have woken it: PTRACE_EVENT_EXIT. */
+	if (!thread->process) {
+		resume(thread, 0);
+		return 0;
+	}
 	switch (event) {
 	case 0:
 		return on_signal(hold, thread, sig);

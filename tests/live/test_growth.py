@@ -79,6 +79,7 @@ def a_table_sorted_by_growth_begins_with_the_leak_of_a_running_process():
     heads = [line for line in done.stdout.split("\n") if line.startswith("  #")]
     assert heads[0].startswith("  #1  leak, ~"), done.stdout
     assert heads[1].startswith("  #2  leak, ~"), done.stdout
+    assert "grown since the start" in heads[0], done.stdout
 
 
 @test(need_root)

@@ -11,7 +11,7 @@ struct regions;
 
 struct model_site {
 	struct record_site values; /* at the latest cut that the process was in */
-	int64_t growth_bytes;	   /* live bytes gained since the cut before */
+	int64_t growth_bytes; /* live bytes gained since the cut before, or in all at the first */
 };
 
 /* A process image: exec begins a new one. */
@@ -24,6 +24,7 @@ struct model_process {
 	enum record_depth depth;
 	uint64_t start_ns;
 	uint32_t cuts;	  /* that were begun when its beginning became known */
+	uint32_t n_cuts;  /* that have ended since then */
 	const char *comm; /* "" when unknown */
 	const char *exe;  /* NULL when unknown */
 	uint32_t kinds;	  /* that its code has been of: bits by enum program_kind */

@@ -407,6 +407,7 @@ void processes_cut_end(struct processes *processes)
 	vec_foreach(&processes->list, it) {
 		struct process *process = *it;
 
+		process->image.n_cuts++;
 		if (process->regions)
 			regions_cut(process->regions);
 		if (process->in_cut) {

@@ -122,6 +122,14 @@ void table_quantity_margin(struct strbuf *out, const struct view_estimate *estim
 		table_margin(out, estimate, estimate->ci95_peak_bytes);
 }
 
+/* In the first report what has grown is what is live. */
+static const char *quantity_name(const struct section *s)
+{
+	if (s->sort == SORT_GROWTH && s->process->image->n_cuts <= 1)
+		return "grown since the start";
+	return table_quantity_name(s->sort);
+}
+
 /* Counts of blocks and calls are no bytes. */
 static void add_value(struct strbuf *out, const struct section *s, int64_t value,
 		      const struct view_estimate *estimate)
@@ -133,7 +141,7 @@ static void add_value(struct strbuf *out, const struct section *s, int64_t value
 	else
 		strbuf_adds(out, table_size(value, s->process->exact, size));
 	table_quantity_margin(out, estimate, s->sort);
-	strbuf_addf(out, " %s", table_quantity_name(s->sort));
+	strbuf_addf(out, " %s", quantity_name(s));
 }
 
 static void add_ages(struct strbuf *out, const struct view_site *site)
@@ -208,7 +216,7 @@ static void zero_line(struct table *t, const struct section *s, bool is_more, si
 	_cleanup_strbuf_ struct strbuf line = { 0 };
 
 	strbuf_addf(&line, "  … %zu %ssite%s with nothing %s%s", n, is_more ? "more " : "",
-		    table_plural(n), table_quantity_name(s->sort),
+		    table_plural(n), quantity_name(s),
 		    was_most ? "; --sort=peak shows what they held at the peak" : "");
 	table_wrap(t, 4, &line);
 }

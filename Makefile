@@ -44,7 +44,7 @@ CLANG ?= $(call find_tool,CLANG,clang 14)
 # Debian has it where only root's PATH leads, Ubuntu beside its kernel's tools.
 BPFTOOL ?= $(call find_tool,BPFTOOL,bpftool 5.13 /usr/sbin $(wildcard /usr/lib/linux-tools/*))
 CLANG_FORMAT ?= $(call find_tool,CLANG_FORMAT,clang-format 14)
-PROTOC_C ?= protoc-c
+PROTOC ?= protoc
 PKG_CONFIG ?= pkg-config
 PYTHON ?= /usr/bin/python3
 
@@ -82,7 +82,7 @@ PACKAGES := libbpf libelf libdw liblzma libzstd zlib json-c libprotobuf-c capsto
 NO_TOOLS_NEEDED := help lint format clean uninstall deb demo bench check check-clients check-distros deps deps-%
 ifeq ($(CROSS_COMPILE)$(filter-out 0,$(MAKELEVEL)),)
 ifneq ($(filter-out $(NO_TOOLS_NEEDED),$(or $(MAKECMDGOALS),all)),)
-MISSING := $(shell for tool in $(firstword $(CC)) $(firstword $(CXX)) $(CLANG) $(BPFTOOL) $(PROTOC_C) $(PKG_CONFIG); do \
+MISSING := $(shell for tool in $(firstword $(CC)) $(firstword $(CXX)) $(CLANG) $(BPFTOOL) $(PROTOC) protoc-gen-c $(PKG_CONFIG); do \
 	command -v $$tool > /dev/null || echo $$tool; done; $(PKG_CONFIG) --print-errors --exists $(PACKAGES) 2>&1 | \
 	sed -n "s/.*[Pp]ackage '\([^']*\)'.*found.*/\1/p" | sort -u)
 ifneq ($(MISSING),)
@@ -473,7 +473,7 @@ $(STYLES): $(O)/%_css.h: %.css
 $(MESSAGES:%=%.c): $(O)/%.pb-c.c: %.proto
 	$(call say,PROTO,$<)
 	$(Q)mkdir -p $(O)
-	$(Q)$(PROTOC_C) --c_out=$(O) -I$(<D) $<
+	$(Q)$(PROTOC) --c_out=$(O) -I$(<D) $<
 
 $(MESSAGES:%=%.h): %.h: %.c ;
 

@@ -2,11 +2,12 @@
 """Viewers with windows: the sums on their screens are those that we report."""
 
 import os
+import shutil
 
 import clients
 import window
-from lib import (heap_sites, load_report, need_long, need_program, need_root, run_memtraced,
-                 scratch, target, test, total)
+from lib import (heap_sites, load_report, memtraced, need_long, need_program, need_root,
+                 run_memtraced, scratch, target, test, total)
 
 BESIDE_OTHERS = True
 
@@ -84,3 +85,54 @@ def hotspot_shows_what_we_report():
         ours = {name: f"{int(value):.3E}" if "E" in found[name] and "E" not in value else value
                 for name, value in ours.items()}
         compare("hotspot", "perf-data", found, ours)
+
+
+QT_CREATOR = """[Analyzer]
+Analyzer.Valgrind.ValgrindExecutable={valgrind}
+
+[General]
+SuppressedWarnings=TakeUITour, LinkWithQtInstallation
+
+[KeyboardShortcutsV2]
+Memcheck.Local=F12
+"""
+CMAKE = """cmake_minimum_required(VERSION 3.16)
+project(lost C)
+set(CMAKE_BUILD_TYPE Debug)
+add_executable(lost lost.c)
+"""
+
+
+def qt_creators_memory_analyzer(valgrind, picture):
+    """What it shows of a project that it has configured, built and run under this program."""
+    with scratch() as folder:
+        os.mkdir(os.path.join(folder, "QtProject"))
+        os.mkdir(os.path.join(folder, "lost"))
+        for path, text in (("QtProject/QtCreator.ini", QT_CREATOR.format(valgrind=valgrind)),
+                           ("lost/CMakeLists.txt", CMAKE)):
+            with open(os.path.join(folder, path), "w", encoding="ascii") as file:
+                file.write(text)
+        shutil.copy(os.path.join(os.path.dirname(__file__), "documents", "lost.c"),
+                    os.path.join(folder, "lost"))
+        return window.shown(
+            folder, ["qtcreator", "-noload", "Welcome", "-noload", "ClangCodeModel",
+                     os.path.join(folder, "lost", "CMakeLists.txt")],
+            {"issues": r"Memory Analyzer Tool finished. (\d+) issue",
+             "leak": r"(\d+ \(\d+ direct, \d+ indirect\) bytes in \d+ blocks are definitely lost)",
+             "line": r"(lost\.c:\d+)"}, picture, timeout=120,
+            # it has no run to offer until cmake is done
+            keys=(("Configure Project", "Qt Creator", "alt+c"),
+                  (r"(?s)\A(?!.*Memcheck).*no document", "Qt Creator", "F12")))
+
+
+@test(need_root, need_long, need_program("qtcreator", "xdotool", "cmake", "valgrind"),
+      window.need_windows, timeout=400)
+def qt_creator_shows_what_it_shows_of_valgrind():
+    with scratch() as folder:
+        link = os.path.join(folder, "valgrind-memtraced")
+        os.symlink(memtraced(), link)
+        theirs, ours = (qt_creators_memory_analyzer(program, clients.picture(f"qtcreator-{name}"))
+                        for name, program in (("valgrind", shutil.which("valgrind")),
+                                              ("memtraced", link)))
+    for what, shown in ours.items():
+        clients.same("Qt Creator", "XML", what, shown, theirs[what])

@@ -44,8 +44,16 @@ def read(env, picture):
     return re.sub(r"(?<=\d)[ ,](?=\d)", "", text)
 
 
-def shown(folder, command, patterns, picture, timeout=60):
-    """Runs the command until all patterns are on the screen: {name: what its group matched}."""
+def press(env, title, key):
+    """Gives the keyboard to a window, as there is no window manager."""
+    window = run(["xdotool", "search", "--onlyvisible", "--name", title], env=env).stdout.split()[0]
+    done = run(["xdotool", "windowfocus", "--sync", window, "key", key], env=env)
+    assert done.returncode == 0, done.stderr
+
+
+def shown(folder, command, patterns, picture, timeout=60, keys=()):
+    """Runs the command until all patterns are on the screen: {name: what its group matched}. `keys`,
+    (pattern, title of a window, key): pressed there as long as the pattern is on the screen."""
     with screen() as display:
         env = dict(os.environ, DISPLAY=display, HOME=folder, XDG_RUNTIME_DIR=folder,
                    XDG_CONFIG_HOME=folder, QT_QPA_PLATFORM="xcb",
@@ -61,6 +69,9 @@ def shown(folder, command, patterns, picture, timeout=60):
                     found = {name: re.search(pattern, text) for name, pattern in patterns.items()}
                     if all(found.values()):
                         return {name: match.group(1) for name, match in found.items()}
+                    for pattern, title, key in keys:
+                        if re.search(pattern, text):
+                            press(env, title, key)
                     assert time.monotonic() < deadline and process.poll() is None, \
                         f"{command[0]} shows no {[n for n, m in found.items() if not m]}: {text}"
             finally:

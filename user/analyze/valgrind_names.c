@@ -424,7 +424,7 @@ void supp_names_write(const struct suppression_frame *f, struct strbuf *out)
 		if (stable)
 			strbuf_adds(out, stable);
 		else
-			supp_write_literal(name, strlen(name), out);
+			supp_write_literal(name, (size_t)(version_of(name) - name), out);
 		strbuf_adds(out, *version_of(name) ? "@*" : "");
 	} else {
 		size_t len;

@@ -218,10 +218,10 @@ static void what_does_not_go_together_is_refused_with_what_to_do(void **state)
 		{ "--cgroup=", "'--cgroup' needs the path of a cgroup" },
 		{ "--syscalls", "nothing to trace: give a process with -p, a command with -c or "
 				"behind --, a cgroup with --cgroup, or -a for the whole host" },
-		{ "-a --syscalls --no-follow", "'--no-follow' is for the processes of -p or of a "
-					       "command: leave it out" },
-		{ "--comm x --no-follow", "'--no-follow' is for the processes of -p or of a "
-					  "command: leave it out" },
+		{ "-a --syscalls --no-follow", "'--no-follow' applies to -p and to a command "
+					       "only: leave it out" },
+		{ "--comm x --no-follow", "'--no-follow' applies to -p and to a command "
+					  "only: leave it out" },
 		{ "--uid=", "'--uid' needs a user's name or uid" },
 		{ "--uid=0 --uid=1", "'--uid' is given twice: give it once" },
 		{ "--comm=", "invalid --comm '': expected a name or a pattern such as "

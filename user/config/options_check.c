@@ -170,7 +170,7 @@ static int check_target(const struct option_parser *p)
 		  NULL },
 		/* The processes of a rule are not started by others: there is nothing to follow. */
 		{ options_trace_widely(o) && o->no_follow,
-		  "'--no-follow' is for the processes of -p or of a command: leave it out", NULL },
+		  "'--no-follow' applies to -p and to a command only: leave it out", NULL },
 	};
 
 	return REFUSE_FIRST(p, conflicts);

@@ -197,7 +197,7 @@ static const struct key rows[] = {
 	  .help = "The same, when an argument is one of these." },
 	{ "valgrind", "--child-silent-after-fork", KEY_CHOICE, OF(CORE),
 	  FIELD(valgrind.silent_forks), .choices = no_yes, .fallback = "no",
-	  .help = "Print nothing of a forked child before it executes a program; default: no." },
+	  .help = "Print nothing about a forked child until it executes a program; default: no." },
 	{ "valgrind", "--time-stamp", KEY_CHOICE, OF(CORE), FIELD(leak.time_stamps),
 	  .choices = no_yes, .fallback = "no",
 	  .help = "Begin lines with the time since the start; default: no." },

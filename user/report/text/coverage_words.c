@@ -67,7 +67,7 @@ static void totals_words(const struct view *view, const char *next, struct strbu
 	else if (view_is_sampled(model))
 		strbuf_adds(line, "none lost: totals are ESTIMATES, not exact");
 	else
-		strbuf_adds(line, "NOT EXACT: events were lost that could not be counted");
+		strbuf_adds(line, "NOT EXACT: an unknown number of events was lost");
 }
 
 /* By a cause that totals do not bear; by those of no number it is view_lost_nothing. */

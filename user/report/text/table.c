@@ -284,8 +284,7 @@ static void process_section(struct table *t, const struct view_process *process)
 	image_lines(t, process);
 	n_more = table_earlier_times(t, process, image_lines);
 	if (n_more > 0)
-		table_line(t, 4,
-			   "  … %zu earlier time%s in which it was counted; --top 0 shows all\n",
+		table_line(t, 4, "  … %zu earlier period%s of counting; --top 0 shows all\n",
 			   n_more, table_plural(n_more));
 }
 

@@ -167,7 +167,7 @@ static void overview_lines(struct table *t, const struct view_process *process)
 	overview_line(t, process, false);
 	n_more = table_earlier_times(t, process, earlier_line);
 	if (n_more > 0)
-		table_line(t, 12, "          … %zu earlier time%s in which it was counted", n_more,
+		table_line(t, 12, "          … %zu earlier period%s of counting", n_more,
 			   table_plural(n_more));
 }
 

@@ -398,8 +398,7 @@ static void put_http(const struct service *service, struct metrics_out *out)
 static void put_reloads(const struct service *service, struct metrics_out *out)
 {
 	metrics_out_counter(out, "memtraced_reloads", "",
-			    "Times that the configuration was read anew, or stayed as it was since "
-			    "that failed.");
+			    "Reloads of the configuration; a failed one changes nothing.");
 	metrics_out_labelled(out, "result", "done", service->reloads.done);
 	metrics_out_labelled(out, "result", "failed", service->reloads.failed);
 }

@@ -52,8 +52,8 @@ def press(env, title, key):
 
 
 def shown(folder, command, patterns, picture, timeout=60, keys=()):
-    """Runs the command until all patterns are on the screen: {name: what its group matched}. `keys`,
-    (pattern, title of a window, key): pressed there as long as the pattern is on the screen."""
+    """Runs the command until all patterns are on the screen: {name: what its group matched}.
+    `keys`, (pattern, title of a window, key): pressed while the pattern is on the screen."""
     with screen() as display:
         env = dict(os.environ, DISPLAY=display, HOME=folder, XDG_RUNTIME_DIR=folder,
                    XDG_CONFIG_HOME=folder, QT_QPA_PLATFORM="xcb",

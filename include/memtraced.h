@@ -57,7 +57,8 @@ MEMTRACED_FUNCTION int memtraced_is_running(void)
 
 /*
  * A block of a pool was handed out. Its memory should be from mmap(2), or a part of a block of
- * malloc behind the first bytes of that: two blocks cannot begin at one address. Returns the block.
+ * malloc behind the first bytes of that: two blocks cannot begin at one address. One that does not
+ * begin at a multiple of 8 is not counted (loss address-out-of-range). Returns the block.
  */
 MEMTRACED_FUNCTION void *memtraced_malloclike_block(void *block, size_t size)
 {

@@ -3,6 +3,9 @@
  * For allocators that give back many blocks at once: pools, as VALGRIND_MEMPOOL_ALLOC and the like
  * tell of them to Valgrind. While memtraced looks, the program remembers the blocks of each pool, in
  * memory from mmap(2); otherwise each of these returns at once. Not to be called by signal handlers.
+ *
+ * A block that does not begin at a multiple of 8 cannot be counted: reports count it as lost
+ * (address-out-of-range).
  */
 #ifndef MEMTRACED_POOLS_H
 #define MEMTRACED_POOLS_H

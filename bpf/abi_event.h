@@ -37,6 +37,7 @@ enum abi_event_type {
 	ABI_EV_BRK,	     /* at return; addr, len: what was added, or (result < 0) given back */
 	ABI_EV_FAULT_TICKS, /* page faults of a CPU have ticked often: its period is to be judged */
 	ABI_EV_BOOK,	    /* a process begins a book of its own, bpf/abi_book.h */
+	ABI_EV_FIRST_ENDED, /* the first thread of a process has ended, others go on */
 };
 
 struct abi_ev_stack {

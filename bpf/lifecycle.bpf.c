@@ -272,7 +272,7 @@ int on_exec_perf(struct trace_event_raw_sched_process_exec *ctx)
 static __always_inline int exited(struct task_struct *task, bool counts_calls)
 {
 	__u32 pid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
-	__u32 slot = slot_of_pid(pid), code;
+	__u32 slot = slot_of_pid(pid), code, flags = ABI_PROCESS_SHARES_MM;
 	struct abi_proc *proc;
 
 	if (slot == ABI_NO_SLOT) {
@@ -284,22 +284,26 @@ static __always_inline int exited(struct task_struct *task, bool counts_calls)
 	if (counts_calls && knob_regions)
 		thread_ends_calls(slot);
 	thread_drop(tid);
+	proc = proc_by_slot(slot);
+	if (BPF_CORE_READ(task, signal, live.counter)) {
+		if (tid == pid && proc && proc->pid == pid && proc->owner)
+			process_event(ABI_EV_FIRST_ENDED, slot, slot, pid, 0, 0, task);
+		return 0;
+	}
 	/* Two last threads may both see 0: the one that deletes the pid reports. */
-	if (BPF_CORE_READ(task, signal, live.counter) || bpf_map_delete_elem(&pids, &pid))
+	if (bpf_map_delete_elem(&pids, &pid))
 		return 0;
 	process_forget();
-	proc = proc_by_slot(slot);
 	if (!proc)
 		return 0;
 	code = BPF_CORE_READ(task, signal, group_exit_code);
 	if (!code)
 		code = BPF_CORE_READ(task, group_leader, exit_code);
 	if (proc->pid == pid) {
+		flags = ABI_PROCESS_LAST;
 		proc_end(proc);
-		process_event(ABI_EV_EXIT, slot, slot, pid, ABI_PROCESS_LAST, code, task);
-	} else {
-		process_event(ABI_EV_EXIT, slot, slot, pid, ABI_PROCESS_SHARES_MM, code, task);
 	}
+	process_event(ABI_EV_EXIT, slot, slot, pid, flags, code, task);
 	return 0;
 }
 

@@ -3,9 +3,9 @@
 
 import os
 
-from lib import (ATTACH_PATHS, SERIAL_KEYS, attach_option, attached, exact, load_report, need_long,
-                 need_root, run_memtraced, same, same_images, scaled, scratch, send_line, started,
-                 target, test, trace)
+from lib import (ATTACH_PATHS, PATIENCE, SERIAL_KEYS, attach_option, attached, exact, heap_sites,
+                 load_report, need_long, need_probes, need_root, run_memtraced, same, same_images,
+                 scaled, scratch, send_line, started, target, test, trace)
 
 BESIDE_OTHERS = True
 UNTRANSLATED = True
@@ -90,6 +90,37 @@ def a_process_keeps_its_name_whichever_thread_ends_last():
     run = trace(["/usr/bin/python3", "-c", LAST_THREAD])
     process, = run.report["processes"]
     assert process["comm"] == "the process", process["comm"]
+
+
+# Goes on, and maps an allocator that is not mapped before.
+WITHOUT_FIRST = """
+import ctypes, os, sys, threading, time
+libc = ctypes.CDLL(None)
+def last():
+    while open(f"/proc/self/task/{os.getpid()}/stat").read().rsplit(") ")[1][0] != "Z":
+        time.sleep(0.01)
+    time.sleep(float(sys.argv[1]))
+    try:
+        ctypes.CDLL("libjemalloc.so.2")
+    except OSError: # it may be mapped, and not be initialized
+        pass
+    for _ in range(500):
+        libc.malloc(54321)
+    os._exit(0)
+threading.Thread(target=last).start()
+libc.pthread_exit(None)
+"""
+
+
+@test(need_root, need_probes("links"), each=EACH_PATH, in_turn=2)
+def a_process_without_its_first_thread_is_counted(path):
+    """From a moment on that it does not wait for, which counts as lost."""
+    run = trace(["/usr/bin/python3", "-c", WITHOUT_FIRST, str(PATIENCE)],
+                attach_option(path))
+    process, = run.report["processes"]
+    held = [site for site in heap_sites(process) if site["live_bytes"] == 500 * 54321]
+    assert held and held[0]["live_blocks"] == 500, process["sites"]
+    assert set(run.report["coverage"]["lost"]) <= {"attached-late"}, run.report["coverage"]
 
 
 @test(need_root)

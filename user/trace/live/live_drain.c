@@ -80,6 +80,7 @@ static int dispatch(struct live *live, const void *data)
 	case ABI_EV_EXEC:
 	case ABI_EV_EXIT:
 	case ABI_EV_SEEN:
+	case ABI_EV_FIRST_ENDED:
 		r = live_on_process_event(live, data);
 		break;
 	case ABI_EV_CODE:

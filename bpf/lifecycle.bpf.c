@@ -269,6 +269,31 @@ int on_exec_perf(struct trace_event_raw_sched_process_exec *ctx)
 	return executed((void *)bpf_get_current_task(), ctx->old_pid);
 }
 
+/* From Linux 5.17 on, and before: the thread for whose exec all others end. */
+struct signal_struct___exec {
+	struct task_struct *group_exec_task;
+} __attribute__((preserve_access_index));
+struct signal_struct___exit {
+	struct task_struct *group_exit_task;
+} __attribute__((preserve_access_index));
+
+/* SIGNAL_GROUP_EXIT and, before Linux 5.17, SIGNAL_GROUP_COREDUMP (include/linux/sched/signal.h) */
+#define ALL_END (0x4 | 0x8)
+
+/* Does this thread end by itself, not with all others, nor for an exec of another one? */
+static __always_inline bool ends_alone(struct task_struct *task)
+{
+	struct signal_struct *sig = BPF_CORE_READ(task, signal);
+	struct signal_struct___exec *exec = (void *)sig;
+	struct signal_struct___exit *exit = (void *)sig;
+
+	if (BPF_CORE_READ(sig, flags) & ALL_END)
+		return false;
+	if (bpf_core_field_exists(exec->group_exec_task))
+		return !BPF_CORE_READ(exec, group_exec_task);
+	return !BPF_CORE_READ(exit, group_exit_task);
+}
+
 static __always_inline int exited(struct task_struct *task, bool counts_calls)
 {
 	__u32 pid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
@@ -286,7 +311,7 @@ static __always_inline int exited(struct task_struct *task, bool counts_calls)
 	thread_drop(tid);
 	proc = proc_by_slot(slot);
 	if (BPF_CORE_READ(task, signal, live.counter)) {
-		if (tid == pid && proc && proc->pid == pid && proc->owner)
+		if (tid == pid && proc && proc->pid == pid && proc->owner && ends_alone(task))
 			process_event(ABI_EV_FIRST_ENDED, slot, slot, pid, 0, 0, task);
 		return 0;
 	}

@@ -176,6 +176,7 @@ struct mm_struct___by_cpu {
 struct signal_struct {
 	atomic_t live;
 	int group_exit_code;
+	unsigned int flags;
 	unsigned long maxrss;
 	short oom_score_adj;
 };

@@ -115,7 +115,8 @@ libc.pthread_exit(None)
 @test(need_root, need_probes("links"), each=EACH_PATH, in_turn=2)
 def a_process_without_its_first_thread_is_counted(path):
     """From a moment on that it does not wait for, which counts as lost."""
-    run = trace(["/usr/bin/python3", "-c", WITHOUT_FIRST, str(PATIENCE)],
+    run = trace(["/usr/bin/python3", "-c", WITHOUT_FIRST,
+                 str((3 if path in FEW else 1) * PATIENCE)],
                 attach_option(path))
     process, = run.report["processes"]
     held = [site for site in heap_sites(process) if site["live_bytes"] == 500 * 54321]

@@ -256,7 +256,7 @@ static void emit_others(record_fn fn, void *userdata)
 	emit_event_count(&s,
 			 (struct record_event_count){ 1, { 0 }, 1, 0, 41, 2000, 3000, 0, 0, 0, 0 });
 	emit(&s, &(struct record){ .type = RECORD_OVERHEAD, .overhead = { 1, 2, 3, 4, 5, 6 } });
-	emit(&s, &(struct record){ .type = RECORD_COST, .cost = { 1, 2, 3, 4, 5, 6 } });
+	emit(&s, &(struct record){ .type = RECORD_COST, .cost = { 1, 2, 3, 4, 5, 6, 7 } });
 	emit_coverage(&s, true, 10, NULL, 0);
 	emit_cut_end(&s);
 	emit(&s, &(struct record){

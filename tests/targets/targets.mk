@@ -7,7 +7,7 @@ TARGETS_DIR := $(O)/tests/targets
 WRAPPED := malloc free calloc realloc reallocarray memalign aligned_alloc posix_memalign valloc pvalloc
 WRAP_FLAGS := $(foreach name,$(WRAPPED),-Wl,--wrap=$(name))
 WRAP_SRC := tests/targets/wrap.c
-TARGET_HEADERS := $(wildcard tests/targets/*.h)
+TARGET_HEADERS := $(wildcard tests/targets/*.h) $(wildcard bpf/abi*.h)
 
 TARGET_PROGRAMS := $(patsubst tests/targets/%.c,$(TARGETS_DIR)/%,\
 	$(filter-out $(patsubst %,tests/targets/%.c,counter wrap plugin killer fast_clock stepped_clock static noheap \

@@ -177,8 +177,8 @@ static int walk_behind_links(size_t n_second)
 }
 
 /*
- * Behind "second/" there are 4,095 - 7 bytes of the link's text, a slash, and 4,095 - 6 of the path:
- * 8,178, for which, with a slash before and a 0 behind, 8,192 leave 12 to the second link's text.
+ * Behind "second/" there are 4,095 - 7 bytes of the link's text, a slash, and 4,095 - 6 of the
+ * path: 8,178. With a slash before and a 0 behind, 8,192 leave 12 to the second link's text.
  */
 static void what_is_too_long_behind_links_is_refused(void **state)
 {

@@ -210,7 +210,7 @@ static void log_load(int r, const struct strbuf *error)
 			  strerror(-r));
 }
 
-/* Where the library counts a command, probes are for what it cannot count: that is in the report. */
+/* Where the library counts a command, what probes lack is in the report alone. */
 static void log_limits(const struct live *live, bool by_library)
 {
 	_cleanup_strbuf_ struct strbuf lacks = {};

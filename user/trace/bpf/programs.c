@@ -173,26 +173,11 @@ static int map_arrays(struct programs *p)
 	return r;
 }
 
-static int load(struct programs *p, const struct programs_opts *opts)
+static void set_knobs(struct programs *p, const struct programs_opts *opts,
+		      const struct block_room *room)
 {
-	_cleanup_(program_loader_free_p) struct program_loader *loader = NULL;
-	const uint32_t blocks = opts->allocations ? opts->room.blocks : 1;
-	const bool old = old_kernel();
-	_cleanup_close_ int model_fd = -1;
-	struct memtraced_bpf *skel;
-	struct block_room room;
-	int r = programs_loader_new(p, &loader);
+	struct memtraced_bpf *skel = p->skel;
 
-	if (r)
-		return r;
-	skel = programs_open_object(p);
-	if (!skel)
-		return -errno;
-	/* In the old build all are in the map, of which one process has three quarters at most. */
-	room = old ? (struct block_room){ 1, blocks + blocks / ABI_ROOM_TIMES } :
-		     block_room(blocks);
-	p->skel = skel;
-	p->has_tables = opts->allocations && !opts->calls_later;
 	skel->rodata->knob_block_filter = opts->block_filter;
 	skel->rodata->knob_max_stack = opts->max_stack;
 	skel->rodata->knob_floor = opts->floor;
@@ -213,7 +198,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	p->stack_room = opts->allocations || opts->code ? opts->room.sites : 1;
 	skel->rodata->knob_stack_room = p->stack_room;
 	skel->rodata->knob_site_room = opts->allocations ? opts->room.sites : 1;
-	skel->rodata->knob_spill_room = room.spilled;
+	skel->rodata->knob_spill_room = room->spilled;
 	/* What an allocator maps is told by its calls in flight, which sampling does not see. */
 	skel->rodata->knob_regions =
 		opts->mappings || (opts->allocations && (!opts->sampled || opts->both));
@@ -227,8 +212,31 @@ static int load(struct programs *p, const struct programs_opts *opts)
 		       sizeof(skel->rodata->knob_book_args));
 	set_rule(skel, &opts->rule);
 	skel->rodata->knob_access = opts->access;
+	skel->rodata->knob_block_buckets = room->buckets;
+}
+
+static int load(struct programs *p, const struct programs_opts *opts)
+{
+	_cleanup_(program_loader_free_p) struct program_loader *loader = NULL;
+	const uint32_t blocks = opts->allocations ? opts->room.blocks : 1;
+	const bool old = old_kernel();
+	_cleanup_close_ int model_fd = -1;
+	struct memtraced_bpf *skel;
+	struct block_room room;
+	int r = programs_loader_new(p, &loader);
+
+	if (r)
+		return r;
+	skel = programs_open_object(p);
+	if (!skel)
+		return -errno;
+	/* In the old build all are in the map, of which one process has three quarters at most. */
+	room = old ? (struct block_room){ 1, blocks + blocks / ABI_ROOM_TIMES } :
+		     block_room(blocks);
+	p->skel = skel;
+	p->has_tables = opts->allocations && !opts->calls_later;
+	set_knobs(p, opts, &room);
 	program_choice(skel, opts);
-	skel->rodata->knob_block_buckets = room.buckets;
 	r = set_map_sizes(skel, &room, opts);
 	if (r == 0)
 		r = choose_maps(skel, old, p->has_tables);

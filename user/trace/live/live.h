@@ -246,8 +246,8 @@ bool live_may_show(const struct live *live, pid_t pid, image_t image);
 bool live_counts(const struct live *live, pid_t pid);
 
 /*
- * What this kernel lacks for this run (trace/kernel/kernel_limits.h), as `out` holds it then; what it
- * lacks for probes, too, or not.
+ * What this kernel lacks for this run (trace/kernel/kernel_limits.h), as `out` holds it then; with
+ * what it lacks for probes, or without.
  */
 const char *live_kernel_lacks(const struct live *live, bool for_probes, struct strbuf *out);
 

@@ -158,8 +158,9 @@ def whichever_of_its_calls_make_blocks_it_sees_that_its_reader_was_killed(kept):
         assert is_read(process.pid)
         waves.do("busy 50")
         time.sleep(SILENCE)
-        waves.do("busy 50")
-        assert not is_read(process.pid)
+        # It looks once in 16,381 calls, for which 50 ms of a busy machine may be too short.
+        eventually(lambda: waves.do("busy 50") or not is_read(process.pid),
+                   "it takes its reader for alive")
 
 
 @test(need_root)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The system's BPF programs, links and maps, as bpftool and /proc tell of them."""
 
+import collections
 import contextlib
 import glob
 import json
@@ -31,14 +32,18 @@ CALL_PROGRAMS = {"on_exit_mmap", "on_enter_munmap", "on_exit_munmap", "on_enter_
 def traced_calls(pid):
     """The programs that a process has at tracepoints of system calls, by name."""
     names = {program["id"]: program.get("name") for program in bpf_list("prog")}
-    ids = {entry["prog_id"] for entry in bpf_list("perf") if entry["pid"] == pid}
+    by_descriptor = {entry["prog_id"] for entry in bpf_list("perf") if entry["pid"] == pid}
+    by_link = collections.Counter()
     # Since Linux 5.15 these are links, of which bpftool does not tell where they lead.
     for path in glob.glob(f"/proc/{pid}/fdinfo/*"):
         found = None
         with contextlib.suppress(*GONE), open(path, encoding="utf-8") as info:
             found = re.search(r"^link_type:\s*perf\n(?:.*\n)*?prog_id:\s*(\d+)$", info.read(), re.M)
-        ids |= {int(found[1])} if found else set()
-    return {names.get(i) for i in ids} & CALL_PROGRAMS
+        if found:
+            by_link[names.get(int(found[1]))] += 1
+    # One of its links is at the tracepoint of signals (programs_attach_signals).
+    by_link["on_exit_mmap"] -= 1
+    return ({names.get(i) for i in by_descriptor} | set(+by_link)) & CALL_PROGRAMS
 
 
 def bpf_held():

@@ -140,7 +140,8 @@ static __always_inline void file_walk(struct abi_ev_file *ev, struct file *file)
 static __always_inline bool file_send(struct file *file, const struct abi_file_id *id)
 {
 	const __u64 head = __builtin_offsetof(struct abi_ev_file, names);
-	__u32 key = 0, len;
+	__u32 key = 0;
+	__u64 len;
 	struct file_scratch *s = bpf_map_lookup_elem(&file_scratch, &key);
 	struct abi_ev_file *ev;
 	bool sent;
@@ -160,6 +161,8 @@ static __always_inline bool file_send(struct file *file, const struct abi_file_i
 	ev->len = 0;
 	file_walk(ev, file);
 	len = ev->len;
+	barrier_var(
+		len); /* clang 19 would compare a copy of its lower half, and pass it without bound */
 	sent = len <= sizeof(ev->names) && !ring_send_later(ev, head + len);
 	give_back_on_this_cpu(&s->busy);
 	if (!sent)

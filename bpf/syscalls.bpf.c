@@ -206,10 +206,14 @@ static __always_inline struct syscall_thread *thread_of(void)
 static __always_inline struct abi_syscall_op op_of(long number)
 {
 	const struct abi_syscall_op none = {};
+	/* By a pointer that is not volatile clang 19 takes the 0s of the declaration for its value. */
+	const volatile struct abi_syscall_op *op = &knob_syscall_ops[number];
 
 	if (number < 0 || number >= ABI_SYSCALLS)
 		return none;
-	return *(const struct abi_syscall_op *)&knob_syscall_ops[number];
+	return (struct abi_syscall_op){
+		.use = op->use, .fd = op->fd, .fd_out = op->fd_out, .flags = op->flags
+	};
 }
 
 /*

@@ -161,8 +161,8 @@ static __always_inline bool file_send(struct file *file, const struct abi_file_i
 	ev->len = 0;
 	file_walk(ev, file);
 	len = ev->len;
-	barrier_var(
-		len); /* clang 19 would compare a copy of its lower half, and pass it without bound */
+	/* Else clang 19 compares a copy, and passes it without bound. */
+	barrier_var(len);
 	sent = len <= sizeof(ev->names) && !ring_send_later(ev, head + len);
 	give_back_on_this_cpu(&s->busy);
 	if (!sent)

@@ -206,7 +206,7 @@ static __always_inline struct syscall_thread *thread_of(void)
 static __always_inline struct abi_syscall_op op_of(long number)
 {
 	const struct abi_syscall_op none = {};
-	/* By a pointer that is not volatile clang 19 takes the 0s of the declaration for its value. */
+	/* By one that is not volatile clang 19 takes the declaration's zeros for its value. */
 	const volatile struct abi_syscall_op *op = &knob_syscall_ops[number];
 
 	if (number < 0 || number >= ABI_SYSCALLS)

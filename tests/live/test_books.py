@@ -576,7 +576,7 @@ def lost(done):
 LEAKS = os.path.join(os.path.dirname(__file__), "../targets/leaks")
 # A signal's frame has registers that the library has used last, with addresses of blocks; others
 # want arguments.
-OTHERS = {"handler_words", "on_line"}
+OTHERS = {"first_ends", "handler_words", "on_line"}
 
 
 @test(need_root, each=sorted({name[:-2] for name in os.listdir(LEAKS) if name.endswith(".c")} -

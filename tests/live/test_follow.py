@@ -119,8 +119,10 @@ def a_process_without_its_first_thread_is_counted(path):
                  str((3 if path in FEW else 1) * PATIENCE)],
                 attach_option(path))
     process, = run.report["processes"]
-    held = [site for site in heap_sites(process) if site["live_bytes"] == 500 * 54321]
-    assert held and held[0]["live_blocks"] == 500, process["sites"]
+    # On one stack or more: newer interpreters call in another way what they have called before.
+    held = [site["live_blocks"] for site in heap_sites(process)
+            if site["live_blocks"] and site["live_bytes"] == site["live_blocks"] * 54321]
+    assert sum(held) == 500, (held, process["sites"])
     assert set(run.report["coverage"]["lost"]) <= {"attached-late"}, run.report["coverage"]
 
 

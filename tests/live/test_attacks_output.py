@@ -208,7 +208,8 @@ def names_reach_no_answer_and_no_log_of_the_service_as_controls():
             body="+".join(hex(int(address, 16) + at) for at in range(0, 4096, 16)))
         assert b"\\x1b[2J" in outputs["/debug/pprof/symbol?pid=%d" % pid], outputs
         ask("/ctl/reports")
-        served.said.until(f"memtraced: process {pid} ")
+        begins = f"memtraced: process {pid} "
+        log = [f"{begins}{served.said.until(begins)}"]
         # Separated by zero bytes, as pprof reads them.
         _, _, command = served.ask(f"/debug/pprof/cmdline?pid={pid}")
         outputs["cmdline"] = command.replace(b"\0", b" ")
@@ -216,7 +217,6 @@ def names_reach_no_answer_and_no_log_of_the_service_as_controls():
         process.wait()
         served.process.terminate()
         served.process.wait()
-        log = []
         while (line := served.said.next()) is not None:
             log.append(line)
         outputs["log"] = "\n".join(log)

@@ -60,12 +60,11 @@ static int next_name(struct walk *walk, char name[NAME_MAX + 1])
 	memcpy(name, walk->rest + skip, len);
 	name[len] = '\0';
 	skip += len;
-	skip += strspn(walk->rest + skip, "/");
 	memmove(walk->rest, walk->rest + skip, strlen(walk->rest + skip) + 1);
 	return len > 0;
 }
 
-/* Puts the link's text in front of the rest. */
+/* Puts the link's text in front of the rest, which is empty or begins with a slash. */
 static int follow_link(struct walk *walk, int link_fd)
 {
 	char text[PATH_MAX];
@@ -74,12 +73,7 @@ static int follow_link(struct walk *walk, int link_fd)
 
 	if (n <= 0)
 		return n < 0 ? -errno : -ENOENT;
-	if ((size_t)n == sizeof(text))
-		return -ENAMETOOLONG;
-	/* A name follows the text only behind a slash, which next_name() has removed. */
-	if (rest > 0)
-		text[n++] = '/';
-	if ((size_t)n + rest + 1 > sizeof(walk->rest))
+	if ((size_t)n == sizeof(text) || (size_t)n + rest + 1 > sizeof(walk->rest))
 		return -ENAMETOOLONG;
 	memmove(walk->rest + n, walk->rest, rest + 1);
 	memcpy(walk->rest, text, (size_t)n);
@@ -115,7 +109,7 @@ static int step_to(struct walk *walk, const char *name)
 			return -ELOOP;
 		return r < 0 ? r : follow_link(walk, fd);
 	}
-	if (walk->rest[0] && !S_ISDIR(st.st_mode))
+	if (walk->rest[strspn(walk->rest, "/")] && !S_ISDIR(st.st_mode))
 		return -ENOTDIR;
 	return push_place(walk, TAKE_FD(fd));
 }

@@ -12,21 +12,18 @@
 #include "trace/kernel/tracefs.h"
 
 #include <errno.h>
-#include <string.h>
 
+/* category: NULL: a raw tracepoint, which has no cookie. */
 static int link_point(const struct programs *programs, struct bpf_program *prog, int tracefs_fd,
-		      const char *category, const char *name)
+		      const char *category, const char *name, uint64_t cookie)
 {
 	int fd, prog_fd = bpf_program__fd(prog);
-	uint64_t cookie;
 	uint32_t id;
 
 	if (!category) {
 		fd = link_raw_tracepoint(prog_fd, name);
 	} else {
 		fd = tracefs_event_id(tracefs_fd, category, name, &id);
-		/* on_exit_mmap knows them by it. */
-		cookie = strcmp(category, "signal") == 0 ? ABI_COOKIE_SIGNAL : 0;
 		if (fd == 0)
 			fd = link_tracepoint(prog_fd, id, cookie);
 	}
@@ -54,9 +51,11 @@ static void attach_deaths(struct programs *programs, int *fds, size_t *n)
 	int links[] = { -EOPNOTSUPP, -EOPNOTSUPP, -EOPNOTSUPP };
 
 	if (seen)
-		links[0] = link_point(programs, skel->progs.on_oom_victim, -1, NULL, "mark_victim");
+		links[0] =
+			link_point(programs, skel->progs.on_oom_victim, -1, NULL, "mark_victim", 0);
 	if (seen && all)
-		links[1] = link_point(programs, skel->progs.on_kill, -1, NULL, "signal_generate");
+		links[1] =
+			link_point(programs, skel->progs.on_kill, -1, NULL, "signal_generate", 0);
 	if (all && !feature_left_out(FEATURE_OOM_LIMIT))
 		links[2] = link_kernel_function(programs, skel->progs.on_oom, "out_of_memory");
 	programs->deaths_unseen = links[0] < 0 || (all && links[1] < 0);
@@ -98,7 +97,7 @@ static int attach(const struct programs *programs, const struct point *points, s
 		if (!points[i].prog || !bpf_program__autoload(points[i].prog))
 			continue;
 		fd = link_point(programs, points[i].prog, tracefs_fd, points[i].category,
-				points[i].name);
+				points[i].name, 0);
 		if (fd < 0)
 			return fd;
 		fds[(*ret_n)++] = fd;
@@ -146,13 +145,17 @@ int programs_attach_calls(const struct programs *programs, int fds[PROGRAMS_MAX_
 int programs_attach_signals(const struct programs *programs, int *ret_fd)
 {
 	const struct memtraced_bpf *skel = programs->skel;
-	const struct point point = { skel->progs.on_exit_mmap, "signal", "signal_deliver" };
-	size_t n;
+	_cleanup_close_ int tracefs_fd = -1;
 
 	*ret_fd = -1;
 	if (!skel->rodata->knob_signals || programs->syscalls_preempted)
 		return 0;
-	return attach(programs, &point, 1, ret_fd, &n);
+	tracefs_fd = tracefs_open();
+	if (tracefs_fd < 0)
+		return tracefs_fd;
+	*ret_fd = link_point(programs, skel->progs.on_exit_mmap, tracefs_fd, "signal",
+			     "signal_deliver", ABI_COOKIE_SIGNAL);
+	return *ret_fd < 0 ? *ret_fd : 0;
 }
 
 int programs_attach_tracepoints(struct programs *programs, int fds[PROGRAMS_MAX_TRACEPOINTS],

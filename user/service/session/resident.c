@@ -297,8 +297,8 @@ static int read_image(const struct live *live, const struct live_image *image,
 	smaps_done(&reading.smaps);
 	vec_done(&reading.rows);
 	vec_done(&reading.ranges);
-	if (r == 0 && !live_may_show(live, image->pid, image->image))
-		r = live_has_pid(live, image->pid, image->image) ? -EACCES : -ESRCH;
+	if (r == 0)
+		r = live_check_show(live, image->pid, image->image);
 	if (r == 0)
 		return fn(&record, userdata);
 	if (r == -ENOMEM)

@@ -239,7 +239,8 @@ const char *live_missing_checkpoint(const struct live *live, size_t *index);
 bool live_has_pid(const struct live *live, pid_t pid, image_t image);
 /* The same, and the image has not ended. */
 bool live_is_current(const struct live *live, pid_t pid, image_t image);
-/* The same as live_has_pid(), and a user who asks (opts.access) may look at it. */
+/* 0; -ESRCH: live_has_pid() says no; -EACCES: a user who asks (opts.access) may not look at it. */
+int live_check_show(const struct live *live, pid_t pid, image_t image);
 bool live_may_show(const struct live *live, pid_t pid, image_t image);
 
 /* Do the programs count for this process? Not when it is a child that is not followed. */

@@ -108,8 +108,9 @@ static int add_process(struct live *live, pid_t pid, bool root, record_fn fn, vo
 		r = register_process(live, pid, &origin, &process);
 	if (r)
 		return r;
-	if (!live_may_show(live, pid, process->image))
-		return live_has_pid(live, pid, process->image) ? -EACCES : -ESRCH;
+	r = live_check_show(live, pid, process->image);
+	if (r)
+		return r;
 	if (!matches_rule(live, &info)) {
 		/* Only what it starts may be wanted. */
 		live_process_set_unwanted(live, process);

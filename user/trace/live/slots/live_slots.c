@@ -201,14 +201,19 @@ bool live_is_current(const struct live *live, pid_t pid, image_t image)
 	return proc && __atomic_load_n(&proc->state, __ATOMIC_ACQUIRE) != ABI_PROC_ENDED;
 }
 
-bool live_may_show(const struct live *live, pid_t pid, image_t image)
+int live_check_show(const struct live *live, pid_t pid, image_t image)
 {
 	const struct abi_access *access = &live->opts.access;
+	bool is_refused = access->limited && process_access_check(pid, access->uid, access->gid);
 
-	if (!access->limited)
-		return live_has_pid(live, pid, image);
-	return process_access_check(pid, access->uid, access->gid) == 0 &&
-	       live_is_current(live, pid, image);
+	if (!live_has_pid(live, pid, image))
+		return -ESRCH;
+	return is_refused || (access->limited && !live_is_current(live, pid, image)) ? -EACCES : 0;
+}
+
+bool live_may_show(const struct live *live, pid_t pid, image_t image)
+{
+	return live_check_show(live, pid, image) == 0;
 }
 
 /* --- slots that are used again --------------------------------------------------------------- */

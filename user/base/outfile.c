@@ -459,3 +459,15 @@ void outfile_free(struct outfile *file)
 	free(file->base);
 	free(file);
 }
+
+int outfile_open_again(int fd)
+{
+	struct stat status;
+	char path[32];
+
+	if (fstat(fd, &status) < 0 ||
+	    !(S_ISFIFO(status.st_mode) || (S_ISCHR(status.st_mode) && isatty(fd))))
+		return -1;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd); /* fits */
+	return open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}

@@ -58,6 +58,12 @@ int outfile_error(struct outfile *file, int r);
  */
 int outfile_publish(struct outfile *file);
 
+/*
+ * A pipe or terminal behind `fd`, opened once more so that writes do not wait: the flags belong to
+ * an open file, which others share. It is the caller's; -1: it is neither, or cannot be opened.
+ */
+int outfile_open_again(int fd);
+
 /* Without a commit before, removes the temporary file. NULL is legal. */
 void outfile_free(struct outfile *file);
 DEFINE_CLEANUP(struct outfile, outfile_free)

@@ -14,11 +14,9 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct log_text {
@@ -127,22 +125,11 @@ static int try_path(const struct leak_log *log)
 	return say_failed(log->path, r);
 }
 
-/*
- * Writes that do not wait, as service/output/stdout_queue.c has them: the flags belong to an open
- * file, which others share, so that a pipe and a terminal are opened once more. Where that cannot
- * be done writes wait.
- */
+/* Where that cannot be done writes wait. */
 static void open_own(struct leak_log *log)
 {
-	struct stat status;
-	char path[32];
-	int fd;
+	int fd = outfile_open_again(log->fd);
 
-	if (fstat(log->fd, &status) < 0 ||
-	    !(S_ISFIFO(status.st_mode) || (S_ISCHR(status.st_mode) && isatty(log->fd))))
-		return;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", log->fd); /* fits */
-	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return;
 	log->fd = fd;

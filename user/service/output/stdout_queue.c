@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/output/stdout_queue.h"
 
+#include "base/outfile.h"
 #include "base/strbuf.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,19 +25,13 @@ struct stdout_queue {
 	int error;
 };
 
-/*
- * The flags belong to an open file, which others share: a pipe and a terminal are opened once more,
- * and a write to a socket has a flag of its own. Writes to files do not wait.
- */
+/* A write to a socket has a flag of its own. Writes to files do not wait. */
 static void open_own(struct stdout_queue *q)
 {
 	struct stat status;
 
-	if (fstat(STDOUT_FILENO, &status) < 0)
-		return;
-	q->is_socket = S_ISSOCK(status.st_mode);
-	if (S_ISFIFO(status.st_mode) || (S_ISCHR(status.st_mode) && isatty(STDOUT_FILENO)))
-		q->own_fd = open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	q->is_socket = fstat(STDOUT_FILENO, &status) == 0 && S_ISSOCK(status.st_mode);
+	q->own_fd = outfile_open_again(STDOUT_FILENO);
 }
 
 int stdout_queue_new(struct loop *loop, stdout_queue_fn fn, void *userdata,
@@ -50,7 +44,6 @@ int stdout_queue_new(struct loop *loop, stdout_queue_fn fn, void *userdata,
 	q->loop = loop;
 	q->fn = fn;
 	q->userdata = userdata;
-	q->own_fd = -1;
 	open_own(q);
 	*ret_queue = q;
 	return 0;

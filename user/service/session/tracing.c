@@ -177,9 +177,9 @@ static int load_what_is_let_in(const struct options *options, struct live_opts *
 {
 	int r = load_source(options, opts, error, ret_live);
 
-	if (r == 0 || r == -EPERM || error->len || !opts->unwind)
+	if (r == 0 || r == -EPERM || error->len || !opts->run.unwind)
 		return r;
-	opts->unwind = false;
+	opts->run.unwind = false;
 	opts->unwind_refused = true;
 	return load_source(options, opts, error, ret_live);
 }
@@ -316,36 +316,38 @@ static int choose_room(const struct options *options, struct map_room *ret_room)
 static struct live_opts live_opts_of(const struct options *options)
 {
 	return (struct live_opts){
-		.allocations = options_trace_allocations(options),
-		.code = tracing_needs_code(options),
-		.watch_code = samples_alone(options),
-		.mappings = options->mappings,
-		.adopt_bytes = options->mappings ? adopt_bytes(options) : 0,
+		.run = {
+			.allocations = options_trace_allocations(options),
+			.code = tracing_needs_code(options),
+			.watch_code = samples_alone(options),
+			.mappings = options->mappings,
+			.adopt_bytes = options->mappings ? adopt_bytes(options) : 0,
+			.access = options->access,
+			.follow = !options->no_follow,
+			.no_exec = options->no_exec,
+			.max_stack = options->max_stack,
+			.heap_errors = options->heap_errors,
+			.free_stacks = options->free_stacks,
+			.lifetimes = options_has_format(options, "dhat"),
+			.sampled = options->sample_bytes > 0,
+			.both = options->max_overhead > 0,
+			.floor = options->floor,
+			.checkpoints = options_check_leaks(options),
+			.unwind = unwinds(options),
+			.full_rows = interrupts_named(options),
+			.check_stacks = options->check_stacks,
+			.block_filter = options->block_filter,
+		},
 		.ask_ahead = symbol_file_ask,
 		.allocators = options->allocators,
 		.n_allocators = options->n_allocators,
-		.access = options->access,
-		.follow = !options->no_follow,
-		.no_exec = options->no_exec,
 		.exec_skip = { options->valgrind.skip_names, options->valgrind.skip_words },
 		.held = tracing_holds(options),
-		.max_stack = options->max_stack,
 		.growth_span_ns = options->growth_span_ns,
-		.heap_errors = options->heap_errors,
-		.free_stacks = options->free_stacks,
-		.lifetimes = options_has_format(options, "dhat"),
-		.sampled = options->sample_bytes > 0,
-		.both = options->max_overhead > 0,
 		.pss_every_ns = options->no_rss ? 0 : LIVE_PSS_EVERY_NS,
-		.floor = options->floor,
-		.checkpoints = options_check_leaks(options),
 		.checkpoint_names = options->leak.at,
-		.unwind = unwinds(options),
-		.full_rows = interrupts_named(options),
-		.check_stacks = options->check_stacks,
 		.most_stacks = options->most_stacks,
 		.forget_ended = options->forget_ended,
-		.block_filter = options->block_filter,
 		.tool = "memtraced " MEMTRACED_VERSION,
 	};
 }
@@ -367,9 +369,9 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 	opts.book_library = books->library;
 	opts.why_no_books = books->why_not;
 	if (r == 0)
-		r = rule_of(options, &opts.rule);
+		r = rule_of(options, &opts.run.rule);
 	if (r == 0)
-		r = choose_room(options, &opts.room);
+		r = choose_room(options, &opts.run.room);
 	if (r)
 		return r;
 	if (options->cgroup && cgroup_fd < 0)
@@ -377,7 +379,7 @@ int tracing_new(const struct options *options, struct worker *worker, enum recor
 	if (tracing_needs_probes(options)) {
 		r = probe_features(options, &features);
 		if (r == 0)
-			r = choose_path(options, features, &opts.path);
+			r = choose_path(options, features, &opts.run.path);
 		if (r)
 			return r;
 		opts.features = features;

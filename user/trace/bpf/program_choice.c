@@ -11,14 +11,15 @@
 
 bool programs_know_forms(const struct programs_opts *opts)
 {
-	return opts->heap_errors && opts->allocations && opts->unwind && opts->max_stack &&
-	       !opts->floor && !old_kernel();
+	return opts->run.heap_errors && opts->run.allocations && opts->run.unwind &&
+	       opts->run.max_stack && !opts->run.floor && !old_kernel();
 }
 
 /* No call is in progress where a thread ends, unless calls are counted. */
 static bool ends_plainly(const struct programs_opts *opts)
 {
-	return !opts->allocations || opts->calls_later || (opts->sampled && !opts->both);
+	return !opts->run.allocations || opts->calls_later ||
+	       (opts->run.sampled && !opts->run.both);
 }
 
 void program_choice_perf(struct memtraced_bpf *skel, const struct programs_opts *opts,
@@ -37,9 +38,9 @@ void program_choice_perf(struct memtraced_bpf *skel, const struct programs_opts 
 
 bool programs_trace_calls(const struct programs_opts *opts)
 {
-	if (opts->watch_code && !opts->sampled)
+	if (opts->run.watch_code && !opts->run.sampled)
 		return false;
-	return opts->allocations || opts->code;
+	return opts->run.allocations || opts->run.code;
 }
 
 bool programs_signals_by_mmap(const struct programs_opts *opts)
@@ -51,19 +52,19 @@ bool programs_signals_by_mmap(const struct programs_opts *opts)
 static void choose_calls(struct memtraced_bpf *skel, const struct programs_opts *opts)
 {
 	const bool calls = programs_trace_calls(opts);
-	const bool regions = calls && (opts->allocations || opts->mappings);
+	const bool regions = calls && (opts->run.allocations || opts->run.mappings);
 
 	bpf_program__set_autoload(skel->progs.on_exit_mmap, calls);
 	bpf_program__set_autoload(skel->progs.on_enter_munmap, calls);
 	bpf_program__set_autoload(skel->progs.on_exit_munmap, regions);
 	bpf_program__set_autoload(skel->progs.on_enter_mremap, regions);
-	bpf_program__set_autoload(skel->progs.on_enter_brk, opts->mappings);
+	bpf_program__set_autoload(skel->progs.on_enter_brk, opts->run.mappings);
 }
 
 /* Without allocations: what follows processes, and their code where stacks are wanted. */
 static void choose_for_jobs(struct memtraced_bpf *skel, const struct programs_opts *opts)
 {
-	const bool code = opts->code;
+	const bool code = opts->run.code;
 
 	bpf_program__set_autoload(skel->progs.on_session, false);
 	bpf_program__set_autoload(skel->progs.on_entry, false);
@@ -92,9 +93,9 @@ static void set_multi(struct memtraced_bpf *skel)
 
 static void choose_programs(struct memtraced_bpf *skel, const struct programs_opts *opts)
 {
-	bool session = opts->path == ATTACH_PATH_SESSION;
-	bool multi = session || opts->path == ATTACH_PATH_MULTI ||
-		     (opts->path == ATTACH_PATH_EXIT && opts->exit_by_multi);
+	bool session = opts->run.path == ATTACH_PATH_SESSION;
+	bool multi = session || opts->run.path == ATTACH_PATH_MULTI ||
+		     (opts->run.path == ATTACH_PATH_EXIT && opts->exit_by_multi);
 	bool returns = !session; /* the exit path needs it where exit sites are not provable */
 
 	program_choice_perf(skel, opts, false, false, false);
@@ -106,12 +107,12 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 	bpf_program__set_autoload(skel->progs.on_entry, !session);
 	bpf_program__set_autoload(skel->progs.on_return, returns);
 	bpf_program__set_autoload(skel->progs.on_result, false); /* programs_result_fd */
-	bpf_program__set_autoload(skel->progs.on_checkpoint, opts->checkpoints);
+	bpf_program__set_autoload(skel->progs.on_checkpoint, opts->run.checkpoints);
 	bpf_program__set_autoload(skel->progs.on_mark, programs_know_forms(opts));
-	bpf_program__set_autoload(skel->progs.on_sample, opts->sampled);
-	bpf_program__set_autoload(skel->progs.on_loader, opts->sampled);
+	bpf_program__set_autoload(skel->progs.on_sample, opts->run.sampled);
+	bpf_program__set_autoload(skel->progs.on_loader, opts->run.sampled);
 	bpf_program__set_autoload(skel->progs.on_book, opts->book_args);
-	if (opts->calls_later || (opts->sampled && !opts->both)) {
+	if (opts->calls_later || (opts->run.sampled && !opts->run.both)) {
 		bpf_program__set_autoload(skel->progs.on_session, false);
 		bpf_program__set_autoload(skel->progs.on_entry, false);
 		bpf_program__set_autoload(skel->progs.on_return, false);
@@ -124,9 +125,9 @@ static void choose_programs(struct memtraced_bpf *skel, const struct programs_op
 void program_choice(struct memtraced_bpf *skel, const struct programs_opts *opts)
 {
 	choose_programs(skel, opts);
-	bpf_program__set_autoload(skel->progs.on_fault, (opts->allocations || opts->code) &&
+	bpf_program__set_autoload(skel->progs.on_fault, (opts->run.allocations || opts->run.code) &&
 								!programs_signals_by_mmap(opts));
-	if (!opts->allocations)
+	if (!opts->run.allocations)
 		choose_for_jobs(skel, opts);
 }
 

@@ -107,13 +107,13 @@ static int choose_maps(struct memtraced_bpf *skel, bool old, bool tables)
 static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *room,
 			 const struct programs_opts *opts)
 {
-	bool allocations = opts->allocations;
+	bool allocations = opts->run.allocations;
 	const struct {
 		struct bpf_map *map;
 		uint32_t entries;
 	} sizes[] = {
-		{ skel->maps.ring, opts->check_stacks ? RING_BYTES_FOR_COPIES : RING_BYTES },
-		{ skel->maps.copy_buffers, opts->check_stacks ? ABI_COPY_BUFFERS : 1 },
+		{ skel->maps.ring, opts->run.check_stacks ? RING_BYTES_FOR_COPIES : RING_BYTES },
+		{ skel->maps.copy_buffers, opts->run.check_stacks ? ABI_COPY_BUFFERS : 1 },
 		{ skel->maps.procs, opts->max_procs },
 		{ skel->maps.rooms, opts->max_procs },
 		{ skel->maps.slot_claims, opts->max_procs },
@@ -123,23 +123,23 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.blocks, room->spilled },
 		{ skel->maps.sites, skel->rodata->knob_site_room },
 		{ skel->maps.stacks, skel->rodata->knob_stack_room },
-		{ skel->maps.tombs, allocations ? opts->room.tombs : 1 },
-		{ skel->maps.shed, allocations ? opts->room.tombs : 1 },
-		{ skel->maps.freed_blocks, opts->heap_errors ? ABI_FREED_BLOCKS : 1 },
-		{ skel->maps.births, opts->free_stacks ? opts->room.blocks : 1 },
-		{ skel->maps.free_pairs, opts->free_stacks ? opts->room.pairs : 1 },
+		{ skel->maps.tombs, allocations ? opts->run.room.tombs : 1 },
+		{ skel->maps.shed, allocations ? opts->run.room.tombs : 1 },
+		{ skel->maps.freed_blocks, opts->run.heap_errors ? ABI_FREED_BLOCKS : 1 },
+		{ skel->maps.births, opts->run.free_stacks ? opts->run.room.blocks : 1 },
+		{ skel->maps.free_pairs, opts->run.free_stacks ? opts->run.room.pairs : 1 },
 		{ skel->maps.marks, programs_know_forms(opts) ? MARKED_THREADS : 1 },
 		{ skel->maps.further_heap_errors, allocations ? opts->max_procs : 1 },
-		{ skel->maps.sample_specs, opts->sampled ? ABI_SAMPLE_SPECS : 1 },
+		{ skel->maps.sample_specs, opts->run.sampled ? ABI_SAMPLE_SPECS : 1 },
 		{ skel->maps.result_sites, allocations ? ABI_RESULT_SITES : 1 },
-		{ skel->maps.unwind_rows, !opts->unwind	  ? 1 :
-					  opts->full_rows ? ABI_UNWIND_CHUNK_ROWS :
-							    UNWIND_FIRST_ROWS },
-		{ skel->maps.unwind_rules, opts->unwind ? ABI_UNWIND_RULES : 1 },
-		{ skel->maps.unwind_objects, opts->unwind ? ABI_UNWIND_OBJECTS : 1 },
-		{ skel->maps.unwind_mappings, opts->unwind ? UNWIND_MAPPINGS : 1 },
-		{ skel->maps.unwind_spaces, opts->unwind ? opts->max_procs : 1 },
-		{ skel->maps.unwind_sorted, opts->unwind ? opts->max_procs : 1 },
+		{ skel->maps.unwind_rows, !opts->run.unwind   ? 1 :
+					  opts->run.full_rows ? ABI_UNWIND_CHUNK_ROWS :
+								UNWIND_FIRST_ROWS },
+		{ skel->maps.unwind_rules, opts->run.unwind ? ABI_UNWIND_RULES : 1 },
+		{ skel->maps.unwind_objects, opts->run.unwind ? ABI_UNWIND_OBJECTS : 1 },
+		{ skel->maps.unwind_mappings, opts->run.unwind ? UNWIND_MAPPINGS : 1 },
+		{ skel->maps.unwind_spaces, opts->run.unwind ? opts->max_procs : 1 },
+		{ skel->maps.unwind_sorted, opts->run.unwind ? opts->max_procs : 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -178,47 +178,47 @@ static void set_knobs(struct programs *p, const struct programs_opts *opts,
 {
 	struct memtraced_bpf *skel = p->skel;
 
-	skel->rodata->knob_block_filter = opts->block_filter;
-	skel->rodata->knob_max_stack = opts->max_stack;
-	skel->rodata->knob_floor = opts->floor;
-	skel->rodata->knob_check_stacks = opts->check_stacks;
+	skel->rodata->knob_block_filter = opts->run.block_filter;
+	skel->rodata->knob_max_stack = opts->run.max_stack;
+	skel->rodata->knob_floor = opts->run.floor;
+	skel->rodata->knob_check_stacks = opts->run.check_stacks;
 	skel->rodata->knob_hold_cpu = p->kernel_calls[0].btf_id != 0;
 	skel->rodata->knob_find_vma = opts->find_vma;
-	skel->rodata->knob_follow = opts->follow;
-	skel->rodata->knob_no_exec = opts->no_exec;
+	skel->rodata->knob_follow = opts->run.follow;
+	skel->rodata->knob_no_exec = opts->run.no_exec;
 	skel->rodata->knob_page_size = (__u32)sysconf(_SC_PAGESIZE);
 	skel->rodata->knob_whole_life = opts->whole_life;
-	skel->rodata->knob_heap_errors = opts->heap_errors;
-	skel->rodata->knob_free_stacks = opts->free_stacks;
-	skel->rodata->knob_lifetimes = opts->lifetimes;
+	skel->rodata->knob_heap_errors = opts->run.heap_errors;
+	skel->rodata->knob_free_stacks = opts->run.free_stacks;
+	skel->rodata->knob_lifetimes = opts->run.lifetimes;
 	skel->rodata->knob_forms = programs_know_forms(opts);
 	skel->rodata->knob_max_procs = opts->max_procs;
-	skel->rodata->knob_sampled = opts->sampled;
-	skel->rodata->knob_sample_room = opts->room.samples;
-	p->stack_room = opts->allocations || opts->code ? opts->room.sites : 1;
+	skel->rodata->knob_sampled = opts->run.sampled;
+	skel->rodata->knob_sample_room = opts->run.room.samples;
+	p->stack_room = opts->run.allocations || opts->run.code ? opts->run.room.sites : 1;
 	skel->rodata->knob_stack_room = p->stack_room;
-	skel->rodata->knob_site_room = opts->allocations ? opts->room.sites : 1;
+	skel->rodata->knob_site_room = opts->run.allocations ? opts->run.room.sites : 1;
 	skel->rodata->knob_spill_room = room->spilled;
 	/* What an allocator maps is told by its calls in flight, which sampling does not see. */
-	skel->rodata->knob_regions =
-		opts->mappings || (opts->allocations && (!opts->sampled || opts->both));
-	skel->rodata->knob_all_regions = opts->mappings;
+	skel->rodata->knob_regions = opts->run.mappings || (opts->run.allocations &&
+							    (!opts->run.sampled || opts->run.both));
+	skel->rodata->knob_all_regions = opts->run.mappings;
 	skel->rodata->knob_signals = programs_signals_by_mmap(opts);
-	skel->rodata->knob_adopt_bytes = opts->adopt_bytes;
+	skel->rodata->knob_adopt_bytes = opts->run.adopt_bytes;
 	skel->rodata->knob_adopt_scope = opts->adopt_scope;
-	skel->rodata->knob_unwind = opts->unwind;
+	skel->rodata->knob_unwind = opts->run.unwind;
 	if (opts->book_args)
 		memcpy(skel->rodata->knob_book_args, opts->book_args,
 		       sizeof(skel->rodata->knob_book_args));
-	set_rule(skel, &opts->rule);
-	skel->rodata->knob_access = opts->access;
+	set_rule(skel, &opts->run.rule);
+	skel->rodata->knob_access = opts->run.access;
 	skel->rodata->knob_block_buckets = room->buckets;
 }
 
 static int load(struct programs *p, const struct programs_opts *opts)
 {
 	_cleanup_(program_loader_free_p) struct program_loader *loader = NULL;
-	const uint32_t blocks = opts->allocations ? opts->room.blocks : 1;
+	const uint32_t blocks = opts->run.allocations ? opts->run.room.blocks : 1;
 	const bool old = old_kernel();
 	_cleanup_close_ int model_fd = -1;
 	struct memtraced_bpf *skel;
@@ -234,7 +234,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	room = old ? (struct block_room){ 1, blocks + blocks / ABI_ROOM_TIMES } :
 		     block_room(blocks);
 	p->skel = skel;
-	p->has_tables = opts->allocations && !opts->calls_later;
+	p->has_tables = opts->run.allocations && !opts->calls_later;
 	set_knobs(p, opts, &room);
 	program_choice(skel, opts);
 	r = set_map_sizes(skel, &room, opts);
@@ -262,7 +262,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	p->room_of_all = &skel->data_room->room_of_all;
 	p->traits = skel->data_traits->function_traits;
 	p->result_check = &skel->data_results->result_check;
-	programs_want_samples(p, opts->sampled && !opts->both);
+	programs_want_samples(p, opts->run.sampled && !opts->run.both);
 	return map_arrays(p);
 }
 
@@ -320,7 +320,8 @@ static int load_perf(struct programs *p, const struct programs_opts *opts)
 {
 	_cleanup_(program_loader_free_p) struct program_loader *loader = NULL;
 	const int prog_fd = bpf_program__fd(p->skel->progs.on_any_raw);
-	const bool maps = opts->allocations || opts->code, calls = programs_trace_calls(opts);
+	const bool maps = opts->run.allocations || opts->run.code,
+		   calls = programs_trace_calls(opts);
 	struct preemption preempted;
 	bool signals;
 	int r;
@@ -358,7 +359,7 @@ static void find_kernel_calls(struct programs *p)
  */
 static const char *calls_fact(const struct programs_opts *opts)
 {
-	return opts->unwind ? "calls-cfi" : "calls-fp";
+	return opts->run.unwind ? "calls-cfi" : "calls-fp";
 }
 
 bool programs_tests_load_late(void)
@@ -392,21 +393,21 @@ static int new_programs(const struct programs_opts *opts, struct programs **ret_
 	if (!p)
 		return -ENOMEM;
 	p->link_home = p->types_fd = p->result_fd = p->exit_link = -1;
-	if (opts->unwind && !can_unwind())
+	if (opts->run.unwind && !can_unwind())
 		return -EOPNOTSUPP;
-	if (opts->unwind && feature_left_out(FEATURE_UNWIND_CFI))
+	if (opts->run.unwind && feature_left_out(FEATURE_UNWIND_CFI))
 		return -EACCES; /* what a verifier says that cannot follow the walk */
 	p->link_home = link_home_open();
 	p->types_fd = kernel_types_open("memtraced");
-	p->path = opts->path;
+	p->path = opts->run.path;
 	p->calls_wait = opts->calls_later;
 	p->max_procs = opts->max_procs;
-	p->access = opts->access;
-	p->unwind = opts->unwind;
-	p->check_stacks = opts->check_stacks;
+	p->access = opts->run.access;
+	p->unwind = opts->run.unwind;
+	p->check_stacks = opts->run.check_stacks;
 	libbpf_set_print(libbpf_print);
 	raise_memlock();
-	if (opts->hold_cpu && !opts->unwind)
+	if (opts->hold_cpu && !opts->run.unwind)
 		find_kernel_calls(p);
 	r = load(p, opts);
 	if (r)

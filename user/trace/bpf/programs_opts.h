@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the BPF object is to do: by it programs are chosen and map sizes set.
+ * What a run counts and how: by it programs are chosen and map sizes set.
  */
 #ifndef MEMTRACED_TRACE_BPF_PROGRAMS_OPTS_H
 #define MEMTRACED_TRACE_BPF_PROGRAMS_OPTS_H
@@ -32,52 +32,76 @@ enum attach_path {
 /* "session", "multi", "perf", "exit". */
 const char *attach_path_name(enum attach_path path);
 
-struct programs_opts {
+/* What a run counts and how: what the session asks for, which all of the live source goes by. */
+struct run_opts {
 	enum attach_path path;
-	bool exit_by_multi; /* ATTACH_PATH_EXIT: by uprobe-multi links, else by perf events */
-	bool hold_cpu;	    /* FEATURE_HOLD_CPU */
-	bool find_vma;	    /* FEATURE_FIND_VMA */
 	bool follow;
-	bool no_exec;	  /* what is executed is not traced, but for the command */
-	bool whole_life;  /* no allocation of a process is before its tracing */
-	bool heap_errors; /* where blocks are freed is remembered */
-	bool free_stacks; /* and counted by site */
-	bool lifetimes;	  /* of blocks are measured by CLOCK_MONOTONIC */
-	uint32_t max_procs;
+	bool no_exec;	  /* what a process executes is not traced, but for the command */
+	bool heap_errors; /* where blocks are freed is remembered, for double frees */
+	bool free_stacks; /* where a site's blocks are freed is counted */
+	bool lifetimes;	  /* of blocks are known to a microsecond, not to a tick */
 	struct map_room room;
 	struct abi_block_filter block_filter;
-	uint32_t max_stack; /* callers kept of a stack */
-	uint32_t check_stacks;
-	bool allocations; /* else only what jobs need: */
-	bool sampled;	  /* those that processes show: bpf/abi_sample.h */
-	bool both;	  /* with `sampled`: calls as well, each image is of one kind */
+	uint32_t max_stack;    /* callers kept of a stack, up to ABI_MAX_FRAMES */
+	uint32_t check_stacks; /* so many are checked: trace/unwind/stack_check.h */
+	bool allocations;      /* else only what jobs need: live_add_hist and so on */
+	bool sampled;	       /* allocations: those that processes show by USDT probes */
+	bool both;	       /* with that: both; each image is of one kind (live_set_depth) */
+	bool code;	       /* what processes map of executable files is recorded, for stacks */
+	/*
+	 * With `code`, and samples alone, of jobs or of allocations: it is looked at when a process
+	 * is first seen and when its samples show another number of executable pages, without
+	 * tracepoints of system calls, which all processes of the host pay for. A library that
+	 * takes the place of another of as many pages between two samples is not told from it.
+	 * With `sampled` the dynamic linker's own stop tells as well (on_loader), of each, and
+	 * tracepoints where that cannot be (programs_attach_calls): with links that all share, and
+	 * with `both` at the exact depth.
+	 */
+	bool watch_code;
+	/*
+	 * What processes map for themselves is counted, and what brk moves, without allocations.
+	 * Those of the host or cgroup that are not named are seen when they map so many bytes at
+	 * once; 0: they are not.
+	 */
+	bool mappings;
+	uint64_t adopt_bytes;
+	bool floor; /* probes with empty programs: nothing is counted */
+	/*
+	 * Threads are stopped before they execute a program, and before named functions, as live_
+	 * take_checkpoint tells. Processes must be held.
+	 */
+	bool checkpoints;
+	bool unwind; /* user stacks by call frame information, else by frame pointers */
+	/*
+	 * With `unwind`: stacks begin where code is interrupted, in processes that were named, so
+	 * that all files have their rows for that from the start.
+	 */
+	bool full_rows;
+	struct target_rule rule; /* whose system calls, tracepoints and allocations are counted */
+	/*
+	 * A process counts only as long as this user may look at it: bpf/access.bpf.h. Children
+	 * must not be followed.
+	 */
+	struct abi_access access;
+};
+
+/* That, what this kernel has for it, and what follows for this object. */
+struct programs_opts {
+	struct run_opts run; /* its rule and adopt_bytes as the programs are to follow them */
+	bool exit_by_multi;  /* ATTACH_PATH_EXIT: by uprobe-multi links, else by perf events */
+	bool hold_cpu;	     /* FEATURE_HOLD_CPU */
+	bool find_vma;	     /* FEATURE_FIND_VMA */
+	bool whole_life;     /* no allocation of a process is before its tracing */
+	uint32_t max_procs;
 	/*
 	 * What counts calls is loaded by programs_load_calls(), if it comes to be needed. The first
 	 * run since the boot loads it at once: then it is known that this kernel lets it in.
 	 */
 	bool calls_later;
-	bool code; /* mappings of executable files are reported, */
-	/*
-	 * Or that they have changed, by samples and, with `sampled`, by what dynamic linkers call
-	 * (on_loader): tracepoints of system calls cost all processes. For what these cannot tell
-	 * of they are loaded as well, if `sampled`: programs_attach_calls().
-	 */
-	bool watch_code;
-	/*
-	 * All anonymous mappings are, and what brk moves; not with `allocations`. Who has no slot
-	 * gets one by a mapping of so many bytes, if it is of this scope; 0: it gets none.
-	 */
-	bool mappings;
-	uint64_t adopt_bytes;
+	/* Who has no slot gets one by a mapping of adopt_bytes, if it is of this scope. */
 	enum abi_scope adopt_scope;
-	bool floor;	  /* empty programs in the probes: nothing is counted */
-	bool checkpoints; /* on_checkpoint is wanted */
-	bool unwind;	  /* user stacks by call frame information: trace/unwind/unwind_tables.h */
-	bool full_rows; /* with that: of large files, too, from the start; there is room for one */
 	/* The two arguments of memtraced:book, on_book; borrowed; NULL: it is not probed. */
 	const struct abi_usdt_arg *book_args;
-	struct target_rule rule;
-	struct abi_access access; /* on whose behalf; jobs have the same */
 };
 
 #endif

@@ -281,17 +281,19 @@ static int try_programs(const struct features *f, bool unwind, struct programs *
 {
 	const bool session = f->rows[FEATURE_UPROBE_SESSION].present;
 	const struct programs_opts opts = {
-		.path = session				      ? ATTACH_PATH_SESSION :
-			f->rows[FEATURE_UPROBE_MULTI].present ? ATTACH_PATH_MULTI :
-								ATTACH_PATH_PERF,
+		.run = {
+			.path = session				      ? ATTACH_PATH_SESSION :
+				f->rows[FEATURE_UPROBE_MULTI].present ? ATTACH_PATH_MULTI :
+									ATTACH_PATH_PERF,
+			.follow = true,
+			.room = { .blocks = 1, .sites = 1, .tombs = 1 },
+			.max_stack = ABI_MAX_FRAMES,
+			.allocations = true,
+			.unwind = unwind,
+		},
 		.hold_cpu = f->rows[FEATURE_HOLD_CPU].present,
 		.find_vma = f->rows[FEATURE_FIND_VMA].present,
-		.follow = true,
 		.max_procs = 1,
-		.room = { .blocks = 1, .sites = 1, .tombs = 1 },
-		.max_stack = ABI_MAX_FRAMES,
-		.allocations = true,
-		.unwind = unwind,
 	};
 	_cleanup_(programs_free_p) struct programs *programs = NULL;
 	int r = programs_new(&opts, &programs);

@@ -26,29 +26,7 @@ struct live;
 struct worker;
 
 struct live_opts {
-	bool allocations; /* else only jobs: live_add_hist and so on */
-	bool code;	  /* what processes map is recorded, for stacks */
-	/*
-	 * With `code`, and samples alone, of jobs or of allocations: it is looked at when a process
-	 * is first seen and when its samples show another number of executable pages, without
-	 * tracepoints of system calls, which all processes of the host pay for. A library that
-	 * takes the place of another of as many pages between two samples is not told from it.
-	 * With `sampled` the dynamic linker's own stop tells as well, of each, and tracepoints
-	 * where that cannot be: with links that all share, and with `both` at the exact depth.
-	 */
-	bool watch_code;
-	/*
-	 * What processes map for themselves is counted, without allocations. Those of the host or
-	 * cgroup that are not named are seen when they map so many bytes at once.
-	 */
-	bool mappings;
-	uint64_t adopt_bytes;
-	struct target_rule rule; /* whose system calls, tracepoints and allocations are counted */
-	/*
-	 * A process counts only as long as this user may look at it: bpf/access.bpf.h. Children
-	 * must not be followed.
-	 */
-	struct abi_access access;
+	struct run_opts run;
 	int cgroup_fd;	       /* ABI_SCOPE_CGROUP: its folder, borrowed for live_new */
 	struct worker *worker; /* borrowed: it reads targets' files (symbol/symbol_server.h) */
 	/*
@@ -58,31 +36,14 @@ struct live_opts {
 	void (*ask_ahead)(struct worker *worker, int fd);
 	/* Borrowed; NULL: no uprobes are wanted. */
 	const struct features *features;
-	enum attach_path path;
 	const struct allocator_spec *allocators; /* named by the user; borrowed for good */
 	size_t n_allocators;
-	bool follow;
-	bool no_exec;		    /* what a process executes is not traced, but for the command */
-	struct exec_skip exec_skip; /* or, with what it starts, that alone; borrowed for good */
+	struct exec_skip exec_skip; /* with what it starts, not traced; borrowed for good */
 	bool held;		    /* targets are held at births, execs and marks (target/hold) */
-	struct map_room room;
-	struct abi_block_filter block_filter;
-	uint32_t max_stack;    /* callers kept of a stack, up to ABI_MAX_FRAMES */
-	uint32_t check_stacks; /* so many are checked: trace/unwind/stack_check.h */
 	/* What record_run says of it. */
 	uint64_t growth_span_ns;
-	/*
-	 * Threads are stopped before they execute a program, and before these functions (names as
-	 * in the symbol table; NULL-terminated, NULL: none; borrowed for good), as live_take_
-	 * checkpoint tells. Processes must be held.
-	 */
-	bool checkpoints;
+	/* As in the symbol table; NULL-terminated, NULL: none; borrowed for good. */
 	char *const *checkpoint_names;
-	bool heap_errors;      /* where blocks are freed is remembered, for double frees */
-	bool free_stacks;      /* where a site's blocks are freed is counted */
-	bool lifetimes;	       /* of blocks are known to a microsecond, not to a tick */
-	bool sampled;	       /* allocations: those that processes show by USDT probes */
-	bool both;	       /* with that: both, live_set_depth says which */
 	uint64_t pss_every_ns; /* trace/live/cuts/live_usage.h */
 	/*
 	 * Our library, which processes that have it loaded count by: their calls are not probed.
@@ -90,14 +51,7 @@ struct live_opts {
 	 */
 	const char *book_library;
 	const char *why_no_books; /* though that was asked for; borrowed for good, or NULL */
-	bool floor;		  /* probes with empty programs: nothing is counted */
-	bool unwind; /* user stacks by call frame information, else by frame pointers */
-	/*
-	 * With `unwind`: stacks begin where code is interrupted, in processes that were named, so
-	 * that all files have their rows for that from the start.
-	 */
-	bool full_rows;
-	bool unwind_refused;  /* these, since the kernel refuses programs with the other walk */
+	bool unwind_refused;	  /* run.unwind is false, since the kernel refuses such programs */
 	uint64_t most_stacks; /* of `mappings`, of a process; then its regions have none; 0: all */
 	bool forget_ended;    /* of jobs: counts of who has ended are deleted when they were read */
 	const char *tool;     /* "memtraced X.Y.Z" */
@@ -239,7 +193,7 @@ const char *live_missing_checkpoint(const struct live *live, size_t *index);
 bool live_has_pid(const struct live *live, pid_t pid, image_t image);
 /* The same, and the image has not ended. */
 bool live_is_current(const struct live *live, pid_t pid, image_t image);
-/* 0; -ESRCH: live_has_pid() says no; -EACCES: a user who asks (opts.access) may not look at it. */
+/* 0; -ESRCH: live_has_pid() says no; -EACCES: a user who asks (run.access) may not look at it. */
 int live_check_show(const struct live *live, pid_t pid, image_t image);
 bool live_may_show(const struct live *live, pid_t pid, image_t image);
 
@@ -269,7 +223,7 @@ void live_end_probes(struct live *live);
 void live_set_untraced(struct live *live, uint64_t untraced_ns);
 
 /*
- * With opts.both: from now on allocations are looked at so. What runs ends as an image and goes on
+ * With run.both: from now on allocations are looked at so. What runs ends as an image and goes on
  * as another one, which knows nothing of earlier blocks; the records of all that go to fn. Of the
  * same depth images go on: of samples that come another part is kept.
  */

@@ -213,11 +213,11 @@ static int settle(struct live *live)
 	size_t waiting = 0;
 	int r;
 
-	if (live->cuts.begun || (!live->opts.allocations && !live_purges_jobs(live)))
+	if (live->cuts.begun || (!live->opts.run.allocations && !live_purges_jobs(live)))
 		return 0;
 	vec_foreach(&live->slots.all, p)
 		waiting += *p && (*p)->ended &&
-			   !(live->opts.allocations ? (*p)->settled : (*p)->counts.purged);
+			   !(live->opts.run.allocations ? (*p)->settled : (*p)->counts.purged);
 	if (!waiting || !settle_is_due(live, waiting, now))
 		return 0;
 	r = make_cut(live, true);
@@ -316,7 +316,7 @@ int live_sample(struct live *live, record_fn fn, void *userdata, uint64_t *ret_c
 	*ret_cpu_ns = 0;
 	if (r == 0)
 		r = live_end_hidden(live);
-	if (r < 0 || live->opts.floor || live->cuts.begun)
+	if (r < 0 || live->opts.run.floor || live->cuts.begun)
 		return r < 0 ? r : 0;
 	live_buffer_begin(live);
 	r = live_read_sample(live, ret_cpu_ns);

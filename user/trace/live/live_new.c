@@ -45,53 +45,34 @@ static const struct source_ops live_ops = {
 static bool calls_wait(const struct live *live)
 {
 	return (live->library.fd >= 0 || programs_tests_load_late()) && live->opts.held &&
-	       live->opts.allocations && !live->opts.sampled;
+	       live->opts.run.allocations && !live->opts.run.sampled;
 }
 
 static struct programs_opts programs_opts_of(const struct live *live)
 {
 	const struct features *features = live->opts.features;
-	bool one = !live->opts.follow && live->opts.rule.scope == ABI_SCOPE_PROCESSES;
+	const struct run_opts *run = &live->opts.run;
+	const bool finds = live_finds_processes(&live->opts);
+	const bool one = !run->follow && run->rule.scope == ABI_SCOPE_PROCESSES;
 	struct programs_opts opts = {
-		.allocations = live->opts.allocations,
-		.code = live->opts.code,
-		.watch_code = live->opts.watch_code,
-		.mappings = live->opts.mappings,
-		.path = live->opts.path,
+		.run = *run,
 		.exit_by_multi = features && (features->rows[FEATURE_UPROBE_MULTI].present ||
 					      features->rows[FEATURE_UPROBE_SESSION].present),
 		.hold_cpu = features && features->rows[FEATURE_HOLD_CPU].present,
 		/* Who waits for us at its exec needs no haste. */
 		.find_vma =
 			features && features->rows[FEATURE_FIND_VMA].present && !live->opts.held,
-		.follow = live->opts.follow,
-		.no_exec = live->opts.no_exec,
-		.whole_life = live->opts.held && !live->opts.both,
+		.whole_life = live->opts.held && !run->both,
 		.max_procs = one ? SLOTS_ALONE : SLOTS_FOLLOW,
-		.room = live->opts.room,
-		.block_filter = live->opts.block_filter,
-		.max_stack = live->opts.max_stack,
-		.heap_errors = live->opts.heap_errors,
-		.free_stacks = live->opts.free_stacks,
-		.lifetimes = live->opts.lifetimes,
-		.sampled = live->opts.sampled,
-		.both = live->opts.both,
-		.floor = live->opts.floor,
-		.checkpoints = live->opts.checkpoints,
-		.unwind = live->opts.unwind,
-		.full_rows = live->opts.full_rows,
-		.check_stacks = live->opts.check_stacks,
-		.rule = live->opts.rule,
-		.access = live->opts.access,
 		.calls_later = calls_wait(live),
 		.book_args = live->library.fd >= 0 ? live->library.probe.args : NULL,
 	};
 
-	if (!live_finds_processes(&live->opts)) {
-		if (live->opts.rule.scope != ABI_SCOPE_PROCESSES)
-			opts.adopt_bytes = live->opts.adopt_bytes;
-		opts.adopt_scope = live->opts.rule.scope;
-		opts.rule.scope = ABI_SCOPE_PROCESSES;
+	if (finds || run->rule.scope == ABI_SCOPE_PROCESSES)
+		opts.run.adopt_bytes = 0;
+	if (!finds) {
+		opts.adopt_scope = run->rule.scope;
+		opts.run.rule.scope = ABI_SCOPE_PROCESSES;
 	}
 	return opts;
 }
@@ -108,7 +89,7 @@ static int load(struct live *live)
 				      live, NULL);
 	if (!live->ring)
 		return -errno;
-	if (live->opts.rule.scope == ABI_SCOPE_CGROUP) {
+	if (live->opts.run.rule.scope == ABI_SCOPE_CGROUP) {
 		const uint32_t first = 0, fd = live->opts.cgroup_fd;
 
 		r = bpf_map_update_elem(bpf_map__fd(live->programs->skel->maps.cgroups), &first,
@@ -144,16 +125,16 @@ static enum objects_results which_results(const struct live_opts *opts)
 	};
 	const char *told = getenv("MEMTRACED_TEST_RESULT_SITES");
 
-	if (!opts->unwind && opts->max_stack && !opts->floor)
+	if (!opts->run.unwind && opts->run.max_stack && !opts->run.floor)
 		return OBJECTS_RESULTS_NEVER;
-	if (!opts->allocations || opts->heap_errors || opts->check_stacks || old_kernel() ||
-	    opts->path == ATTACH_PATH_EXIT || !grace_is_offered())
+	if (!opts->run.allocations || opts->run.heap_errors || opts->run.check_stacks ||
+	    old_kernel() || opts->run.path == ATTACH_PATH_EXIT || !grace_is_offered())
 		return OBJECTS_RESULTS_NEVER;
 	for (size_t i = 0; told && i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(told, names[i]) == 0)
 			return (enum objects_results)i;
 	/* Nothing is compared where nothing is counted. */
-	return opts->floor ? OBJECTS_RESULTS_FORCED : OBJECTS_RESULTS_CHECKED;
+	return opts->run.floor ? OBJECTS_RESULTS_FORCED : OBJECTS_RESULTS_CHECKED;
 }
 
 static int make_objects(struct live *live)
@@ -162,14 +143,9 @@ static int make_objects(struct live *live)
 	struct objects_opts objects_opts = {
 		.worker = opts->worker,
 		.ask_ahead = opts->ask_ahead,
-		.path = opts->path,
-		.allocations = opts->allocations,
-		.sampled = opts->sampled,
-		.both = opts->both,
-		.loader = opts->sampled && opts->code,
-		.checkpoints = opts->checkpoints,
+		.run = &opts->run,
+		.loader = opts->run.sampled && opts->run.code,
 		.checkpoint_names = opts->checkpoint_names,
-		.full_rows = opts->full_rows,
 		.books = opts->book_library,
 		.results = which_results(opts),
 		.custom = live->custom,
@@ -202,16 +178,16 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	live->links.signals = -1;
 	live->opts = *opts;
 	live->opts.cgroup_fd = -1;
-	if (opts->rule.scope == ABI_SCOPE_CGROUP) {
+	if (opts->run.rule.scope == ABI_SCOPE_CGROUP) {
 		live->opts.cgroup_fd = fcntl(opts->cgroup_fd, F_DUPFD_CLOEXEC, 0);
 		if (live->opts.cgroup_fd < 0)
 			return -errno;
 	}
 	live->start_ns = clock_monotonic_ns();
 	clock_asleep(&least, &live->start_asleep_ns);
-	if (opts->sampled)
-		live->depth = opts->both ? opts->depth : RECORD_DEPTH_SAMPLED;
-	live_set_loss(live, LOSS_FLOOR, opts->floor);
+	if (opts->run.sampled)
+		live->depth = opts->run.both ? opts->depth : RECORD_DEPTH_SAMPLED;
+	live_set_loss(live, LOSS_FLOOR, opts->run.floor);
 	r = live_buffer_new(&live->buffer);
 	if (r)
 		return r;
@@ -221,7 +197,7 @@ int live_new(const struct live_opts *opts, struct live **ret_live)
 	r = stack_index_new(&live->stacks);
 	if (r)
 		return r;
-	if (opts->check_stacks)
+	if (opts->run.check_stacks)
 		r = stack_check_new(&live->check.check);
 	if (r == 0)
 		r = live_books_find(live);

@@ -13,8 +13,8 @@
 bool live_finds_processes(const struct live_opts *opts)
 {
 	/* Jobs give slots to processes of the host or cgroup themselves, but know no other rule. */
-	return opts->rule.scope != ABI_SCOPE_PROCESSES &&
-	       (opts->features || opts->rule.of_uid || opts->rule.names);
+	return opts->run.rule.scope != ABI_SCOPE_PROCESSES &&
+	       (opts->features || opts->run.rule.of_uid || opts->run.rule.names);
 }
 
 const char *live_kernel_lacks(const struct live *live, bool for_probes, struct strbuf *out)
@@ -37,8 +37,8 @@ const char *live_kernel_lacks(const struct live *live, bool for_probes, struct s
 /* Probes of samples have no returns: one link for many, or perf events. */
 static const char *path_name(const struct live *live)
 {
-	if (!live->opts.sampled || live->opts.both)
-		return attach_path_name(live->opts.path);
+	if (!live->opts.run.sampled || live->opts.run.both)
+		return attach_path_name(live->opts.run.path);
 	return attach_path_name(live->programs->entry_type ? ATTACH_PATH_MULTI : ATTACH_PATH_PERF);
 }
 
@@ -71,8 +71,8 @@ static int describe_run(struct live *live)
 		.type = RECORD_RUN,
 		.run = { .tool = live->opts.tool,
 			 .kernel = uname(&uts) ? "" : uts.release,
-			 .free_stacks = live->opts.free_stacks,
-			 .sampled = live->opts.sampled && !live->opts.both,
+			 .free_stacks = live->opts.run.free_stacks,
+			 .sampled = live->opts.run.sampled && !live->opts.run.both,
 			 .kernel_lacks = live_kernel_lacks(live, true, &lacks),
 			 .attach_path = live->opts.features ? path_name(live) : NULL,
 			 .start_realtime_ns =
@@ -80,18 +80,18 @@ static int describe_run(struct live *live)
 			 .start_ns = live->start_ns,
 			 .age_resolution_ns = ABI_TICK_NS,
 			 .growth_span_ns = live->opts.growth_span_ns,
-			 .no_allocations = !live->opts.allocations && !live->opts.mappings,
-			 .no_heap = live->opts.mappings,
+			 .no_allocations = !live->opts.run.allocations && !live->opts.run.mappings,
+			 .no_heap = live->opts.run.mappings,
 			 .counted_by = live->opts.book_library ? RECORD_BY_LIBRARY :
 								 live->opts.why_no_books,
-			 .no_stacks = live->opts.max_stack == 0,
-			 .unwinder = live->opts.max_stack == 0 ? NULL :
-				     live->tables	       ? "cfi" :
-								 "fp" },
+			 .no_stacks = live->opts.run.max_stack == 0,
+			 .unwinder = live->opts.run.max_stack == 0 ? NULL :
+				     live->tables		   ? "cfi" :
+								     "fp" },
 	};
 	int r = live_emit(live, &record);
 
-	if (r == 0 && live->opts.both && live->depth != RECORD_DEPTH_EXACT)
+	if (r == 0 && live->opts.run.both && live->depth != RECORD_DEPTH_EXACT)
 		r = describe_first_depth(live);
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && r == 0; i++) {
 		record = (struct record){ .type = RECORD_FUNCTION, .function = own[i] };

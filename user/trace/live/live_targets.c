@@ -25,7 +25,7 @@
 /* --uid and --comm. */
 static bool matches_rule(const struct live *live, const struct process_info *info)
 {
-	const struct target_rule *rule = &live->opts.rule;
+	const struct target_rule *rule = &live->opts.run.rule;
 
 	if (rule->of_uid && info->real_uid != rule->uid)
 		return false;
@@ -53,7 +53,7 @@ static int register_process(struct live *live, pid_t pid, const struct image_ori
 /* What is found by a rule is one of many. */
 static bool is_root_by_rule(const struct live *live)
 {
-	return live->opts.rule.scope == ABI_SCOPE_PROCESSES;
+	return live->opts.run.rule.scope == ABI_SCOPE_PROCESSES;
 }
 
 int live_add_child(struct live *live, pid_t pid)
@@ -69,7 +69,7 @@ int live_read_ahead(struct live *live, int fd, const char *library_path)
 	_cleanup_(loader_search_free_p) struct loader_search *search = NULL;
 	int r;
 
-	if (!live->opts.code) {
+	if (!live->opts.run.code) {
 		close(fd);
 		return 0;
 	}
@@ -120,7 +120,7 @@ static int add_process(struct live *live, pid_t pid, bool root, record_fn fn, vo
 	r = live_map_process(live, process, clock_monotonic_ns(), true);
 	if (r == 0 && process->links.translator)
 		return -ENOTSUP;
-	if (r || !live->opts.allocations)
+	if (r || !live->opts.run.allocations)
 		return r;
 	vec_foreach(&process->code.ranges, range)
 		if (range->object && object_has_allocator(range->object))
@@ -232,7 +232,7 @@ int live_add_all(struct live *live, record_fn fn, void *userdata)
 	while (r == 0 && n > 0) {
 		pid_vec pids = {};
 
-		r = live->opts.rule.scope == ABI_SCOPE_CGROUP ?
+		r = live->opts.run.rule.scope == ABI_SCOPE_CGROUP ?
 			    process_list_cgroup(live->opts.cgroup_fd, &pids) :
 			    process_list_host(&pids);
 		if (r == 0)

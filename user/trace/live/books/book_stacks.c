@@ -93,7 +93,7 @@ static int read_stack(struct live *live, struct live_process *process, uint32_t 
 		process->stacks_left_out++;
 		return 0;
 	}
-	r = book_read_stack(process->book.book, node, live->opts.max_stack, &stack);
+	r = book_read_stack(process->book.book, node, live->opts.run.max_stack, &stack);
 	if (r == -ENOMEM)
 		return r;
 	if (r) {
@@ -113,8 +113,8 @@ static int find_stack(struct live *live, struct live_process *process, uint32_t 
 {
 	const struct node_stack key = { .node = node }, *known;
 
-	*ret_id = live->opts.max_stack ? ABI_STACK_OTHER : 0;
-	if (node == ABI_BOOK_NO_NODE || !live->opts.max_stack)
+	*ret_id = live->opts.run.max_stack ? ABI_STACK_OTHER : 0;
+	if (node == ABI_BOOK_NO_NODE || !live->opts.run.max_stack)
 		return 0;
 	process->book_stacks.ops = &node_ops;
 	known = hashmap_find(&process->book_stacks, &key);
@@ -210,7 +210,7 @@ static int on_block(const struct book_block *block, void *userdata)
 	struct live_book_block told = {
 		.address = block->address,
 		.is_shed = block->is_shed,
-		.block = { .stack = reading->live->opts.max_stack ? ABI_STACK_OTHER : 0,
+		.block = { .stack = reading->live->opts.run.max_stack ? ABI_STACK_OTHER : 0,
 			   .size_fn = ABI_SIZE_FN(block->size, (uint64_t)block->form, fn),
 			   .tick = tick_of(reading->live, block->tick),
 			   .era = block->era },
@@ -378,7 +378,7 @@ int live_book_frees(struct live *live, struct live_process *process, live_book_f
 	struct free_reading reading = { live, process, fn, userdata };
 	int r;
 
-	if (!process->book.book || !live->opts.free_stacks)
+	if (!process->book.book || !live->opts.run.free_stacks)
 		return 0;
 	r = book_read_pairs(process->book.book, on_pair, &reading);
 	if (r && r != -ENOMEM)

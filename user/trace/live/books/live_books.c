@@ -60,7 +60,7 @@ static int begin_book(struct live *live, struct live_process *process, struct bo
 	int r = describe_functions(live);
 
 	process->book.book = book;
-	book->copies = live->opts.room.copies;
+	book->copies = live->opts.run.room.copies;
 	process->book.told_tick = live->programs->control->tick;
 	process->book.first_era = shared_proc(live->programs, process->slot)->era - now->era;
 	process->book.forks = process->book.told_ended = now->ended_forks;
@@ -80,10 +80,10 @@ static int begin_book(struct live *live, struct live_process *process, struct bo
 static struct book_request request_of(const struct live *live)
 {
 	return (struct book_request){
-		.filter = live->opts.block_filter,
-		.wants = (live->opts.heap_errors ? ABI_BOOK_ERRORS : 0) |
-			 (live->opts.free_stacks ? ABI_BOOK_FREES : 0) |
-			 (live->opts.lifetimes ? ABI_BOOK_CLOCK : 0),
+		.filter = live->opts.run.block_filter,
+		.wants = (live->opts.run.heap_errors ? ABI_BOOK_ERRORS : 0) |
+			 (live->opts.run.free_stacks ? ABI_BOOK_FREES : 0) |
+			 (live->opts.run.lifetimes ? ABI_BOOK_CLOCK : 0),
 	};
 }
 

@@ -39,7 +39,7 @@ int live_emit_mapping(struct live *live, const struct live_process *process,
 
 bool live_watches_code(const struct live *live)
 {
-	return live->opts.watch_code && live->programs->control->watch_code;
+	return live->opts.run.watch_code && live->programs->control->watch_code;
 }
 
 /* The first change of a process since they were recorded. */

@@ -308,7 +308,7 @@ int live_on_made_code(struct live *live, struct live_process *process, const str
 	const struct code_origin origin = { .time_ns = ev->head.time_ns };
 	struct object *none;
 
-	if (!live->opts.code || live_code_is_full(process) || live_code_covers(process, &map))
+	if (!live->opts.run.code || live_code_is_full(process) || live_code_covers(process, &map))
 		return 0;
 	live_code_absorb(process, &map);
 	return live_code_add(live, process, &map, &origin, &none);

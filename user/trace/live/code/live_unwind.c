@@ -13,7 +13,7 @@
 
 int live_unwind_new(struct live *live)
 {
-	return live->opts.unwind ?
+	return live->opts.run.unwind ?
 		       unwind_tables_new(live->programs, live->opts.worker, &live->tables) :
 		       0;
 }

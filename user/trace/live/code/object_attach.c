@@ -54,7 +54,7 @@ static int add_returning(struct objects *objects, struct object *object, struct 
 	if (objects->opts.returns_unsafe)
 		return vec_push(&object->unprobed,
 				(struct unprobed){ probe->function, probe->why_no_sites });
-	if (objects->opts.path == ATTACH_PATH_SESSION)
+	if (objects->opts.run->path == ATTACH_PATH_SESSION)
 		return vec_push(&lists->session, site);
 	r = vec_push(&lists->ret, site);
 	return r ? r : vec_push(&lists->entry, site);
@@ -68,7 +68,7 @@ static int add_probe(struct objects *objects, struct object *object, struct site
 		     size_t i, uint32_t owner)
 {
 	const struct plan_probe *probe = &object->plan->probes[i];
-	enum attach_path path = objects->opts.path;
+	enum attach_path path = objects->opts.run->path;
 	uint16_t fn = object->first_fn + i;
 	struct uprobe_site site = {
 		.offset = probe->entry_site,
@@ -452,7 +452,8 @@ int object_close_part(const struct objects *objects, struct object *object, enum
 
 static bool counts_calls(const struct objects *objects, const struct object *object)
 {
-	return objects->opts.allocations && objects->depth == RECORD_DEPTH_EXACT && object->plan;
+	return objects->opts.run->allocations && objects->depth == RECORD_DEPTH_EXACT &&
+	       object->plan;
 }
 
 static int attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)

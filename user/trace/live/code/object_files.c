@@ -57,7 +57,8 @@ int objects_new(const struct objects_opts *opts, struct objects **ret_objects)
 	objects->opts = *opts;
 	unopened_files_init(&objects->unopened);
 	objects->next_fn = FIRST_FUNCTION_ID;
-	objects->depth = opts->sampled && !opts->both ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_EXACT;
+	objects->depth =
+		opts->run->sampled && !opts->run->both ? RECORD_DEPTH_SAMPLED : RECORD_DEPTH_EXACT;
 	objects->by_file.ops = &object_ops;
 	*ret_objects = objects;
 	return 0;
@@ -122,8 +123,8 @@ static int unwind_add(const struct objects *objects, struct object *object,
 /* Stacks of samples begin at any instruction, those of calls with a return address. */
 static enum unwind_rows_kind rows_kind(const struct objects *objects, const struct object *object)
 {
-	return objects->opts.full_rows || object_has_samples(object) ? UNWIND_ROWS_FULL :
-								       UNWIND_ROWS_FITTING;
+	return objects->opts.run->full_rows || object_has_samples(object) ? UNWIND_ROWS_FULL :
+									    UNWIND_ROWS_FITTING;
 }
 
 /* Distances of inner frees from the probe, which both lie in one text segment. */
@@ -268,8 +269,8 @@ static int install_plans(struct objects *objects, struct object *object)
 /* Of a file of this path, which is borrowed. */
 static struct object_wants wants_of(const struct objects *objects, const char *path)
 {
-	const bool probes = objects->opts.allocations || objects->sizes.len > 0;
-	const bool sampled = objects->opts.sampled, is_stand_in = preload_is_library(path);
+	const bool probes = objects->opts.run->allocations || objects->sizes.len > 0;
+	const bool sampled = objects->opts.run->sampled, is_stand_in = preload_is_library(path);
 
 	/*
 	 * USDT probes, the functions of allocators, or now these and now those. Our library passes
@@ -277,7 +278,7 @@ static struct object_wants wants_of(const struct objects *objects, const char *p
 	 * return address that it reads for a book of its own.
 	 */
 	return (struct object_wants){
-		.allocators = probes && (!sampled || objects->opts.both) && !is_stand_in,
+		.allocators = probes && (!sampled || objects->opts.run->both) && !is_stand_in,
 		.results = objects->opts.results == OBJECTS_RESULTS_FORCED ||
 			   objects->opts.results == OBJECTS_RESULTS_WRONG,
 		.samples = probes && sampled,
@@ -286,7 +287,7 @@ static struct object_wants wants_of(const struct objects *objects, const char *p
 		.emulation = objects->opts.emulation,
 		.custom = objects->opts.custom,
 		.loader = objects->opts.loader,
-		.checkpoints = objects->opts.checkpoints,
+		.checkpoints = objects->opts.run->checkpoints,
 		.checkpoint_names = objects->opts.checkpoint_names,
 		.unwinding = objects->opts.tables != NULL,
 		.books = objects->opts.books,

@@ -38,20 +38,15 @@ struct objects_opts {
 	struct programs *programs; /* borrowed */
 	struct worker *worker;	   /* borrowed: files are read by it (probe/object_reader.h) */
 	void (*ask_ahead)(struct worker *worker, int fd); /* live.h; NULL: nothing is asked */
-	enum attach_path path;
-	const struct plan_emulation *emulation; /* borrowed */
-	struct custom_allocators *custom;	/* borrowed; may be NULL */
-	bool allocations;    /* else only what is asked for by objects_add_sizes is probed */
-	bool sampled;	     /* of allocations, the USDT probes that show samples */
-	bool both;	     /* with `sampled`: calls and samples are planned; objects_set_depth */
+	const struct run_opts *run;			  /* borrowed */
+	const struct plan_emulation *emulation;		  /* borrowed */
+	struct custom_allocators *custom;		  /* borrowed; may be NULL */
 	bool books;	     /* processes keep books: what these do not have is looked for */
 	bool returns_unsafe; /* return probes may kill filtered targets: exit sites only */
 	enum objects_results results;
 	bool loader; /* the dynamic linker's stop is probed for owners, at all depths: on_loader */
-	bool checkpoints; /* probe/object_facts.h */
-	char *const *checkpoint_names;
-	struct unwind_tables *tables; /* borrowed; NULL: stacks are not unwound by files' tables */
-	bool full_rows; /* stacks may begin at any instruction of any file: it has all rows */
+	char *const *checkpoint_names; /* probe/object_facts.h */
+	struct unwind_tables *tables;  /* borrowed; NULL: stacks are not unwound by files' tables */
 };
 
 int objects_new(const struct objects_opts *opts, struct objects **ret_objects);

@@ -199,7 +199,7 @@ static int emit_shared(struct walk *walk)
 /* For one more copy? */
 static bool has_room(struct walk *walk)
 {
-	if (walk->shared.len + walk->tombs.len < walk->live->opts.room.copies)
+	if (walk->shared.len + walk->tombs.len < walk->live->opts.run.room.copies)
 		return true;
 	walk->left_out++;
 	return false;

@@ -73,7 +73,7 @@ static int read_books(struct inheritance *inheritance, struct live *live)
 	vec_foreach(&live->slots.all, p) {
 		struct live_process *process = *p;
 		struct book_reading reading = { .inheritance = inheritance,
-						.most = live->opts.room.copies };
+						.most = live->opts.run.room.copies };
 
 		if (r || !process || !process->book.book || !live_book_ancestor(live, process))
 			continue;

@@ -146,7 +146,7 @@ int live_blocks(struct live *live, slot_t slot, uint64_t deadline_ns,
 {
 	struct collection c = { .slot = slot,
 				.sampled = programs_has_samples(live->programs, slot.n),
-				.most = live->opts.room.copies };
+				.most = live->opts.run.room.copies };
 	struct block_walk_opts walk = {
 		.deadline_ns = deadline_ns, .fn = on_block, .forget = forget_blocks, .userdata = &c
 	};
@@ -305,7 +305,7 @@ static int collect_blocks(struct live *live, pid_t pid, struct image_list *c)
 
 int live_images_new(struct live *live, pid_t pid, struct live_image **ret_images, size_t *ret_n)
 {
-	struct image_list c = { .most = live->opts.room.copies };
+	struct image_list c = { .most = live->opts.run.room.copies };
 	int r = collect_blocks(live, pid, &c);
 
 	inheritance_free(c.inheritance);

@@ -390,7 +390,7 @@ static int emit_snapshot(struct live *live, const struct snapshot *snapshot,
 		from = at;
 		count = sites_of(sites, n, &at, slot);
 		/* where nothing is counted there are no totals, which is not the same as zeros */
-		if (!live->opts.floor && process->depth != RECORD_DEPTH_GROWTH)
+		if (!live->opts.run.floor && process->depth != RECORD_DEPTH_GROWTH)
 			r = emit_process(live, process, sites + from, count, notes,
 					 process->ended ? &live->cuts.settled :
 							  &live->cuts.running);
@@ -448,7 +448,7 @@ static int emit_coverage(struct live *live)
 	counts[LOSS_NOT_RUN] = live_jobs_missed(live);
 	counts[LOSS_CPU_AWAY] = live_cpu_gaps(live);
 	counts[LOSS_CUT] = live->cuts.torn;
-	record.coverage.exact = !live->opts.sampled || live->opts.both;
+	record.coverage.exact = !live->opts.run.sampled || live->opts.run.both;
 	for (size_t i = 0; i < LOSSES; i++) {
 		if (!counts[i])
 			continue;
@@ -521,7 +521,7 @@ int live_read_cut(struct live *live, bool ended_only, uint64_t time_ns)
 	_cleanup_(notes_done) struct notes notes = { 0 };
 	int r;
 
-	if (!live->opts.allocations)
+	if (!live->opts.run.allocations)
 		return cut_jobs(live, time_ns);
 	live_note_peaks(live);
 	if (!live->cuts.begun)
@@ -545,7 +545,7 @@ int live_read_cut(struct live *live, bool ended_only, uint64_t time_ns)
 
 void live_begin_cut(struct live *live)
 {
-	if (live->opts.allocations)
+	if (live->opts.run.allocations)
 		live_books_raise_epoch(live);
 	live->cuts.begun = true;
 }

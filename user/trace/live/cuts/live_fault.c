@@ -105,7 +105,7 @@ static int find_freed(struct live *live, struct live_process *process, struct se
 {
 	int r;
 
-	if (!live->opts.heap_errors)
+	if (!live->opts.run.heap_errors)
 		return 0;
 	r = live_book_freed(live, process, on_book_freed, search);
 	return r ? r :

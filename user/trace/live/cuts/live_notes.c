@@ -156,7 +156,7 @@ DEFINE_COMPARE(compare_images, struct live_free, key.image)
 int live_frees_read(const struct live *live, struct live_frees *ret_frees)
 {
 	*ret_frees = (struct live_frees){ 0 };
-	if (!live->opts.free_stacks)
+	if (!live->opts.run.free_stacks)
 		return 0;
 	return bpf_batch_read(frees_fd(live), sizeof(struct abi_free_key),
 			      sizeof(struct abi_free_pair), collect_frees, ret_frees);
@@ -216,7 +216,7 @@ int live_frees_read_book(struct live *live, struct live_process *process, struct
 {
 	struct book_frees book = { .frees = frees,
 				   .first = frees->all.len - interns_count(&frees->keys),
-				   .room = live->opts.room.pairs };
+				   .room = live->opts.run.room.pairs };
 	int r = live_book_frees(live, process, collect_book_free, &book);
 
 	if (r == 0)

@@ -167,7 +167,8 @@ static void read_shares(struct live *live)
 	for (size_t i = 0; i < n; i++) {
 		struct live_process *process = live->slots.all.data[(first + i) % n];
 
-		if (!is_sampled(process) || (!live->opts.allocations && !process->usage.is_read))
+		if (!is_sampled(process) ||
+		    (!live->opts.run.allocations && !process->usage.is_read))
 			continue;
 		if (!live_usage_read_share(live->usage, process->pid, &process->usage.clock)) {
 			live->next_share = process->slot.n;
@@ -207,7 +208,7 @@ int live_read_sample(struct live *live, uint64_t *ret_cpu_ns)
 
 	read_shares(live);
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	r = live->opts.allocations ? emit_heap_sample(live) : emit_usage_sample(live);
+	r = live->opts.run.allocations ? emit_heap_sample(live) : emit_usage_sample(live);
 	*ret_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	return r;
 }

@@ -70,7 +70,7 @@ static struct snapshot_site *site_get_within(struct snapshot *s, uint32_t slot, 
 {
 	struct snapshot_site *site = site_find(s, slot, fn, stack);
 
-	if (site || !stack || s->order.len < s->live->opts.room.sites)
+	if (site || !stack || s->order.len < s->live->opts.run.room.sites)
 		return site ? site : site_get(s, slot, fn, stack);
 	s->merged++;
 	return site_get(s, slot, fn, ABI_STACK_OTHER);

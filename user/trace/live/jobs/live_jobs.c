@@ -34,8 +34,9 @@ static int job_context(struct live *live, bool traced, struct strbuf *error,
 		.programs = live->programs,
 		.tracefs_fd = live->jobs.tracefs_fd,
 		/* What meets a rule has a slot, so that all jobs agree on it. */
-		.scope = live->opts.rule.of_uid || live->opts.rule.names ? ABI_SCOPE_PROCESSES :
-									   live->opts.rule.scope,
+		.scope = live->opts.run.rule.of_uid || live->opts.run.rule.names ?
+				 ABI_SCOPE_PROCESSES :
+				 live->opts.run.rule.scope,
 		.error = error,
 	};
 	return 0;
@@ -74,7 +75,7 @@ int live_add_event(struct live *live, const struct event_spec *spec, bool kernel
 		.id = live->jobs.all.len,
 		.kernel_stacks = kernel_stacks,
 		.each = each,
-		.max_stack = live->opts.max_stack,
+		.max_stack = live->opts.run.max_stack,
 	};
 	struct job_context context;
 	struct job *job;
@@ -98,7 +99,7 @@ int live_add_syscalls(struct live *live, bool stacks, struct strbuf *error)
 	int r = job_context(live, true, error, &context);
 
 	if (r == 0)
-		r = syscalls_job_new(&context, stacks ? live->opts.max_stack : 0, &job);
+		r = syscalls_job_new(&context, stacks ? live->opts.run.max_stack : 0, &job);
 	if (r == 0)
 		r = add_job(live, job);
 	if (r == 0)

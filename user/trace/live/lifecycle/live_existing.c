@@ -297,7 +297,7 @@ static void forget_reading(struct reading *reading)
 
 static bool is_wanted(const struct live *live, const struct glibc_block *block)
 {
-	return abi_block_is_tracked(&live->opts.block_filter, block->size);
+	return abi_block_is_tracked(&live->opts.run.block_filter, block->size);
 }
 
 static void drop_unwanted(const struct live *live, struct glibc_heap *heap)

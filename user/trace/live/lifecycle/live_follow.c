@@ -55,7 +55,7 @@ static int map_code(struct live *live, struct live_process *process, uint64_t ti
 	if (r == -ESRCH && !in_time) /* ended already: nothing to attach to */
 		r = 0;
 	/* Nothing told of what came between the reading and the probe of its linker. */
-	if (r == 0 && live->opts.watch_code && process->links.own && !live->opts.held)
+	if (r == 0 && live->opts.run.watch_code && process->links.own && !live->opts.held)
 		r = live_on_code_unwatched(live, process);
 	return r;
 }
@@ -100,7 +100,7 @@ int live_map_process(struct live *live, struct live_process *process, uint64_t t
 	if (r)
 		return r;
 	/* The idle tasks have no entry in /proc. */
-	if (live->opts.code && process->pid)
+	if (live->opts.run.code && process->pid)
 		r = map_code(live, process, time_ns, in_time, &late);
 	if (r)
 		return r;
@@ -236,7 +236,7 @@ static int on_child(struct live *live, const struct abi_ev_process *ev, struct l
 	}
 	if (r)
 		return r;
-	if (child->links.translator && live->opts.allocations)
+	if (child->links.translator && live->opts.run.allocations)
 		live_count_loss(live, child, LOSS_NO_ALLOCATOR);
 	else if (any && !live->opts.held && !child->links.book)
 		live_count_loss(live, child, LOSS_ATTACHED_LATE);
@@ -560,7 +560,7 @@ int live_end_hidden(struct live *live)
 {
 	int r = 0;
 
-	if (!live->opts.access.limited)
+	if (!live->opts.run.access.limited)
 		return 0;
 	vec_foreach(&live->slots.all, p) {
 		struct live_process *process = *p;

@@ -273,7 +273,7 @@ static bool is_over(const struct live *live, const struct live_process *process)
 	/* The programs know children in its memory by its slot. */
 	if (!process->ended || process->n_in_memory)
 		return false;
-	if (live->opts.allocations && !process->settled)
+	if (live->opts.run.allocations && !process->settled)
 		return false;
 	return !live_purges_jobs(live) || process->counts.purged;
 }
@@ -351,7 +351,7 @@ int live_reclaim(struct live *live)
 		return 0;
 	cut_lines(live, gone);
 	r = purge_slots(live->programs, gone, live->slots.all.len);
-	if (r == 0 && live->opts.allocations)
+	if (r == 0 && live->opts.run.allocations)
 		r = live_errors_purge(live, gone);
 	if (r == 0)
 		r = live_frees_purge(live, gone);
@@ -367,7 +367,7 @@ static bool many_are_over(const struct live *live)
 {
 	size_t n = 0;
 
-	if (live->opts.allocations || live_purges_jobs(live))
+	if (live->opts.run.allocations || live_purges_jobs(live))
 		return false;
 	vec_foreach(&live->slots.all, p)
 		n += *p && (*p)->ended;

@@ -52,7 +52,7 @@ static int attach_beside_book(struct live *live, struct object *object, uint32_t
 {
 	struct live_process *process = live_process_at(live, (slot_t){ owner - 1 });
 
-	if (!live->opts.checkpoints)
+	if (!live->opts.run.checkpoints)
 		return 0;
 	process->links.own = true;
 	return objects_attach_checkpoints(live->objects, object, owner, pid);
@@ -108,9 +108,10 @@ int live_attach_all(struct live *live, struct live_process *process, bool *ret_l
  */
 static bool watches_code(const struct live *live)
 {
-	if (!live->opts.watch_code || (live->opts.both && live->depth == RECORD_DEPTH_EXACT))
+	if (!live->opts.run.watch_code ||
+	    (live->opts.run.both && live->depth == RECORD_DEPTH_EXACT))
 		return false;
-	return !live->opts.sampled ||
+	return !live->opts.run.sampled ||
 	       !(live->programs->control->shared || live->links.unknown_loader);
 }
 
@@ -157,7 +158,7 @@ static bool has_unknown_loader(const struct live_process *process)
 
 int live_watch_loader(struct live *live, const struct live_process *process)
 {
-	if (!live->opts.watch_code || !live->opts.sampled || live->links.unknown_loader)
+	if (!live->opts.run.watch_code || !live->opts.run.sampled || live->links.unknown_loader)
 		return 0;
 	live->links.unknown_loader = has_unknown_loader(process);
 	return live->links.unknown_loader ? live_trace_calls(live) : 0;
@@ -253,7 +254,7 @@ int live_note_translator(struct live *live, struct live_process *process)
 {
 	_cleanup_free_ char *exe = NULL;
 	struct record record = { .type = RECORD_UNPROBED };
-	const bool by_rule = live->opts.rule.scope != ABI_SCOPE_PROCESSES;
+	const bool by_rule = live->opts.run.rule.scope != ABI_SCOPE_PROCESSES;
 	int r;
 
 	if (!live->opts.features || process_exe(process->pid, &exe) || !translator_is(exe))
@@ -267,7 +268,7 @@ int live_note_translator(struct live *live, struct live_process *process)
 	if (r == 0 && live->programs->control->shared)
 		r = use_own_links(live);
 	live->links.share_after_ns = clock_monotonic_ns() + LOOK_EVERY_NS;
-	if (r || !live->opts.allocations)
+	if (r || !live->opts.run.allocations)
 		return r;
 	live_note_unseen(live, process);
 	record.unprobed = (struct record_unprobed){
@@ -283,7 +284,7 @@ int live_note_translator(struct live *live, struct live_process *process)
 
 bool live_shares_for_children(const struct live *live)
 {
-	return live->opts.follow && live->depth == RECORD_DEPTH_EXACT;
+	return live->opts.run.follow && live->depth == RECORD_DEPTH_EXACT;
 }
 
 /*

@@ -93,7 +93,7 @@ static int log_unseen(struct live *live, const struct live_process *process)
 
 	if (!object) /* gone before it could be looked at: its file has been named by another */
 		return 0;
-	if (live->opts.sampled && !live->opts.both)
+	if (live->opts.run.sampled && !live->opts.run.both)
 		strbuf_addf(&why,
 			    "no otel_memory probes in process %d (%s): nothing of it is counted",
 			    (int)process->pid, process->comm);
@@ -104,16 +104,16 @@ static int log_unseen(struct live *live, const struct live_process *process)
 			    (int)process->pid, process->comm);
 	if (strbuf_error(&why))
 		return strbuf_error(&why);
-	record.unprobed =
-		(struct record_unprobed){ live->opts.sampled && !live->opts.both ? "otel_memory" :
-										   "any allocator",
-					  object_path(object), strbuf_str(&why) };
+	record.unprobed = (struct record_unprobed){ live->opts.run.sampled && !live->opts.run.both ?
+							    "otel_memory" :
+							    "any allocator",
+						    object_path(object), strbuf_str(&why) };
 	return live_emit(live, &record);
 }
 
 int live_judge_allocator(struct live *live, struct live_process *process)
 {
-	if (!live->opts.allocations || process->placeholder || process->links.unseen)
+	if (!live->opts.run.allocations || process->placeholder || process->links.unseen)
 		return 0;
 	vec_foreach(&process->code.ranges, range)
 		if (range->object && object_has_allocator(range->object))
@@ -122,7 +122,7 @@ int live_judge_allocator(struct live *live, struct live_process *process)
 		return 0;
 	live_note_unseen(live, process);
 	/* Of a whole host, few programs show samples: the others' number is enough. */
-	if (live->opts.sampled && live->opts.rule.scope != ABI_SCOPE_PROCESSES)
+	if (live->opts.run.sampled && live->opts.run.rule.scope != ABI_SCOPE_PROCESSES)
 		return 0;
 	return log_unseen(live, process);
 }

@@ -72,7 +72,7 @@ static bool has_clock_of_its_own(const struct live_process *process)
 
 uint64_t live_lifetime_unit_ns(const struct live *live, const struct live_process *process)
 {
-	bool is_fine = live->opts.lifetimes || has_clock_of_its_own(process);
+	bool is_fine = live->opts.run.lifetimes || has_clock_of_its_own(process);
 
 	return is_fine ? 1U << ABI_CLOCK_SHIFT : ABI_TICK_NS;
 }
@@ -92,7 +92,7 @@ uint64_t live_lifetime_resolution_ns(const struct live *live, const struct live_
 
 	/* What it has counted before it was found is by the coarse one. */
 	if (has_clock_of_its_own(process))
-		return live->opts.lifetimes && !process->book.found ? unit_ns : coarse_ns();
+		return live->opts.run.lifetimes && !process->book.found ? unit_ns : coarse_ns();
 	return unit_ns == ABI_TICK_NS && live->latest_tick_ns > unit_ns ? live->latest_tick_ns :
 									  unit_ns;
 }
@@ -121,7 +121,7 @@ void live_tick_programs(struct live *live)
 	live->tick_ns = now_ns;
 	/* A mark may be ahead by one. */
 	shared_set_tick(live->programs, tick);
-	if (live->opts.allocations && live->slots.all.len <= MOST_PEAKS)
+	if (live->opts.run.allocations && live->slots.all.len <= MOST_PEAKS)
 		live_note_peaks(live);
 }
 

@@ -203,7 +203,7 @@ bool live_is_current(const struct live *live, pid_t pid, image_t image)
 
 int live_check_show(const struct live *live, pid_t pid, image_t image)
 {
-	const struct abi_access *access = &live->opts.access;
+	const struct abi_access *access = &live->opts.run.access;
 	bool is_refused = access->limited && process_access_check(pid, access->uid, access->gid);
 
 	if (!live_has_pid(live, pid, image))

@@ -39,7 +39,7 @@ void live_count_stack(const struct live *live, uint64_t id, uint64_t events,
 	if (id == RECORD_STACK_NO_CODE) {
 		coverage->stacks_complete += events;
 	} else if (!stack) {
-		coverage->cuts[live->opts.max_stack ? STACK_CUT_LOST : ABI_CUT_LIMIT] += events;
+		coverage->cuts[live->opts.run.max_stack ? STACK_CUT_LOST : ABI_CUT_LIMIT] += events;
 	} else if (stack->cut) {
 		coverage->cuts[stack->cut] += events;
 	} else {
@@ -162,7 +162,7 @@ void live_stack_frames(const struct live_process *process, const struct abi_ev_s
 /* The slot's next owner begins with an empty one. */
 static void look_at_room(struct live *live, const struct live_process *process)
 {
-	if (live->opts.mappings && live->opts.most_stacks &&
+	if (live->opts.run.mappings && live->opts.most_stacks &&
 	    process->stacks.len >= live->opts.most_stacks)
 		shared_set_stacks_full(live->programs, process->slot);
 }

@@ -112,7 +112,8 @@ static int read_code(struct live *live, struct live_process *process, uint64_t t
  */
 static bool is_in_time(const struct live *live, const struct abi_ev_code_changed *ev)
 {
-	return ev->held || (live->opts.held && live->opts.sampled && !live->links.unknown_loader);
+	return ev->held ||
+	       (live->opts.held && live->opts.run.sampled && !live->links.unknown_loader);
 }
 
 /* Reads the code again, and lets the stacks go that wait for that. ev: what asks; NULL: stacks. */
@@ -209,7 +210,7 @@ int live_on_stack(struct live *live, const struct abi_ev_stack *ev)
 	if (!process && !(ev->flags & ABI_STACK_KERNEL) &&
 	    live->waiting.unannounced.len < MAX_WAITING)
 		return let_wait_unannounced(live, ev);
-	if (!process || process->placeholder || !live->opts.code || process->ended ||
+	if (!process || process->placeholder || !live->opts.run.code || process->ended ||
 	    ev->flags & ABI_STACK_KERNEL || !needs_reading(live, process, ev))
 		return live_take_stack(live, ev);
 	if (clock_monotonic_ns() < process->waiting.read_code_after_ns) {
@@ -260,7 +261,7 @@ int live_on_code_changed(struct live *live, const struct abi_ev_code_changed *ev
 {
 	struct live_process *process = live_process_at(live, event_slot(&ev->head));
 
-	if (!process || process->placeholder || !live->opts.code || process->ended)
+	if (!process || process->placeholder || !live->opts.run.code || process->ended)
 		return 0;
 	if (ev->pages != ev->before)
 		code_times_changed(&process->code_times, ev->head.time_ns);

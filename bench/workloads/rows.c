@@ -35,11 +35,11 @@ static int rows_of(struct cfi_cache *cache, struct elf_file *elf, struct cfi_row
 	struct cfi_key key;
 	int r;
 
-	cfi_key_of(elf, NULL, true, &key);
+	cfi_key_of(elf, true, &key);
 	r = cfi_cache_get(cache, &key, ret_rows);
 	if (r != -ENOENT)
 		return r;
-	r = cfi_file_rows(elf, NULL, true, ret_rows);
+	r = cfi_file_rows(elf, true, ret_rows);
 	return r ? r : cfi_cache_put(cache, &key, *ret_rows);
 }
 

@@ -60,7 +60,7 @@ static void try_unwinding(struct elf_file *file)
 	(void)cfi_file_segments(file, segments, &n);
 	(void)cfi_file_links(file, addresses, 2, in_link);
 	(void)cfi_file_starts(file, starts, 4);
-	if (cfi_file_rows(file, NULL, true, &rows) == 0)
+	if (cfi_file_rows(file, true, &rows) == 0)
 		cfi_rows_free(rows);
 }
 

@@ -285,7 +285,7 @@ static void what_takes_too_much_room_is_not_kept(void **state)
 	struct cfi_key key = key_of(7);
 
 	(void)state;
-	assert_int_equal(cfi_cache_open(folder.path, 1000, &cache), 0);
+	assert_int_equal(cfi_cache_open(folder.path, 500, &cache), 0);
 	assert_int_equal(cfi_cache_put(cache, &key, &some_rows), -EFBIG);
 }
 
@@ -299,8 +299,7 @@ static void a_file_that_has_just_changed_is_not_kept(void **state)
 	key.file.ctime_s = (uint64_t)time(NULL);
 	assert_int_equal(cfi_cache_put(cache, &key, &some_rows), -EAGAIN);
 	key.file.ctime_s -= 10;
-	key.debug.ctime_s = (uint64_t)time(NULL);
-	assert_int_equal(cfi_cache_put(cache, &key, &some_rows), -EAGAIN);
+	assert_int_equal(cfi_cache_put(cache, &key, &some_rows), 0);
 }
 
 /* cfi_file_rows(), from the cache where it has them, else into it. */
@@ -310,12 +309,12 @@ static void get_or_put(struct cfi_cache *cache, struct elf_file *file, bool prun
 	struct cfi_key key;
 	int r;
 
-	cfi_key_of(file, NULL, pruned, &key);
+	cfi_key_of(file, pruned, &key);
 	r = cfi_cache_get(cache, &key, ret_rows);
 	if (r == 0)
 		return;
 	assert_int_equal(r, -ENOENT);
-	assert_int_equal(cfi_file_rows(file, NULL, pruned, ret_rows), 0);
+	assert_int_equal(cfi_file_rows(file, pruned, ret_rows), 0);
 	assert_int_equal(cfi_cache_put(cache, &key, *ret_rows), 0);
 }
 
@@ -334,7 +333,7 @@ static void a_library_comes_from_the_cache_the_second_time(void **state)
 		_cleanup_(cfi_rows_free_p) struct cfi_rows *plain = NULL, *cold = NULL,
 							   *warm = NULL;
 
-		assert_int_equal(cfi_file_rows(file, NULL, pruned, &plain), 0);
+		assert_int_equal(cfi_file_rows(file, pruned, &plain), 0);
 		get_or_put(cache, file, pruned, &cold);
 		get_or_put(cache, file, pruned, &warm);
 		assert_same(plain, cold);

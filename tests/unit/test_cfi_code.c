@@ -271,7 +271,7 @@ static void each_instruction_of_a_run_has_the_right_rule(void **state)
 	if (run.fd < 0)
 		skip_because("no musl-gcc");
 	assert_int_equal(elf_file_new(run.fd, &run.file), 0);
-	assert_int_equal(cfi_file_rows(run.file, NULL, false, &run.rows), 0);
+	assert_int_equal(cfi_file_rows(run.file, false, &run.rows), 0);
 	run.pid = start(run.fd);
 	assert_return_code(ptrace(PTRACE_GETREGS, run.pid, 0, &run.regs), errno);
 	do

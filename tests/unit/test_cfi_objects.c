@@ -301,7 +301,7 @@ static void compare_at(const struct object *object, uint64_t base, uint32_t rel,
 static void open_object(struct object *object)
 {
 	assert_int_equal(elf_file_new(object->fd, &object->file), 0);
-	assert_int_equal(cfi_file_rows(object->file, NULL, false, &object->rows), 0);
+	assert_int_equal(cfi_file_rows(object->file, false, &object->rows), 0);
 	elf_version(EV_CURRENT);
 	object->elf = elf_begin(object->fd, ELF_C_READ, NULL);
 	assert_non_null(object->elf);
@@ -422,27 +422,6 @@ static void debug_frame_says_what_elfutils_says(void **state)
 	}
 }
 
-#define HIDDEN DEBUG_FLAGS " -fvisibility=hidden"
-
-static void a_separate_file_s_debug_frame_is_used(void **state)
-{
-	/* Without a symbol that is left, no rule comes from the code itself. */
-	_cleanup_(object_done) struct object with = { .fd = build_object(debug_source, HIDDEN) };
-	_cleanup_(object_done) struct object without = { .fd = build_object(debug_source,
-									    HIDDEN " -s") };
-	_cleanup_(cfi_rows_free_p) struct cfi_rows *rows = NULL;
-
-	(void)state;
-	if (with.fd < 0 || without.fd < 0)
-		skip_because("no object can be built here");
-	open_object(&with);
-	open_object(&without);
-	assert_true(without.rows->n_rows < with.rows->n_rows);
-	assert_int_equal(cfi_file_rows(without.file, with.file, false, &rows), 0);
-	assert_int_equal(rows->n_rows, with.rows->n_rows);
-	assert_memory_equal(rows->rows, with.rows->rows, rows->n_rows * sizeof(*rows->rows));
-}
-
 /* As a packer leaves it: .eh_frame is found by the program headers. */
 static void section_headers_may_be_missing(void **state)
 {
@@ -490,7 +469,7 @@ static void a_file_truncated_while_in_use_is_damaged(void **state)
 	assert_int_equal(write(copy, bytes, (size_t)st.st_size), st.st_size);
 	assert_int_equal(elf_file_new(copy, &file), 0);
 	assert_int_equal(ftruncate(copy, st.st_size / 2), 0);
-	assert_int_equal(cfi_file_rows(file, NULL, true, &rows), -EBADMSG);
+	assert_int_equal(cfi_file_rows(file, true, &rows), -EBADMSG);
 	assert_null(rows);
 }
 
@@ -575,7 +554,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_say_what_elfutils_says),
 		cmocka_unit_test(debug_frame_says_what_elfutils_says),
-		cmocka_unit_test(a_separate_file_s_debug_frame_is_used),
 		cmocka_unit_test(section_headers_may_be_missing),
 		cmocka_unit_test(a_file_truncated_while_in_use_is_damaged),
 		cmocka_unit_test(gcc_s_realigned_frames_are_said),

@@ -185,8 +185,8 @@ static void no_return_address_of_a_library_is_lost(void **state)
 		if (fd < 0)
 			skip_because("the library is not there");
 		assert_int_equal(elf_file_new(fd, &file), 0);
-		assert_int_equal(cfi_file_rows(file, NULL, false, &full), 0);
-		assert_int_equal(cfi_file_rows(file, NULL, true, &pruned), 0);
+		assert_int_equal(cfi_file_rows(file, false, &full), 0);
+		assert_int_equal(cfi_file_rows(file, true, &pruned), 0);
 		assert_true(pruned->n_rows * 4 < full->n_rows);
 		base = elf_file_base(file);
 		assert_int_equal(elf_file_texts(file, &text, 1), 1);

@@ -375,7 +375,7 @@ static void rows_are_those_of_the_file(void **state)
 	assert_int_equal(elf_file_new(f->fd, &elf), 0);
 	for (uint32_t pruned = 0; pruned < 2; pruned++) {
 		_cleanup_(cfi_rows_free_p) struct cfi_rows *here = NULL, *there = NULL;
-		int r = cfi_file_rows(elf, NULL, pruned, &here);
+		int r = cfi_file_rows(elf, pruned, &here);
 
 		if (r == -EOPNOTSUPP) /* another architecture's */
 			skip_because("it is another architecture's");

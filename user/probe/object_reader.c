@@ -23,7 +23,6 @@ static int ask_for(struct worker *worker, int fd, enum object_request what, cons
 static void identify(struct cfi_key *key, const struct stat *st)
 {
 	key->file = cfi_identity_of(st);
-	key->debug = (struct cfi_identity){ 0 };
 	key->pruned = 0;
 	key->pad = 0;
 }

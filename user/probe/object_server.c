@@ -39,11 +39,11 @@ static int serve_rows(struct decoder *decoder, int fd, struct strbuf *answer)
 		return -EBADMSG;
 	r = elf_file_new(fd, &elf);
 	if (r == 0) {
-		cfi_key_of(elf, NULL, asked.pruned, &key);
+		cfi_key_of(elf, asked.pruned, &key);
 		r = memcmp(&key, &asked, sizeof(key)) == 0 ? 0 : -ESTALE;
 	}
 	if (r == 0)
-		r = cfi_file_rows(elf, NULL, asked.pruned, &rows);
+		r = cfi_file_rows(elf, asked.pruned, &rows);
 	if (r == 0)
 		r = cfi_encode(rows, &key, &bytes, &len);
 	if (r == 0)

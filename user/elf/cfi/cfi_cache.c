@@ -17,7 +17,7 @@
 #include <zlib.h>
 
 /* To be raised when the same file gets other rows, or rows mean something else. */
-#define VERSION 9
+#define VERSION 10
 #define CONTENT_BYTES (1UL << 20)
 
 static const char magic[8] = { 'M', 'T', 'U', 'N', 'W', 'I', 'N', 'D' };
@@ -31,7 +31,7 @@ struct header {
 	uint32_t lost[CFI_LOSSES];
 };
 
-static_assert(sizeof(struct cfi_key) == 160, "the key has no padding");
+static_assert(sizeof(struct cfi_key) == 104, "the key has no padding");
 static_assert(sizeof(struct header) % 8 == 0, "what follows the header is aligned");
 
 struct cfi_identity cfi_identity_of(const struct stat *st)
@@ -70,14 +70,12 @@ static uint32_t content_of(struct elf_file *file)
 	return (uint32_t)sum;
 }
 
-void cfi_key_of(struct elf_file *file, struct elf_file *debug, bool pruned, struct cfi_key *ret_key)
+void cfi_key_of(struct elf_file *file, bool pruned, struct cfi_key *ret_key)
 {
 	struct cfi_key key = { .file = cfi_identity_of(elf_file_stat(file)), .pruned = pruned };
 	const uint8_t *id;
 	size_t len = elf_file_build_id(file, &id);
 
-	if (debug)
-		key.debug = cfi_identity_of(elf_file_stat(debug));
 	key.build_id_len = (uint32_t)len;
 	if (len > sizeof(key.build_id))
 		len = sizeof(key.build_id);
@@ -186,7 +184,7 @@ int cfi_decode(const uint8_t *bytes, size_t len, const struct cfi_key *key,
 void cfi_facts_read(struct elf_file *file, struct cfi_facts *ret_facts)
 {
 	*ret_facts = (struct cfi_facts){ 0 };
-	cfi_key_of(file, NULL, false, &ret_facts->key);
+	cfi_key_of(file, false, &ret_facts->key);
 	/* -E2BIG: those that there is room for */
 	(void)cfi_file_segments(file, ret_facts->segments, &ret_facts->n_segments);
 }
@@ -363,8 +361,7 @@ int cfi_cache_put(struct cfi_cache *cache, const struct cfi_key *key, const stru
 	size_t len = 0;
 	int r;
 
-	if (time(NULL) - (time_t)key->file.ctime_s < SETTLED_S ||
-	    time(NULL) - (time_t)key->debug.ctime_s < SETTLED_S)
+	if (time(NULL) - (time_t)key->file.ctime_s < SETTLED_S)
 		return -EAGAIN;
 	r = cfi_encode(rows, key, &bytes, &len);
 	if (r < 0)

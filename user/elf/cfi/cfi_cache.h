@@ -13,7 +13,7 @@
 struct elf_file;
 struct stat;
 
-/* Which file it was; all zero: none. */
+/* Which file it was. */
 struct cfi_identity {
 	uint64_t dev, ino, size;
 	uint64_t mtime_s, mtime_ns, ctime_s, ctime_ns;
@@ -21,7 +21,7 @@ struct cfi_identity {
 
 /* What rows are of, and which. Compared as bytes: no padding, and zero behind the build ID. */
 struct cfi_key {
-	struct cfi_identity file, debug;
+	struct cfi_identity file;
 	uint8_t build_id[32];
 	uint32_t build_id_len;
 	uint32_t content; /* checksum of a part that changes when functions do */
@@ -32,8 +32,7 @@ struct cfi_key {
 struct cfi_identity cfi_identity_of(const struct stat *st);
 
 /* The key of what cfi_file_rows() makes of the same arguments. */
-void cfi_key_of(struct elf_file *file, struct elf_file *debug, bool pruned,
-		struct cfi_key *ret_key);
+void cfi_key_of(struct elf_file *file, bool pruned, struct cfi_key *ret_key);
 
 /* Rows as the bytes of a file of the cache. *ret_bytes is the caller's to free. 0 or -ENOMEM. */
 int cfi_encode(const struct cfi_rows *rows, const struct cfi_key *key, uint8_t **ret_bytes,

@@ -102,7 +102,7 @@ static int read_eh_frame_by_hdr(struct elf_file *file, struct elf_section *ret)
 	return 0;
 }
 
-static int read_sections(struct elf_file *file, struct elf_file *debug, struct contents *contents)
+static int read_sections(struct elf_file *file, struct contents *contents)
 {
 	int r = elf_section_read(file, ".eh_frame", MAX_SECTION_BYTES, &contents->eh_frame);
 
@@ -111,9 +111,6 @@ static int read_sections(struct elf_file *file, struct elf_file *debug, struct c
 	if (r < 0 && r != -ENOENT)
 		return r;
 	r = elf_section_read(file, ".debug_frame", MAX_SECTION_BYTES, &contents->debug_frame);
-	if (r == -ENOENT && debug)
-		r = elf_section_read(debug, ".debug_frame", MAX_SECTION_BYTES,
-				     &contents->debug_frame);
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -173,8 +170,7 @@ static struct cfi_input input_of(const struct elf_file *file, const struct conte
 	return in;
 }
 
-int cfi_file_rows(struct elf_file *file, struct elf_file *debug, bool pruned,
-		  struct cfi_rows **ret_rows)
+int cfi_file_rows(struct elf_file *file, bool pruned, struct cfi_rows **ret_rows)
 {
 	_cleanup_(contents_done) struct contents contents = { 0 };
 	_cleanup_(cfi_rows_free_p) struct cfi_rows *full = NULL;
@@ -185,7 +181,7 @@ int cfi_file_rows(struct elf_file *file, struct elf_file *debug, bool pruned,
 		return -EOPNOTSUPP;
 	r = read_texts(file, &contents);
 	if (r == 0)
-		r = read_sections(file, debug, &contents);
+		r = read_sections(file, &contents);
 	if (r == 0)
 		r = read_starts(file, &contents);
 	if (r < 0)
@@ -208,7 +204,7 @@ int cfi_file_links(struct elf_file *file, const uint64_t *addresses, size_t n, b
 	memset(ret_in_link, 0, n * sizeof(*ret_in_link));
 	if (elf_file_machine(file) != EM_AARCH64)
 		return 0;
-	r = read_sections(file, NULL, &contents);
+	r = read_sections(file, &contents);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	in = input_of(file, &contents);
@@ -221,7 +217,7 @@ size_t cfi_file_starts(struct elf_file *file, struct cfi_range *ret_starts, size
 	_cleanup_(contents_done) struct contents contents = { 0 };
 	struct cfi_input in;
 
-	if (elf_file_machine(file) != EM_AARCH64 || read_sections(file, NULL, &contents) < 0)
+	if (elf_file_machine(file) != EM_AARCH64 || read_sections(file, &contents) < 0)
 		return 0;
 	in = input_of(file, &contents);
 	return cfi_find_starts(&in, ret_starts, max);

@@ -11,13 +11,11 @@
 struct elf_file;
 
 /*
- * Compiles the call frame information of `file`; `debug` is its separate debug file, whose
- * .debug_frame is used where `file` has none itself, or NULL. A file without any gets rows of what
- * its code is known to be, at least one that says nothing. 0, or -EOPNOTSUPP: not for x86-64;
+ * Compiles the call frame information of `file`. A file without any gets rows of what its code is
+ * known to be, at least one that says nothing. 0, or -EOPNOTSUPP: not for x86-64;
  * -EBADMSG: damaged; -EFBIG, -E2BIG: larger than any that a linker makes; -ENOMEM.
  */
-int cfi_file_rows(struct elf_file *file, struct elf_file *debug, bool pruned,
-		  struct cfi_rows **ret_rows);
+int cfi_file_rows(struct elf_file *file, bool pruned, struct cfi_rows **ret_rows);
 
 /*
  * At which of n addresses the return address is in the link register alone: at none where the file

@@ -30,9 +30,12 @@ int live_emit_mapping(struct live *live, const struct live_process *process,
 	};
 
 	if (object) {
+		const struct object_facts *facts = object_facts(object);
+
 		snprintf(local, sizeof(local), "/proc/self/fd/%d", object_fd(object));
-		record.mapping.kind = object_kind(object);
-		record.mapping.build_id_len = object_build_id(object, record.mapping.build_id);
+		record.mapping.kind = facts->kind;
+		memcpy(record.mapping.build_id, facts->build_id, facts->build_id_len);
+		record.mapping.build_id_len = facts->build_id_len;
 	}
 	return live_emit(live, &record);
 }

@@ -170,10 +170,10 @@ static int add_ahead(struct found_files *found, const struct loader_search *sear
 	object->is_ahead = true;
 	/* The first is told of by its exec, at which it is stopped anyway. */
 	r = i > 0 ? objects_publish(found->objects, object) : 0;
-	vec_foreach(&object->needs.names, name)
+	vec_foreach(&object->facts.needs.names, name)
 		if (r == 0 && found->error == 0 && found->list.len < MOST_KNOWN)
-			(void)loader_search_find(search, *name, needed_by, object->needs.search,
-						 on_path, found);
+			(void)loader_search_find(search, *name, needed_by,
+						 object->facts.needs.search, on_path, found);
 	return r ? r : found->error;
 }
 

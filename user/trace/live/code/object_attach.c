@@ -67,7 +67,7 @@ static int add_returning(struct objects *objects, struct object *object, struct 
 static int add_probe(struct objects *objects, struct object *object, struct site_lists *lists,
 		     size_t i, uint32_t owner)
 {
-	const struct plan_probe *probe = &object->plan->probes[i];
+	const struct plan_probe *probe = &object->facts.plan->probes[i];
 	enum attach_path path = objects->opts.run->path;
 	uint16_t fn = object->first_fn + i;
 	struct uprobe_site site = {
@@ -101,7 +101,7 @@ static int add_probe(struct objects *objects, struct object *object, struct site
 static int add_leaving(struct objects *objects, struct object *object, struct site_lists *lists,
 		       size_t function, uint32_t owner)
 {
-	const struct plan_probe *probe = &object->plan->probes[function];
+	const struct plan_probe *probe = &object->facts.plan->probes[function];
 	uint16_t fn = object->first_fn + function;
 	bool by_exits = probe->exits == PLAN_EXIT_SITES;
 	int r = add_exit_sites(lists, probe, probe->left_exits, probe->n_left_exits, fn, owner);
@@ -127,8 +127,9 @@ static int add_samples(struct object *object, struct site_lists *lists, uint32_t
 {
 	int r = 0;
 
-	for (size_t i = 0; object->samples && i < object->samples->n_probes && r == 0; i++) {
-		const struct plan_probe *probe = &object->samples->probes[i];
+	for (size_t i = 0; object->facts.samples && i < object->facts.samples->n_probes && r == 0;
+	     i++) {
+		const struct plan_probe *probe = &object->facts.samples->probes[i];
 
 		r = vec_push(&lists->sample,
 			     (struct uprobe_site){ .offset = probe->entry_site,
@@ -253,8 +254,9 @@ static int attach_sizes(const struct objects *objects, struct object *object, ui
 	vec_foreach(&objects->sizes, size) {
 		_cleanup_(site_lists_done) struct site_lists lists = {};
 
-		for (size_t i = 0; object->plan && i < object->plan->n_probes && r == 0; i++) {
-			const struct plan_probe *probe = &object->plan->probes[i];
+		for (size_t i = 0; object->facts.plan && i < object->facts.plan->n_probes && r == 0;
+		     i++) {
+			const struct plan_probe *probe = &object->facts.plan->probes[i];
 			uint16_t fn = object->first_fn + i;
 			struct uprobe_site site = {
 				.offset = probe->entry_site,
@@ -281,8 +283,8 @@ static int attach_checkpoints(const struct objects *objects, struct object *obje
 	const struct programs *p = objects->opts.programs;
 	int r = 0;
 
-	for (size_t i = 0; i < object->checkpoints.list.len && r == 0; i++) {
-		const struct checkpoint *point = &object->checkpoints.list.data[i];
+	for (size_t i = 0; i < object->facts.checkpoints.list.len && r == 0; i++) {
+		const struct checkpoint *point = &object->facts.checkpoints.list.data[i];
 		struct uprobe_site site = {
 			.offset = point->offset,
 			.cookie = ABI_COOKIE(point->function, 0, 0, owner),
@@ -305,8 +307,8 @@ static int attach_marks(const struct objects *objects, struct object *object, ui
 	const struct programs *p = objects->opts.programs;
 	int r = 0;
 
-	for (size_t i = 0; object->marked && i < object->plan->n_marks && r == 0; i++) {
-		const struct plan_mark *mark = &object->plan->marks[i];
+	for (size_t i = 0; object->marked && i < object->facts.plan->n_marks && r == 0; i++) {
+		const struct plan_mark *mark = &object->facts.plan->marks[i];
 		struct uprobe_site site = {
 			.offset = mark->entry_site,
 			.cookie = ABI_COOKIE(0, 0, ABI_MARK_ARGS(mark->form, mark->deletes), owner),
@@ -324,11 +326,11 @@ static int attach_loader(const struct objects *objects, struct object *object, u
 			 pid_t pid)
 {
 	const struct programs *p = objects->opts.programs;
-	const struct uprobe_site site = { .offset = object->loader_stop };
+	const struct uprobe_site site = { .offset = object->facts.loader_stop };
 	const struct link_for to = { .owner = owner, .pid = pid };
 
 	return attach_list(objects, object, p->loader_fd, p->entry_type, &site,
-			   owner && object->loader_stop ? 1 : 0, false, &to);
+			   owner && object->facts.loader_stop ? 1 : 0, false, &to);
 }
 
 /* What counts calls: returns before entries, for the reason given at add_probe. */
@@ -357,7 +359,7 @@ static int attach_calls(struct objects *objects, struct object *object,
 static int add_results(const struct object *object, struct site_lists *lists, size_t function,
 		       uint32_t owner)
 {
-	const struct plan_probe *probe = &object->plan->probes[function];
+	const struct plan_probe *probe = &object->facts.plan->probes[function];
 	bool compares = object_result_state(object, function) == RESULTS_CHECKED;
 	int r = 0;
 
@@ -421,7 +423,7 @@ static int attach_functions(struct objects *objects, struct object *object, uint
 {
 	int r = 0;
 
-	for (size_t i = 0; i < object->plan->n_probes && r == 0; i++)
+	for (size_t i = 0; i < object->facts.plan->n_probes && r == 0; i++)
 		if (object_may_count_results(object, i))
 			r = attach_function(objects, object, i, owner, pid);
 	return r;
@@ -453,7 +455,7 @@ int object_close_part(const struct objects *objects, struct object *object, enum
 static bool counts_calls(const struct objects *objects, const struct object *object)
 {
 	return objects->opts.run->allocations && objects->depth == RECORD_DEPTH_EXACT &&
-	       object->plan;
+	       object->facts.plan;
 }
 
 static int attach(struct objects *objects, struct object *object, uint32_t owner, pid_t pid)
@@ -464,7 +466,7 @@ static int attach(struct objects *objects, struct object *object, uint32_t owner
 	bool calls = counts_calls(objects, object);
 	int r = calls ? object_results_new(objects, object) : 0;
 
-	for (size_t i = 0; calls && i < object->plan->n_probes && r == 0; i++)
+	for (size_t i = 0; calls && i < object->facts.plan->n_probes && r == 0; i++)
 		if (!object_may_count_results(object, i))
 			r = add_probe(objects, object, &lists, i, owner);
 	if (r == 0 && objects->depth == RECORD_DEPTH_SAMPLED)
@@ -494,7 +496,9 @@ static int attach(struct objects *objects, struct object *object, uint32_t owner
 int objects_attach_checkpoints(struct objects *objects, struct object *object, uint32_t owner,
 			       pid_t pid)
 {
-	return object->checkpoints.list.len ? attach_checkpoints(objects, object, owner, pid) : 0;
+	return object->facts.checkpoints.list.len ?
+		       attach_checkpoints(objects, object, owner, pid) :
+		       0;
 }
 
 static const char changed[] = "the file was written to after memtraced had read it";

@@ -34,10 +34,7 @@ static void object_free(struct object *object)
 		close(link->fd);
 	vec_done(&object->links);
 	vec_done(&object->unprobed);
-	vec_done(&object->checkpoints.list);
-	elf_needs_done(&object->needs);
-	plan_free(object->plan);
-	plan_free(object->samples);
+	object_facts_done(&object->facts);
 	free(object->results);
 	free(object->first_site);
 	free(object->try_after);
@@ -105,18 +102,18 @@ struct object *objects_at(const struct objects *objects, size_t i)
 static int unwind_add(const struct objects *objects, struct object *object,
 		      enum unwind_rows_kind kind)
 {
-	uint32_t before = object->unwind, now;
+	uint32_t before = object->table, now;
 	int r;
 
-	if (!objects->opts.tables || !object->cfi.n_segments)
+	if (!objects->opts.tables || !object->facts.unwind.n_segments)
 		return 0;
-	r = unwind_tables_add(objects->opts.tables, object->fd, &object->cfi, kind, &now);
+	r = unwind_tables_add(objects->opts.tables, object->fd, &object->facts.unwind, kind, &now);
 	if (r)
 		return r;
 	object->no_unwinding = !now;
 	if (!now)
 		return 0;
-	object->unwind = now;
+	object->table = now;
 	return before ? unwind_tables_replace(objects->opts.tables, before, now) : 0;
 }
 
@@ -133,8 +130,8 @@ static int add_inner_frees(const struct objects *objects, const struct object *o
 	int fd = bpf_map__fd(objects->opts.programs->skel->maps.inner_frees);
 	uint8_t one = 1;
 
-	for (size_t i = 0; i < object->plan->n_probes; i++) {
-		const struct plan_probe *probe = &object->plan->probes[i];
+	for (size_t i = 0; i < object->facts.plan->n_probes; i++) {
+		const struct plan_probe *probe = &object->facts.plan->probes[i];
 
 		for (size_t k = 0; k < probe->n_inner_frees; k++) {
 			struct abi_inner_free key = {
@@ -172,12 +169,12 @@ static int sample_spec(struct objects *objects, const struct abi_sample_spec *sp
 
 static int number_sample_specs(struct objects *objects, struct object *object)
 {
-	for (size_t i = 0; i < object->samples->n_probes; i++) {
-		int number = sample_spec(objects, &object->samples->probes[i].sample);
+	for (size_t i = 0; i < object->facts.samples->n_probes; i++) {
+		int number = sample_spec(objects, &object->facts.samples->probes[i].sample);
 
 		if (number < 0)
 			return number;
-		object->samples->probes[i].args = (uint16_t)number;
+		object->facts.samples->probes[i].args = (uint16_t)number;
 	}
 	return 0;
 }
@@ -198,8 +195,8 @@ int objects_number(struct objects *objects, size_t n, uint16_t *ret_first)
 
 static int number_functions(struct objects *objects, struct object *object)
 {
-	size_t n = object->plan ? object->plan->n_probes : 0;
-	size_t n_samples = object->samples ? object->samples->n_probes : 0;
+	size_t n = object->facts.plan ? object->facts.plan->n_probes : 0;
+	size_t n_samples = object->facts.samples ? object->facts.samples->n_probes : 0;
 	int r = objects_number(objects, n + n_samples, &object->first_fn);
 
 	object->first_sample_fn = object->first_fn + n;
@@ -226,43 +223,25 @@ static const struct unprobed not_read = {
 	"the process that parses files ended while reading it, or was not running",
 };
 
-/* What is known of it is the object's. */
-static void move_facts(struct object *object, struct object_facts *facts)
-{
-	object->plan = TAKE_PTR(facts->plan);
-	object->samples = TAKE_PTR(facts->samples);
-	object->checkpoints = facts->checkpoints;
-	facts->checkpoints = (struct checkpoints){};
-	object->loader_stop = facts->loader_stop;
-	object->start = facts->start;
-	object->uses_own_names = facts->uses_own_names;
-	object->preloads = facts->preloads;
-	object->has_sanitizer = facts->has_sanitizer;
-	object->cfi = facts->unwind;
-	object->needs = facts->needs;
-	facts->needs = (struct elf_needs){};
-	memcpy(object->build_id, facts->build_id, facts->build_id_len);
-	object->build_id_len = facts->build_id_len;
-}
-
 /* What is to be probed: numbers for its functions, and what the programs must know of them. */
 static int install_plans(struct objects *objects, struct object *object)
 {
-	int r = object->samples ? number_sample_specs(objects, object) : 0;
+	const struct plan *plan = object->facts.plan, *samples = object->facts.samples;
+	int r = samples ? number_sample_specs(objects, object) : 0;
 
 	if (r)
 		return r;
 	r = number_functions(objects, object);
 	if (r == 0)
-		r = list_skipped(object, object->plan);
+		r = list_skipped(object, plan);
 	if (r == 0)
-		r = list_skipped(object, object->samples);
-	if (r || !object->plan)
+		r = list_skipped(object, samples);
+	if (r || !plan)
 		return r;
-	object->marked = objects->opts.programs->mark_fd >= 0 && object->plan->n_marks > 0;
-	for (size_t i = 0; i < object->plan->n_probes; i++)
+	object->marked = objects->opts.programs->mark_fd >= 0 && plan->n_marks > 0;
+	for (size_t i = 0; i < plan->n_probes; i++)
 		objects->opts.programs->traits[object->first_fn + i] =
-			ABI_TRAITS(object->plan->probes[i].family, object->plan->probes[i].forms);
+			ABI_TRAITS(plan->probes[i].family, plan->probes[i].forms);
 	return add_inner_frees(objects, object);
 }
 
@@ -315,12 +294,12 @@ static int object_plan(struct objects *objects, struct object *object)
 	}
 	if (r)
 		return r;
-	object->kind = facts.kind;
-	if (facts.kind == PROGRAM_32BIT)
-		return vec_push(&object->unprobed, only_64bit);
-	if (!facts.is_elf)
-		return 0;
-	move_facts(object, &facts);
+	if (!facts.is_elf || facts.kind == PROGRAM_32BIT) {
+		object->facts.kind = facts.kind;
+		return facts.kind == PROGRAM_32BIT ? vec_push(&object->unprobed, only_64bit) : 0;
+	}
+	object->facts = facts;
+	facts = (struct object_facts){};
 	r = install_plans(objects, object);
 	return r ? r : unwind_add(objects, object, rows_kind(objects, object));
 }
@@ -345,10 +324,10 @@ int object_find_results(struct objects *objects, struct object *object)
 	wants.samples = wants.unwinding = wants.books = false;
 	r = object_read_facts(objects->opts.worker, object->fd, &wants, &facts);
 	if (r || !facts.plan || object_has_changed(object) ||
-	    !is_same_plan(object->plan, facts.plan))
+	    !is_same_plan(object->facts.plan, facts.plan))
 		return r == -ENOMEM ? r : 0;
-	plan_free(object->plan);
-	object->plan = TAKE_PTR(facts.plan);
+	plan_free(object->facts.plan);
+	object->facts.plan = TAKE_PTR(facts.plan);
 	return 0;
 }
 
@@ -496,8 +475,7 @@ int objects_unwind(struct objects *objects, struct object *object, bool fully)
 
 	if (!objects->opts.tables || object->no_unwinding)
 		return 0;
-	if (object->unwind &&
-	    (!fully || !unwind_tables_pruned(objects->opts.tables, object->unwind)))
+	if (object->table && (!fully || !unwind_tables_pruned(objects->opts.tables, object->table)))
 		return 0;
 	r = unwind_add(objects, object,
 		       fully ? UNWIND_ROWS_FULL_OR_NONE : rows_kind(objects, object));
@@ -516,13 +494,13 @@ int objects_unwind_less(struct objects *objects)
 		return -ENOMEM;
 	unwind_tables_mark_used(tables, used);
 	vec_foreach(&objects->all, o) {
-		uint32_t old = (*o)->unwind;
+		uint32_t old = (*o)->table;
 		int r;
 
 		(*o)->no_unwinding = false; /* there will be room */
 		if (used[old] || !old)
 			continue;
-		(*o)->unwind = 0;
+		(*o)->table = 0;
 		r = objects_publish(objects, *o);
 		if (r == 0)
 			r = unwind_tables_replace(tables, old, 0);
@@ -535,7 +513,7 @@ int objects_unwind_less(struct objects *objects)
 int objects_publish(struct objects *objects, struct object *object)
 {
 	const struct abi_file_key key = { .ino = object->ino, .dev = object->dev };
-	struct abi_file file = { .verdict = ABI_FILE_ALLOCATOR, .object = object->unwind };
+	struct abi_file file = { .verdict = ABI_FILE_ALLOCATOR, .object = object->table };
 
 	if (!object_is_probed(object))
 		file.verdict = object_is_alone(object) ? ABI_FILE_ALONE : ABI_FILE_NO_ALLOCATOR;

@@ -8,55 +8,40 @@
 
 bool object_has_allocator(const struct object *object)
 {
-	bool has_calls = object->plan && object->plan->n_probes > 0;
+	bool has_calls = object->facts.plan && object->facts.plan->n_probes > 0;
 
 	return (has_calls && !object->refused) || object_has_samples(object);
 }
 
 bool object_has_own_allocator(const struct object *object)
 {
-	return object->plan && (object->plan->n_probes > 0 || object->marked);
+	return object->facts.plan && (object->facts.plan->n_probes > 0 || object->marked);
 }
 
 uint8_t object_malloc_family(const struct object *object)
 {
-	for (size_t i = 0; object->plan && i < object->plan->n_probes; i++)
-		if (strcmp(object->plan->probes[i].function, "malloc") == 0)
-			return object->plan->probes[i].family;
+	for (size_t i = 0; object->facts.plan && i < object->facts.plan->n_probes; i++)
+		if (strcmp(object->facts.plan->probes[i].function, "malloc") == 0)
+			return object->facts.plan->probes[i].family;
 	return 0;
-}
-
-bool object_uses_own_names(const struct object *object)
-{
-	return object->uses_own_names;
-}
-
-bool object_preloads(const struct object *object)
-{
-	return object->preloads;
-}
-
-bool object_has_sanitizer(const struct object *object)
-{
-	return object->has_sanitizer;
 }
 
 bool object_has_samples(const struct object *object)
 {
-	return object->samples && object->samples->n_probes > 0 && !object->refused;
+	return object->facts.samples && object->facts.samples->n_probes > 0 && !object->refused;
 }
 
 /* Has it functions that are probed at any depth? */
 static bool is_stopped_at(const struct object *object)
 {
-	return object->checkpoints.list.len > 0 || object->marked;
+	return object->facts.checkpoints.list.len > 0 || object->marked;
 }
 
 bool objects_probe(const struct objects *objects, const struct object *object, uint32_t owner)
 {
-	bool has_calls = object->plan && object->plan->n_probes > 0 && !object->refused;
+	bool has_calls = object->facts.plan && object->facts.plan->n_probes > 0 && !object->refused;
 
-	if (is_stopped_at(object) || (owner && object->loader_stop))
+	if (is_stopped_at(object) || (owner && object->facts.loader_stop))
 		return true;
 	switch (objects->depth) {
 	case RECORD_DEPTH_EXACT:
@@ -72,7 +57,7 @@ bool objects_probe(const struct objects *objects, const struct object *object, u
 /* For what all plans of a file say alike. */
 static const struct plan *any_plan(const struct object *object)
 {
-	return object->plan ? object->plan : object->samples;
+	return object->facts.plan ? object->facts.plan : object->facts.samples;
 }
 
 bool object_is_probed(const struct object *object)
@@ -83,7 +68,7 @@ bool object_is_probed(const struct object *object)
 bool objects_have_checkpoint(const struct objects *objects, uint16_t function)
 {
 	vec_foreach(&objects->all, object)
-		vec_foreach(&(*object)->checkpoints.list, point)
+		vec_foreach(&(*object)->facts.checkpoints.list, point)
 			if (point->function == function)
 				return true;
 	return false;
@@ -109,21 +94,16 @@ bool object_is_near_allocator(const struct object *object, uint64_t file_offset)
 	return false;
 }
 
-enum program_kind object_kind(const struct object *object)
+const struct object_facts *object_facts(const struct object *object)
 {
-	return object->kind;
+	return &object->facts;
 }
 
 bool object_is_alone(const struct object *object)
 {
 	const struct plan *plan = any_plan(object);
 
-	return object->kind == PROGRAM_32BIT || (plan && !plan->loads_others);
-}
-
-bool object_is_loader(const struct object *object)
-{
-	return object->loader_stop != 0;
+	return object->facts.kind == PROGRAM_32BIT || (plan && !plan->loads_others);
 }
 
 const char *object_path(const struct object *object)
@@ -141,12 +121,6 @@ uint64_t object_ino(const struct object *object)
 	return object->ino;
 }
 
-uint8_t object_build_id(const struct object *object, uint8_t ret_id[RECORD_BUILD_ID_MAX])
-{
-	memcpy(ret_id, object->build_id, object->build_id_len);
-	return object->build_id_len;
-}
-
 uint32_t object_dev(const struct object *object)
 {
 	return object->dev;
@@ -154,12 +128,12 @@ uint32_t object_dev(const struct object *object)
 
 bool object_starts_stack(const struct object *object, uint64_t file_offset)
 {
-	return stack_start_contains(&object->start, file_offset);
+	return stack_start_contains(&object->facts.start, file_offset);
 }
 
 uint32_t object_unwind(const struct object *object)
 {
-	return object->unwind;
+	return object->table;
 }
 
 uint64_t objects_unread(const struct objects *objects)
@@ -199,10 +173,11 @@ static int describe_plan(const struct object *object, const struct plan *plan, u
 
 int object_describe(const struct object *object, record_fn fn, void *userdata)
 {
-	int r = describe_plan(object, object->plan, object->first_fn, fn, userdata);
+	int r = describe_plan(object, object->facts.plan, object->first_fn, fn, userdata);
 
 	if (r == 0)
-		r = describe_plan(object, object->samples, object->first_sample_fn, fn, userdata);
+		r = describe_plan(object, object->facts.samples, object->first_sample_fn, fn,
+				  userdata);
 	if (r)
 		return r;
 	vec_foreach(&object->unprobed, u) {

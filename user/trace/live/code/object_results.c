@@ -95,7 +95,7 @@ static bool is_compared(const struct abi_result_check *check)
 static bool pays_off(const struct object *object, size_t function,
 		     const struct abi_result_check *check)
 {
-	return object->plan->probes[function].exits == PLAN_EXIT_SITES ||
+	return object->facts.plan->probes[function].exits == PLAN_EXIT_SITES ||
 	       check->whole * 100 >= check->same * WHOLE_PERCENT + check->missed * MISSED_PERCENT;
 }
 
@@ -196,7 +196,7 @@ static int begin(struct objects *objects, struct object *object, size_t function
 static void tell(const struct objects *objects, const struct object *object, size_t function)
 {
 	const struct abi_result_check *check = objects->opts.programs->result_check;
-	const char *name = object->plan->probes[function].function;
+	const char *name = object->facts.plan->probes[function].function;
 
 	if (object->results[function] == RESULTS_COUNT)
 		log_debug("%s in %s: one trap for an allocation: %llu calls were the same by "
@@ -220,7 +220,7 @@ static int emit_differ(const struct objects *objects, const struct object *objec
 	const struct abi_result_check *check = objects->opts.programs->result_check;
 	const struct record record = {
 		.type = RECORD_SITES_DIFFER,
-		.sites_differ = { .function = object->plan->probes[function].function,
+		.sites_differ = { .function = object->facts.plan->probes[function].function,
 				  .object = object->path,
 				  .calls = check->same + check->different,
 				  .different = check->different },
@@ -266,7 +266,7 @@ static struct object *most_worth(struct objects *objects, const uint64_t *blocks
 	vec_foreach(&objects->all, at) {
 		struct object *object = *at;
 
-		for (size_t i = 0; object->results && i < object->plan->n_probes; i++) {
+		for (size_t i = 0; object->results && i < object->facts.plan->n_probes; i++) {
 			uint64_t n = blocks[object->first_fn + i];
 
 			if (n <= most || !is_worth_it(object, i, n))
@@ -289,7 +289,7 @@ static int find_most_worth(struct objects *objects, const uint64_t *blocks,
 	int r = 0;
 
 	while ((object = most_worth(objects, blocks, ret_function, &n)) && r == 0 &&
-	       object->plan->probes[*ret_function].may_have_results) {
+	       object->facts.plan->probes[*ret_function].may_have_results) {
 		r = object_find_results(objects, object);
 		object_update_results(objects, object);
 	}

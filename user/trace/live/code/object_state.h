@@ -7,10 +7,6 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "elf/cfi/cfi_cache.h"
-#include "elf/elf_needs.h"
-#include "probe/object_facts.h"
-#include "probe/plan.h"
 #include "trace/bpf/bpf_link.h"
 #include "trace/live/code/objects.h"
 #include "trace/live/code/open_ahead.h"
@@ -52,29 +48,20 @@ struct object {
 	struct timespec changed; /* when it was written last, as of its plan */
 	char *path;
 	char open_path[32];
-	struct plan *plan;	  /* NULL: no ELF file of ours */
-	struct plan *samples;	  /* its probes that show samples; NULL: they are not asked for */
-	uint16_t first_fn;	  /* function id of plan->probes[0], */
-	uint16_t first_sample_fn; /* and of samples->probes[0] */
-	struct stack_start start;
-	struct checkpoints checkpoints;
-	uint64_t loader_stop; /* as of struct object_facts */
-	uint8_t build_id[RECORD_BUILD_ID_MAX];
-	uint8_t build_id_len;
-	struct cfi_facts cfi;
-	struct elf_needs needs;
-	uint32_t unwind;   /* in opts.tables; 0: in none */
-	bool no_unwinding; /* it has no rows, or there was no room */
-	bool refused;	   /* the kernel does not let it be probed for all processes */
-	enum program_kind kind;
-	bool marked;	  /* its plan's marks are probed */
+	/* All zero but for the kind: no ELF file of ours, or not read. */
+	struct object_facts facts;
+	uint16_t first_fn;	  /* function id of facts.plan->probes[0], */
+	uint16_t first_sample_fn; /* and of facts.samples->probes[0] */
+	uint32_t table;		  /* of unwind rows, in opts.tables; 0: in none */
+	bool no_unwinding;	  /* it has no rows, or there was no room */
+	bool refused;		  /* the kernel does not let it be probed for all processes */
+	bool marked;		  /* its plan's marks are probed */
 	uint8_t *results; /* enum result_state of each function of its plan; NULL: none has any */
 	uint16_t *first_site; /* of each, in the programs' table; valid unless untried */
 	uint64_t *try_after;  /* so many blocks each */
-	bool uses_own_names, preloads, has_sanitizer; /* as of struct object_facts */
-	bool is_used;	    /* by a process, as of objects_close_unused() */
-	uint64_t unused_ns; /* since when it is not; 0: it is */
-	bool is_ahead;	    /* nobody was seen to map it yet (objects_read_ahead) */
+	bool is_used;	      /* by a process, as of objects_close_unused() */
+	uint64_t unused_ns;   /* since when it is not; 0: it is */
+	bool is_ahead;	      /* nobody was seen to map it yet (objects_read_ahead) */
 	VEC(struct object_link) links;
 	VEC(struct unprobed) unprobed;
 };

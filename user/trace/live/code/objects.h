@@ -8,7 +8,7 @@
 #define MEMTRACED_TRACE_LIVE_OBJECTS_H
 
 #include "base/cleanup.h"
-#include "probe/program_kinds.h"
+#include "probe/object_facts.h"
 #include "target/proc_maps.h"
 #include "trace/bpf/programs.h"
 #include "trace/record/record.h"
@@ -132,11 +132,6 @@ bool object_has_allocator(const struct object *object);
 bool object_has_own_allocator(const struct object *object);
 /* allocator_family_number() of its malloc; 0: not known, or it has none. */
 uint8_t object_malloc_family(const struct object *object);
-/* Does it use functions of an allocator by names that only that has? Of `books` alone. */
-bool object_uses_own_names(const struct object *object);
-/* Is it a dynamic linker that loads our library, or does it have a sanitizer? Of `books` alone. */
-bool object_preloads(const struct object *object);
-bool object_has_sanitizer(const struct object *object);
 /* Does it show samples? */
 bool object_has_samples(const struct object *object);
 /* Is there anything in it to attach to, at any depth? */
@@ -145,17 +140,14 @@ bool object_is_probed(const struct object *object);
 bool objects_have_checkpoint(const struct objects *objects, uint16_t function);
 /* Is it in an allocator's code, or so near that it may be a function inside of one? */
 bool object_is_near_allocator(const struct object *object, uint64_t file_offset);
-enum program_kind object_kind(const struct object *object);
+/* All zero but for the kind: no ELF file of ours, or not read. */
+const struct object_facts *object_facts(const struct object *object);
 /* Has it no others loaded that may hold an allocator: a static executable, or not for 64 bits. */
 bool object_is_alone(const struct object *object);
-/* Is it a dynamic linker whose stop is known? (objects_opts.loader) */
-bool object_is_loader(const struct object *object);
 const char *object_path(const struct object *object);
 /* -1: it is closed. */
 int object_fd(const struct object *object);
 uint64_t object_ino(const struct object *object);
-/* Copies the build ID; its length, 0 when there is none. */
-uint8_t object_build_id(const struct object *object, uint8_t ret_id[RECORD_BUILD_ID_MAX]);
 uint32_t object_dev(const struct object *object); /* major << 20 | minor */
 
 /* Tells the programs what is known of it. 0 or negative errno. */

@@ -49,7 +49,7 @@ static bool has_usable_sites(const struct objects *objects, const struct plan_pr
 
 int object_publish_results(struct objects *objects, struct object *object, size_t function)
 {
-	const struct plan_probe *probe = &object->plan->probes[function];
+	const struct plan_probe *probe = &object->facts.plan->probes[function];
 	int fd = bpf_map__fd(objects->opts.programs->skel->maps.result_sites), r = 0;
 
 	if (objects->n_result_sites + probe->n_results > ABI_RESULT_SITES)
@@ -74,8 +74,8 @@ static bool is_forced(const struct objects *objects)
 
 void object_update_results(const struct objects *objects, struct object *object)
 {
-	for (size_t i = 0; i < object->plan->n_probes; i++) {
-		struct plan_probe *probe = &object->plan->probes[i];
+	for (size_t i = 0; i < object->facts.plan->n_probes; i++) {
+		struct plan_probe *probe = &object->facts.plan->probes[i];
 
 		probe->may_have_results = false;
 		if (object->results[i] == RESULTS_UNTRIED && !has_usable_sites(objects, probe))
@@ -85,7 +85,7 @@ void object_update_results(const struct objects *objects, struct object *object)
 
 int object_results_new(const struct objects *objects, struct object *object)
 {
-	size_t n = object->plan->n_probes;
+	size_t n = object->facts.plan->n_probes;
 
 	if (object->results || objects->opts.results == OBJECTS_RESULTS_NEVER)
 		return 0;
@@ -95,7 +95,7 @@ int object_results_new(const struct objects *objects, struct object *object)
 	if (!object->results || !object->first_site || !object->try_after)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		const struct plan_probe *probe = &object->plan->probes[i];
+		const struct plan_probe *probe = &object->facts.plan->probes[i];
 
 		object->results[i] = probe->may_have_results || has_usable_sites(objects, probe) ?
 					     RESULTS_UNTRIED :

@@ -149,7 +149,7 @@ static bool has_unknown_loader(const struct live_process *process)
 	vec_foreach(&process->code.ranges, range) {
 		if (!range->object)
 			continue;
-		if (object_is_loader(range->object))
+		if (object_facts(range->object)->loader_stop)
 			return false;
 		loads |= !object_is_alone(range->object);
 	}
@@ -391,20 +391,22 @@ static bool look_at_exec(const struct live *live, const struct live_process *pro
 			 struct exec_objects *ret)
 {
 	const struct object *last = NULL;
+	const struct object_facts *facts;
 
 	*ret = (struct exec_objects){ .keep_book = true };
 	vec_foreach(&process->code.ranges, range) {
 		if (!range->object || range->object == last)
 			continue;
 		last = range->object;
+		facts = object_facts(last);
 		if (live_is_book_library(live, last))
 			return false;
 		ret->n++;
 		ret->is_alone = object_is_alone(last);
-		ret->has_preloads |= object_preloads(last);
-		ret->has_sanitizer |= object_has_sanitizer(last);
+		ret->has_preloads |= facts->preloads;
+		ret->has_sanitizer |= facts->has_sanitizer;
 		ret->keep_book &= !object_is_alone(last) && !object_has_own_allocator(last) &&
-				  !object_uses_own_names(last);
+				  !facts->uses_own_names;
 	}
 	return true;
 }
@@ -488,7 +490,7 @@ static int record_own_names(struct live *live, struct live_process *process,
 bool live_links_own_names(const struct live_process *process)
 {
 	vec_foreach(&process->code.ranges, range)
-		if (range->object && object_uses_own_names(range->object))
+		if (range->object && object_facts(range->object)->uses_own_names)
 			return true;
 	return false;
 }
@@ -496,9 +498,11 @@ bool live_links_own_names(const struct live_process *process)
 int live_links_new_code(struct live *live, struct live_process *process,
 			const struct object *object, bool *ret_late)
 {
-	if (process->links.book == LINKS_BY_BOOK && object && object_uses_own_names(object))
+	bool own_names = object && object_facts(object)->uses_own_names;
+
+	if (process->links.book == LINKS_BY_BOOK && own_names)
 		return record_own_names(live, process, object);
-	if (process->links.book == LINKS_BOOK_EXPECTED && object && object_uses_own_names(object))
+	if (process->links.book == LINKS_BOOK_EXPECTED && own_names)
 		return live_links_without_book(live, process, ret_late);
 	if (process->links.book != LINKS_BOOK_POSSIBLE || !object)
 		return 0;

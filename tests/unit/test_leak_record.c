@@ -89,7 +89,7 @@ static void what_has_no_name_is_left_out(void **state)
 	assert_int_equal(result->n_places, 1);
 	assert_int_equal(result->places[0].stack, 3);
 	assert_int_equal(result->classes[0], REACH_INDIRECT);
-	assert_int_not_equal(result->stats.end, REACH_COMPLETE);
+	assert_int_not_equal(result->seen.stats.end, REACH_COMPLETE);
 }
 
 int main(void)

@@ -107,11 +107,11 @@ static void a_full_check_reads_as_memchecks(void **state)
 {
 	_cleanup_(loss_records_free_p) struct loss_records *records = make(6, NULL);
 	const struct leak_result result = {
-		.pid = 42,
+		.seen.pid = 42,
 		.records = records,
 		.blocks = 6,
 		.bytes = 1096,
-		.stopped_ns = 85000000,
+		.seen.stopped_ns = 85000000,
 		.has_totals = true,
 		.totals = { .allocs = 1234, .frees = 1228, .bytes = 5000 }
 	};
@@ -162,9 +162,9 @@ static void by_valgrinds_command_line_there_are_its_lines_alone(void **state)
 {
 	_cleanup_(loss_records_free_p) struct loss_records *records = make(1, NULL);
 	const struct leak_result result = {
-		.pid = 42,
+		.seen.pid = 42,
 		.records = records,
-		.stopped_ns = 85000000,
+		.seen.stopped_ns = 85000000,
 		.freed_blocks = 1,
 		.has_totals = true,
 		.totals = { .allocs = 9, .frees = 8, .bytes = 5000 },
@@ -202,7 +202,7 @@ static void by_valgrinds_command_line_there_are_its_lines_alone(void **state)
 static void quiet_is_errors_and_what_limits_them(void **state)
 {
 	_cleanup_(loss_records_free_p) struct loss_records *records = make(6, NULL);
-	const struct leak_result result = { .pid = 42,
+	const struct leak_result result = { .seen.pid = 42,
 					    .records = records,
 					    .blocks = 6,
 					    .has_totals = true,
@@ -246,7 +246,7 @@ static void later_checks_say_what_is_more(void **state)
 {
 	_cleanup_(loss_records_free_p) struct loss_records *a = make(5, NULL);
 	_cleanup_(loss_records_free_p) struct loss_records *b = make(6, a);
-	const struct leak_result result = { .pid = 42, .records = b, .occasion = LEAK_ASKED };
+	const struct leak_result result = { .seen.pid = 42, .records = b, .occasion = LEAK_ASKED };
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 
 	(void)state;
@@ -262,17 +262,17 @@ static void later_checks_say_what_is_more(void **state)
 static void what_is_partial_or_not_known_is_said(void **state)
 {
 	_cleanup_(loss_records_free_p) struct loss_records *records = make(1, NULL);
-	const struct leak_result result = { .pid = 7,
+	const struct leak_result result = { .seen.pid = 7,
 					    .records = records,
 					    .blocks = 1,
 					    .bytes = 1000,
-					    .stats = { .end = REACH_CUT_ROOTS,
-						       .unreadable_bytes = 4096 },
-					    .running_threads = 2,
-					    .kept_blocks = 3,
-					    .unknown_blocks = true,
-					    .noted_apart = { "jemalloc", 1200 },
-					    .noted_inside = { "mimalloc", 30 },
+					    .seen.stats = { .end = REACH_CUT_ROOTS,
+							    .unreadable_bytes = 4096 },
+					    .seen.running_threads = 2,
+					    .seen.kept_blocks = 3,
+					    .seen.unknown_blocks = true,
+					    .seen.noted_apart = { "jemalloc", 1200 },
+					    .seen.noted_inside = { "mimalloc", 30 },
 					    .has_totals = true,
 					    .totals = { .lost = 12, .missed_frees = 5 } };
 	static const char *const said[] = {
@@ -315,10 +315,10 @@ static void blocks_from_before_the_attach_are_said_to_be_known_or_not(void **sta
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct leak_result result = { .pid = 7,
+		const struct leak_result result = { .seen.pid = 7,
 						    .records = records,
-						    .unknown_blocks = rows[i].unknown,
-						    .older_blocks = rows[i].older };
+						    .seen.unknown_blocks = rows[i].unknown,
+						    .seen.older_blocks = rows[i].older };
 		_cleanup_strbuf_ struct strbuf text = { 0 };
 
 		leak_text(&text, &result, &all_stacks, &image, &full);
@@ -346,7 +346,7 @@ static void a_check_that_is_missing_is_said_with_what_was_in_use(void **state)
 static void nothing_left_is_said_in_memchecks_words(void **state)
 {
 	_cleanup_(loss_records_free_p) struct loss_records *records = make(0, NULL);
-	const struct leak_result result = { .pid = 7,
+	const struct leak_result result = { .seen.pid = 7,
 					    .records = records,
 					    .has_totals = true,
 					    .totals = { .allocs = 3, .frees = 3 } };
@@ -374,11 +374,11 @@ static void what_allocates_nothing_has_no_leaks(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct leak_result result = { .pid = 7,
+		const struct leak_result result = { .seen.pid = 7,
 						    .records = records,
-						    .has_allocator = true,
-						    .unknown_blocks = rows[i].unknown,
-						    .older_blocks = rows[i].older,
+						    .seen.has_allocator = true,
+						    .seen.unknown_blocks = rows[i].unknown,
+						    .seen.older_blocks = rows[i].older,
 						    .has_totals = true };
 		_cleanup_strbuf_ struct strbuf text = { 0 };
 
@@ -406,7 +406,7 @@ static void nothing_seen_is_not_nothing_left(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct leak_result result = { .pid = 7,
+		const struct leak_result result = { .seen.pid = 7,
 						    .records = records,
 						    .has_totals = cases[i].has_totals,
 						    .totals = cases[i].totals };

@@ -36,8 +36,8 @@ static void leave_out_kept(struct leak_scan *scan, struct process_roots *roots)
 			scan->blocks[kept++] = *block;
 			continue;
 		}
-		scan->kept_blocks++;
-		scan->kept_bytes += block->size;
+		scan->seen.kept_blocks++;
+		scan->seen.kept_bytes += block->size;
 	}
 	scan->n_blocks = kept;
 }
@@ -55,7 +55,7 @@ static void leave_out_pools(struct leak_scan *scan)
 
 		if (i + 1 < scan->n_blocks && next->addr - block->addr < block->size &&
 		    next->size <= block->size - (next->addr - block->addr))
-			scan->pool_blocks++;
+			scan->seen.pool_blocks++;
 		else
 			scan->blocks[n++] = *block;
 	}
@@ -86,28 +86,22 @@ static int classify(struct leak_scan *scan, const struct memory *memory,
 	for (size_t i = 0; i < scan->n_blocks; i++)
 		blocks[i] = (struct reach_block){ .addr = scan->blocks[i].addr,
 						  .size = scan->blocks[i].size };
-	return reach_classify(&input, opts, scan->verdicts, &scan->stats);
+	return reach_classify(&input, opts, scan->verdicts, &scan->seen.stats);
 }
 
 static int run(struct leak_scan *scan, const struct leak_scan_opts *opts, const struct stop *stop)
 {
 	const uint64_t deadline_ns =
 		opts->max_stop_ns ? stop_began_ns(stop) + opts->max_stop_ns : 0;
-	const struct process_roots_opts roots_opts = { .unknown_blocks = opts->unknown_blocks,
-						       .exiting = opts->exiting,
-						       .caller = opts->caller,
-						       .arguments = opts->arguments,
-						       .with_kept = opts->with_kept,
-						       .worker = opts->worker,
-						       .areas = opts->areas,
-						       .blocks = scan->blocks,
-						       .n_blocks = scan->n_blocks,
-						       .deadline_ns = deadline_ns };
+	struct process_roots_opts roots_opts = opts->roots;
 	_cleanup_(process_roots_free_p) struct process_roots *roots = NULL;
 	_cleanup_(memory_free_p) struct memory *memory = NULL;
 	struct reach_opts reach_opts;
 	int r = memory_new(opts->pid, &memory);
 
+	roots_opts.blocks = scan->blocks;
+	roots_opts.n_blocks = scan->n_blocks;
+	roots_opts.deadline_ns = deadline_ns;
 	if (r == 0)
 		r = process_roots_new(memory, stop, &roots_opts, &roots);
 	if (r < 0)
@@ -133,18 +127,18 @@ int leak_scan_new(const struct leak_scan_opts *opts, const struct stop *stop,
 		free(blocks);
 		return -ENOMEM;
 	}
-	scan->pid = opts->pid;
-	scan->image = opts->image;
+	scan->seen = (struct leak_seen){ .pid = opts->pid,
+					 .image = opts->image,
+					 .running_threads = stop_running(stop),
+					 .unknown_blocks = opts->roots.unknown_blocks,
+					 .older_blocks = opts->older_blocks };
 	scan->blocks = blocks;
 	scan->n_blocks = n_blocks;
-	scan->unknown_blocks = opts->unknown_blocks;
-	scan->older_blocks = opts->older_blocks;
 	scan->time_ns = stop_began_ns(stop);
-	scan->running_threads = stop_running(stop);
 	r = run(scan, opts, stop);
 	if (r < 0)
 		return r;
-	scan->stopped_ns = clock_monotonic_ns() - scan->time_ns;
+	scan->seen.stopped_ns = clock_monotonic_ns() - scan->time_ns;
 	*ret_scan = TAKE_PTR(scan);
 	return 0;
 }

@@ -26,14 +26,11 @@ struct leak_noted {
 	size_t blocks;
 };
 
-struct leak_scan {
+/* How much of a process a check has seen, and at what cost: what its reports say as well. */
+struct leak_seen {
 	pid_t pid;
 	image_t image;
-	struct live_block *blocks; /* ascending by address */
-	struct reach_verdict *verdicts;
-	size_t n_blocks;
 	struct reach_stats stats;
-	uint64_t time_ns;	/* CLOCK_MONOTONIC when the process was stopped */
 	uint64_t stopped_ns;	/* for how long, until the scan was done */
 	size_t running_threads; /* that could not be stopped */
 	size_t kept_blocks;	/* left out: glibc's own, of threads that have ended */
@@ -45,17 +42,21 @@ struct leak_scan {
 	struct leak_noted noted_apart, noted_inside;
 };
 
+struct leak_scan {
+	struct leak_seen seen;
+	struct live_block *blocks; /* ascending by address */
+	struct reach_verdict *verdicts;
+	size_t n_blocks;
+	uint64_t time_ns; /* CLOCK_MONOTONIC when the process was stopped */
+};
+
 struct leak_scan_opts {
 	pid_t pid;
 	image_t image;
-	uint32_t heuristics;			 /* as of reach_opts */
-	uint64_t max_stop_ns;			 /* then the scan ends as it is: stats.end */
-	bool unknown_blocks, exiting, with_kept; /* as of process_roots_opts */
-	pid_t caller;				 /* as well, */
-	enum call_arguments arguments;
-	bool older_blocks;	    /* as of leak_scan */
-	const struct ranges *areas; /* as of process_roots_opts */
-	struct worker *worker;	    /* as well */
+	bool older_blocks;		 /* as of leak_seen */
+	uint32_t heuristics;		 /* as of reach_opts */
+	uint64_t max_stop_ns;		 /* then the scan ends as it is: stats.end */
+	struct process_roots_opts roots; /* but for its blocks and its deadline */
 };
 
 /*

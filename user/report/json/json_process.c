@@ -353,9 +353,9 @@ static struct json_object *leaks_json(struct json_out *out, const struct view_pr
 	json_out_u64(out, json, "errors", totals->errors);
 	json_out_u64(out, json, "checks", leaks->number);
 	json_out_bool(out, json, "complete",
-		      leaks->stats.end == REACH_COMPLETE && leaks->running_threads == 0);
-	json_out_bool(out, json, "all_blocks_known", !leaks->unknown_blocks);
-	json_out_u64(out, json, "stopped_ns", leaks->stopped_ns);
+		      leaks->seen.stats.end == REACH_COMPLETE && leaks->seen.running_threads == 0);
+	json_out_bool(out, json, "all_blocks_known", !leaks->seen.unknown_blocks);
+	json_out_u64(out, json, "stopped_ns", leaks->seen.stopped_ns);
 	return json;
 }
 

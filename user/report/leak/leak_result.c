@@ -157,7 +157,7 @@ static int fill(const struct leak_scan *scan, const struct view_resolver *resolv
 		return -ENOMEM;
 	r = find_places(scan, result, blocks, places_of);
 	if (r == 0)
-		r = leak_stacks_init(resolver, view_resolve_process(resolver, result->image),
+		r = leak_stacks_init(resolver, view_resolve_process(resolver, result->seen.image),
 				     result->places, result->n_places, options->num_callers,
 				     &stacks);
 	if (r < 0)
@@ -174,20 +174,8 @@ int leak_result_new(const struct leak_scan *scan, const struct view_resolver *re
 
 	if (!result)
 		return -ENOMEM;
-	result->pid = scan->pid;
-	result->image = scan->image;
+	result->seen = scan->seen;
 	result->number = earlier ? earlier->number + 1 : 1;
-	result->stats = scan->stats;
-	result->stopped_ns = scan->stopped_ns;
-	result->running_threads = scan->running_threads;
-	result->kept_blocks = scan->kept_blocks;
-	result->kept_bytes = scan->kept_bytes;
-	result->pool_blocks = scan->pool_blocks;
-	result->unknown_blocks = scan->unknown_blocks;
-	result->older_blocks = scan->older_blocks;
-	result->has_allocator = scan->has_allocator;
-	result->noted_apart = scan->noted_apart;
-	result->noted_inside = scan->noted_inside;
 	r = fill(scan, resolver, options, earlier, result);
 	if (r < 0)
 		return r;
@@ -228,7 +216,7 @@ void leak_result_free_libraries(struct leak_result *result, size_t first_default
 
 	result->blocks -= freed.blocks;
 	result->bytes -= freed.bytes;
-	result->freed_blocks = freed.blocks + result->kept_blocks;
+	result->freed_blocks = freed.blocks + result->seen.kept_blocks;
 }
 
 const struct record_totals *leak_result_totals(const struct leak_result *result,
@@ -249,14 +237,14 @@ int leak_record_emit(const struct leak_result *result, record_fn fn, void *userd
 	struct record_leak_sum sums[REACH_CLASSES + 1];
 	struct record record = {
 		.type = RECORD_LEAKS,
-		.leaks = { .image = result->image,
+		.leaks = { .image = result->seen.image,
 			   .number = result->number,
 			   .errors = totals->errors,
-			   .complete = result->stats.end == REACH_COMPLETE,
-			   .stopped_ns = result->stopped_ns,
-			   .running_threads = result->running_threads,
-			   .unknown_blocks = result->unknown_blocks,
-			   .older_blocks = result->older_blocks,
+			   .complete = result->seen.stats.end == REACH_COMPLETE,
+			   .stopped_ns = result->seen.stopped_ns,
+			   .running_threads = result->seen.running_threads,
+			   .unknown_blocks = result->seen.unknown_blocks,
+			   .older_blocks = result->seen.older_blocks,
 			   .n_sums = REACH_CLASSES + 1,
 			   .sums = sums,
 			   .n_places = result->n_places,
@@ -324,13 +312,13 @@ int leak_record_read(const struct record_leaks *record, struct leak_result **ret
 
 	if (!result)
 		return -ENOMEM;
-	result->image = record->image;
+	result->seen.image = record->image;
 	result->number = record->number;
-	result->stats.end = record->complete ? REACH_COMPLETE : REACH_CUT_ROOTS;
-	result->stopped_ns = record->stopped_ns;
-	result->running_threads = record->running_threads;
-	result->unknown_blocks = record->unknown_blocks;
-	result->older_blocks = record->older_blocks;
+	result->seen.stats.end = record->complete ? REACH_COMPLETE : REACH_CUT_ROOTS;
+	result->seen.stopped_ns = record->stopped_ns;
+	result->seen.running_threads = record->running_threads;
+	result->seen.unknown_blocks = record->unknown_blocks;
+	result->seen.older_blocks = record->older_blocks;
 	result->written = true;
 	r = read_places(record, result);
 	if (r == 0)

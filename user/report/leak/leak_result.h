@@ -23,8 +23,7 @@ enum leak_occasion {
 };
 
 struct leak_result {
-	pid_t pid;
-	image_t image;
+	struct leak_seen seen;
 	enum leak_occasion occasion;
 	bool asked;    /* LEAK_AT_FUNCTION: by a function of memtraced.h */
 	size_t number; /* of the process's checks, from 1 */
@@ -33,16 +32,8 @@ struct leak_result {
 	uint8_t *classes;	   /* the worst of each place's blocks */
 	struct loss_records *records;
 	uint64_t blocks, bytes; /* in use, what is suppressed included */
-	struct reach_stats stats;
-	uint64_t stopped_ns;
-	size_t running_threads;
-	size_t kept_blocks; /* glibc's, of threads that have ended: in none of the sums */
-	uint64_t kept_bytes;
-	size_t pool_blocks;    /* that hold others, of pools: in none of the sums */
-	uint64_t freed_blocks; /* in none of the sums either: leak_result_free_libraries() */
-	bool unknown_blocks, older_blocks, has_allocator; /* as of leak_scan, */
-	struct leak_noted noted_apart, noted_inside;
-	bool has_totals; /* else those of the image, which has ended, hold */
+	uint64_t freed_blocks;	/* in none of the sums: leak_result_free_libraries() */
+	bool has_totals;	/* else those of the image, which has ended, hold */
 	struct record_totals totals;
 	bool judged;  /* it is known what is suppressed */
 	bool written; /* as text; then, of it and of the checks before it: */

@@ -328,15 +328,15 @@ static void note_time(struct writer *w)
 
 	line(w);
 	strbuf_addf(w->out, "note: the process was stopped for %s\n",
-		    format_duration(w->result->stopped_ns, time));
+		    format_duration(w->result->seen.stopped_ns, time));
 }
 
 static void note_cut(struct writer *w)
 {
-	if (w->result->stats.end == REACH_CUT_ROOTS)
+	if (w->result->seen.stats.end == REACH_CUT_ROOTS)
 		say(w, "note: --max-stop was over before all memory was looked through: the "
 		       "result is partial, and lost blocks may be reachable");
-	if (w->result->stats.end == REACH_CUT_CLIQUES)
+	if (w->result->seen.stats.end == REACH_CUT_CLIQUES)
 		say(w, "note: --max-stop was over before lost blocks were divided: the result is "
 		       "partial, and definitely lost ones may be indirectly lost");
 }
@@ -355,7 +355,8 @@ static void note_noted(struct writer *w, const struct leak_noted *noted, const c
 /* Of a process from its start on, with an allocator that is known. */
 static bool is_all_seen(const struct writer *w)
 {
-	return w->result->has_allocator && !w->result->unknown_blocks && !w->result->older_blocks;
+	return w->result->seen.has_allocator && !w->result->seen.unknown_blocks &&
+	       !w->result->seen.older_blocks;
 }
 
 /* Whether there is text beside errors: sums, and what does not limit them. */
@@ -373,22 +374,22 @@ static void notes(struct writer *w, const struct model_process *image)
 	if (w->options->shape == LEAK_SHAPE_OWN && is_full(w->options))
 		note_time(w);
 	note_cut(w);
-	if (result->running_threads > 0)
-		note_count(w, result->running_threads,
+	if (result->seen.running_threads > 0)
+		note_count(w, result->seen.running_threads,
 			   " threads could not be stopped: what they changed meanwhile may be "
 			   "missing");
-	if (result->older_blocks)
+	if (result->seen.older_blocks)
 		say(w, "note: blocks from before the attach have the sizes that can be used of "
 		       "them, and one place");
-	if (result->older_blocks && result->unknown_blocks)
+	if (result->seen.older_blocks && result->seen.unknown_blocks)
 		say(w, "note: not all blocks from before the attach could be read: the others are "
 		       "in no sum, and count as roots");
-	else if (result->unknown_blocks)
+	else if (result->seen.unknown_blocks)
 		say(w, "note: blocks from before the attach are not known: they are in no sum, "
 		       "and count as roots");
-	note_noted(w, &result->noted_apart, "whose own data may hold their addresses");
-	note_noted(w, &result->noted_inside, "which hands them out with addresses of others");
-	if (totals && totals->allocs == 0 && !result->older_blocks && !is_all_seen(w))
+	note_noted(w, &result->seen.noted_apart, "whose own data may hold their addresses");
+	note_noted(w, &result->seen.noted_inside, "which hands them out with addresses of others");
+	if (totals && totals->allocs == 0 && !result->seen.older_blocks && !is_all_seen(w))
 		say(w, totals->has_before || totals->lost > 0 ?
 			       "note: no allocation was counted: nothing is known of what may be "
 			       "lost" :
@@ -398,16 +399,16 @@ static void notes(struct writer *w, const struct model_process *image)
 		note_count(w, totals->lost, " events were lost: sums are not exact");
 	if (totals && totals->missed_frees > 0)
 		note_count(w, totals->missed_frees, " frees were missed: sums are not exact");
-	if (result->stats.unreadable_bytes > 0)
-		note_count(w, result->stats.unreadable_bytes,
+	if (result->seen.stats.unreadable_bytes > 0)
+		note_count(w, result->seen.stats.unreadable_bytes,
 			   " bytes could not be read: lost blocks may be reachable");
 	/* memcheck has them freed */
-	if (result->kept_blocks > 0 && w->options->shape == LEAK_SHAPE_OWN)
-		note_count(w, result->kept_blocks,
+	if (result->seen.kept_blocks > 0 && w->options->shape == LEAK_SHAPE_OWN)
+		note_count(w, result->seen.kept_blocks,
 			   " blocks of the C library's, for threads that have ended, are in no "
 			   "sum");
-	if (result->pool_blocks > 0 && w->options->shape == LEAK_SHAPE_OWN)
-		note_count(w, result->pool_blocks,
+	if (result->seen.pool_blocks > 0 && w->options->shape == LEAK_SHAPE_OWN)
+		note_count(w, result->seen.pool_blocks,
 			   " blocks hold blocks of a pool, and are in no sum themselves");
 	if (w->out->len > before)
 		empty(w);
@@ -468,7 +469,7 @@ void leak_text(struct strbuf *out, const struct leak_result *result,
 {
 	struct writer w = {
 		.out = out,
-		.pid = result->pid,
+		.pid = result->seen.pid,
 		.result = result,
 		.stacks = stacks,
 		.options = options,

@@ -149,7 +149,7 @@ void leak_xtree(struct strbuf *out, const struct leak_result *result,
 {
 	struct costs totals = { 0 };
 
-	put_header(out, result->pid, command);
+	put_header(out, result->seen.pid, command);
 	for (size_t i = 0; i < loss_records_n(result->records); i++) {
 		const struct loss_record *r = loss_records_get(result->records, i);
 		struct costs costs = { 0 };

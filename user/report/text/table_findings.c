@@ -171,7 +171,7 @@ void table_leaks(struct table *t, const struct view_process *process)
 		strbuf_adds(&line, "; ");
 		add_sum(&line, "suppressed", &totals->suppressed, process->exact);
 	}
-	if (leaks->stats.end != REACH_COMPLETE)
+	if (leaks->seen.stats.end != REACH_COMPLETE)
 		strbuf_adds(&line, "; partial, since --max-stop was over");
 	table_wrap(t, 9, &line);
 }

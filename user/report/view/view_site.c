@@ -111,7 +111,7 @@ int view_leaks_init(const struct view_resolver *resolver, const struct report_op
 	for (size_t i = 0; i < process->n_sites; i++)
 		process->sites[i].leak = REACH_CLASSES;
 	for (size_t i = 0; i < opts->n_leaks; i++)
-		if (image_is(opts->leaks[i]->image, process->image->id))
+		if (image_is(opts->leaks[i]->seen.image, process->image->id))
 			process->leaks = opts->leaks[i];
 	if (!process->leaks)
 		return 0;

@@ -250,7 +250,7 @@ static void note(struct leak_noted *noted, const struct allocator_family *family
 /* An allocator's own data is left out where all that it has mapped is known. */
 static void count_noted(const struct live *live, slot_t slot, struct leak_scan *scan)
 {
-	bool areas_known = !scan->unknown_blocks && !scan->older_blocks;
+	bool areas_known = !scan->seen.unknown_blocks && !scan->seen.older_blocks;
 	const struct allocator_family *behind = live_family_behind(live, slot);
 
 	for (size_t i = 0; i < scan->n_blocks; i++) {
@@ -258,9 +258,9 @@ static void count_noted(const struct live *live, slot_t slot, struct leak_scan *
 			live_family_of(live, scan->blocks[i].fn, behind);
 
 		if (family && family->traces == ALLOCATOR_TRACES_INSIDE)
-			note(&scan->noted_inside, family);
+			note(&scan->seen.noted_inside, family);
 		else if (family && family->traces == ALLOCATOR_TRACES_APART && !areas_known)
-			note(&scan->noted_apart, family);
+			note(&scan->seen.noted_apart, family);
 	}
 }
 
@@ -277,14 +277,17 @@ static int scan(struct leak_check *check, struct live *live, const struct stop *
 {
 	struct leak_scan_opts opts = {
 		.pid = pid,
-		.worker = check->worker,
 		.heuristics = check->leak->heuristics << REACH_STDSTRING,
 		.max_stop_ns = check->leak->max_stop_ns,
-		.exiting = moment->occasion == LEAK_AT_EXIT,
-		.caller = moment->caller,
-		.arguments = arguments_of(moment),
-		.with_kept = check->leak->keep_libc ||
-			     check->leak->default_suppressions == LEAK_NO_DEFAULT_SUPPRESSIONS,
+		.roots = {
+			.worker = check->worker,
+			.exiting = moment->occasion == LEAK_AT_EXIT,
+			.caller = moment->caller,
+			.arguments = arguments_of(moment),
+			.with_kept = check->leak->keep_libc ||
+				     check->leak->default_suppressions ==
+					     LEAK_NO_DEFAULT_SUPPRESSIONS,
+		},
 	};
 	uint64_t deadline_ns = stop_began_ns(stop) + opts.max_stop_ns;
 	struct live_block *blocks;
@@ -299,14 +302,14 @@ static int scan(struct leak_check *check, struct live *live, const struct stop *
 	if (r < 0)
 		return r;
 	opts.image = live_image_of(live, slot);
-	opts.areas = live_areas(live, slot);
+	opts.roots.areas = live_areas(live, slot);
 	older = live_older_blocks(live, slot);
-	opts.unknown_blocks = older == LIVE_OLDER_UNKNOWN || older == LIVE_OLDER_PARTLY;
+	opts.roots.unknown_blocks = older == LIVE_OLDER_UNKNOWN || older == LIVE_OLDER_PARTLY;
 	opts.older_blocks = older == LIVE_OLDER_READ || older == LIVE_OLDER_PARTLY;
 	r = leak_scan_new(&opts, stop, blocks, n, &found);
 	if (r < 0)
 		return r;
-	found->has_allocator = live_slot_has_allocator(live, slot);
+	found->seen.has_allocator = live_slot_has_allocator(live, slot);
 	count_noted(live, slot, found);
 	if (moment->occasion == LEAK_AT_EXEC)
 		leak_pending_drop_exec(&check->pending, opts.image);
@@ -380,7 +383,7 @@ int leak_check_run(struct leak_check *check, struct live *live, struct hold *hol
 static struct leak_result *find_latest(const struct leak_check *check, image_t image)
 {
 	for (size_t i = check->results.len; i-- > 0;)
-		if (image_is(check->results.data[i]->image, image))
+		if (image_is(check->results.data[i]->seen.image, image))
 			return check->results.data[i];
 	return NULL;
 }
@@ -415,7 +418,7 @@ static int add_result(struct leak_check *check, const struct leak_pending *pendi
 
 	leak_options_ask(&options, pending->request);
 	r = leak_result_new(pending->scan, &resolver, &options,
-			    find_latest(check, pending->scan->image), &result);
+			    find_latest(check, pending->scan->seen.image), &result);
 	if (r < 0)
 		return r;
 	result->occasion = pending->occasion;
@@ -437,7 +440,7 @@ static void drop_older(struct leak_check *check)
 		struct leak_result *result = check->results.data[i];
 
 		/* those from i on are still where they were */
-		if (find_latest(check, result->image) == result)
+		if (find_latest(check, result->seen.image) == result)
 			check->results.data[n++] = result;
 		else
 			leak_result_free(result);
@@ -453,7 +456,7 @@ static void add_up_errors(const struct leak_check *check, struct leak_result *re
 	result->errors = totals->errors;
 	result->suppressed_errors = totals->suppressed_errors;
 	vec_foreach(&check->results, other) {
-		if (!image_is((*other)->image, result->image) ||
+		if (!image_is((*other)->seen.image, result->seen.image) ||
 		    (*other)->number + 1 != result->number)
 			continue;
 		result->errors += (*other)->errors;
@@ -465,14 +468,14 @@ static int write_tree(struct leak_check *check, const struct leak_result *result
 		      const struct leak_stacks *stacks, const struct model_process *image)
 {
 	_cleanup_strbuf_ struct strbuf text = { 0 };
-	const char *command = model_command(check->model, result->image);
+	const char *command = model_command(check->model, result->seen.image);
 	int r;
 
 	if (!check->xtree)
 		return 0;
 	leak_xtree(&text, result, stacks, command ? command : image->comm);
 	r = strbuf_error(&text);
-	return r < 0 ? r : leak_log_replace(check->xtree, result->pid, strbuf_str(&text));
+	return r < 0 ? r : leak_log_replace(check->xtree, result->seen.pid, strbuf_str(&text));
 }
 
 /* --child-silent-after-fork */
@@ -507,7 +510,7 @@ static int judge(struct leak_check *check, struct leak_result *result, struct le
 {
 	const struct view_resolver resolver = { check->model, check->symbols };
 	bool frees_libraries = check->leak->shape != LEAK_SHAPE_OWN;
-	int r = leak_stacks_init(&resolver, view_resolve_process(&resolver, result->image),
+	int r = leak_stacks_init(&resolver, view_resolve_process(&resolver, result->seen.image),
 				 result->places, result->n_places, check->leak->num_callers,
 				 stacks);
 
@@ -528,7 +531,7 @@ static int judge(struct leak_check *check, struct leak_result *result, struct le
 static int write_result(struct leak_check *check, struct leak_result *result)
 {
 	const struct view_resolver resolver = { check->model, check->symbols };
-	const struct model_process *image = view_resolve_process(&resolver, result->image);
+	const struct model_process *image = view_resolve_process(&resolver, result->seen.image);
 	_cleanup_(leak_stacks_done) struct leak_stacks stacks = { 0 };
 	_cleanup_strbuf_ struct strbuf text = { 0 };
 	int r;
@@ -548,7 +551,7 @@ static int write_result(struct leak_check *check, struct leak_result *result)
 	leak_text(&text, result, &stacks, image, check->leak);
 	r = strbuf_error(&text);
 	if (r == 0)
-		r = add_text(check, result->pid, &text);
+		r = add_text(check, result->seen.pid, &text);
 	if (r == 0 && check->xml)
 		r = write_xml(check, result, image, &stacks);
 	if (r == 0)
@@ -643,7 +646,7 @@ static int write_ends(struct leak_check *check)
 		_cleanup_strbuf_ struct strbuf text = { 0 };
 
 		if (r == 0)
-			r = write_end(check, view_resolve_process(&resolver, (*result)->image),
+			r = write_end(check, view_resolve_process(&resolver, (*result)->seen.image),
 				      *result, &text);
 	}
 	return r;
@@ -657,7 +660,7 @@ static int add_results(struct leak_check *check, bool final)
 	for (size_t i = 0; i < n; i++) {
 		struct leak_pending pending = check->pending.data[i];
 		const struct model_process *image =
-			model_find_process(check->model, pending.scan->image);
+			model_find_process(check->model, pending.scan->seen.image);
 
 		if (leak_pending_is_of_exec(&pending) && !final && image && !image->ended) {
 			check->pending.data[kept++] = pending;

@@ -24,11 +24,11 @@ bool leak_pending_is_of_exec(const struct leak_pending *pending)
 
 bool leak_pending_exec_came(const leak_pending_list *list, size_t index, const struct model *model)
 {
-	const image_t id = list->data[index].scan->image;
+	const image_t id = list->data[index].scan->seen.image;
 	const struct model_process *image = model_find_process(model, id);
 
 	for (size_t i = index + 1; i < list->len; i++)
-		if (image_is(list->data[i].scan->image, id))
+		if (image_is(list->data[i].scan->seen.image, id))
 			return false;
 	return image && image->ended && image->how == RECORD_END_EXEC;
 }
@@ -40,7 +40,7 @@ void leak_pending_drop_exec(leak_pending_list *list, image_t image)
 	for (size_t i = 0; i < list->len; i++) {
 		const struct leak_pending *pending = &list->data[i];
 
-		if (leak_pending_is_of_exec(pending) && image_is(pending->scan->image, image))
+		if (leak_pending_is_of_exec(pending) && image_is(pending->scan->seen.image, image))
 			leak_scan_free(pending->scan);
 		else
 			list->data[kept++] = *pending;
@@ -51,7 +51,8 @@ void leak_pending_drop_exec(leak_pending_list *list, image_t image)
 void leak_pending_set_totals(leak_pending_list *list, const struct model *model)
 {
 	vec_foreach(list, pending) {
-		const struct model_process *image = model_find_process(model, pending->scan->image);
+		const struct model_process *image =
+			model_find_process(model, pending->scan->seen.image);
 
 		if (pending->has_totals || pending->occasion == LEAK_AT_EXIT ||
 		    leak_pending_is_of_exec(pending) || !image || !image->has_totals)

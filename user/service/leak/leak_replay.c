@@ -42,7 +42,7 @@ static int add_result(struct leak_replay *replay, const struct record_leaks *rec
 	if (r < 0)
 		return r;
 	vec_foreach(&replay->results, other) {
-		if (!image_is((*other)->image, result->image))
+		if (!image_is((*other)->seen.image, result->seen.image))
 			continue;
 		leak_result_free(*other);
 		*other = result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "model/event_counts.h"
+#include "model/job_counts.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "base/partition_point.h"
+#include "base/vec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

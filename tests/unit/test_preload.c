@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "target/preload.h"
-#include "target/preload_process.h"
 
 #include "base/cleanup.h"
 

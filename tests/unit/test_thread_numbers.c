@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers of threads: the newest of many stay known. */
-#include "service/leak/thread_numbers.h"
+#include "service/leak/heap_error_log.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyze/block_index.h"
 
-#include "base/partition_point.h"
 #include "base/vec.h"
 
 #define PAGE_BITS 12		 /* 4096 pages a region */

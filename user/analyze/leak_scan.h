@@ -14,7 +14,6 @@
 
 #include <sys/types.h>
 
-struct ranges;
 struct stop;
 
 /*

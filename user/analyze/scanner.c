@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analyze/scanner.h"
 
-#include "base/partition_point.h"
 #include "base/ranges.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 
 #include "analyze/scanner.h"
 #include "base/clock.h"
-#include "base/partition_point.h"
 #include "base/vec.h"
 
 #include <pthread.h>

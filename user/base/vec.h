@@ -91,4 +91,21 @@ static inline void *array_copy(const void *from, size_t n, size_t size)
 #define vec_foreach(v, it)                                                                         \
 	for (typeof(*(v)->data) *it = (v)->data; (v)->len && it < (v)->data + (v)->len; it++)
 
+/*
+ * Binary search in what is sorted: the least index below `n` for which `is_before`, an expression
+ * of the index `i`, is false; n: it is true of all. It must be true of all indexes below that one.
+ */
+#define partition_point(n, i, is_before)                                                           \
+	({                                                                                         \
+		size_t pp_low = 0, pp_high = (n);                                                  \
+		while (pp_low < pp_high) {                                                         \
+			size_t i = pp_low + (pp_high - pp_low) / 2;                                \
+			if (is_before)                                                             \
+				pp_low = i + 1;                                                    \
+			else                                                                       \
+				pp_high = i;                                                       \
+		}                                                                                  \
+		pp_low;                                                                            \
+	})
+
 #endif

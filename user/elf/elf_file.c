@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "elf/elf_file.h"
 
-#include "base/partition_point.h"
 #include "base/vec.h"
 #include "elf/elf_read.h"
 

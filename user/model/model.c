@@ -3,13 +3,11 @@
 
 #include "base/vec.h"
 #include "model/coverage.h"
-#include "model/event_counts.h"
-#include "model/histograms.h"
+#include "model/job_counts.h"
 #include "model/mappings.h"
 #include "model/process.h"
 #include "model/regions.h"
 #include "model/series.h"
-#include "model/syscalls.h"
 
 #include <errno.h>
 

@@ -10,12 +10,10 @@
 #include "base/cleanup.h"
 #include "model/coverage.h"
 #include "model/ended.h"
-#include "model/event_counts.h"
-#include "model/histograms.h"
 #include "model/image.h"
+#include "model/job_counts.h"
 #include "model/object_table.h"
 #include "model/stacks.h"
-#include "model/syscalls.h"
 #include "trace/record/record.h"
 
 struct model;

@@ -2,7 +2,6 @@
 #include "model/regions.h"
 
 #include "base/hashmap.h"
-#include "base/partition_point.h"
 #include "base/vec.h"
 
 #include <errno.h>

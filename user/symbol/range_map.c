@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/range_map.h"
 
-#include "base/partition_point.h"
+#include "base/vec.h"
 
 #include <errno.h>
 

@@ -2,7 +2,6 @@
 #include "target/memory.h"
 
 #include "base/glob.h"
-#include "base/partition_point.h"
 #include "base/vec.h"
 #include "target/file_open.h"
 #include "target/proc_file.h"

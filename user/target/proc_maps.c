@@ -2,7 +2,6 @@
 #include "target/proc_maps.h"
 
 #include "base/cleanup.h"
-#include "base/partition_point.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "target/file_helper.h"

@@ -7,7 +7,6 @@
  */
 #include "elf/cfi/cfi_pieces.h"
 
-#include "base/partition_point.h"
 #include "base/vec.h"
 #include "elf/cfi/x86_frame.h"
 

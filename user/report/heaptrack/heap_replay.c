@@ -179,11 +179,10 @@ static int add_site_to_plan(struct plan *plan, const struct replay_site *site, s
 }
 
 /*
- * Calls that were temporary are in no piece. Where the others are too few for what samples saw, a
- * sample saw a temporary block, and the site does without samples; where they still are, the peak
- * had one.
+ * Adds what the site does. Calls that were temporary are in no piece. Where the others are too few
+ * for what samples saw, a sample saw a temporary block, and the site does without samples; where
+ * they still are, the peak had one. 0 or -ENOMEM.
  */
-/* Adds what the site does. 0 or -ENOMEM. */
 static int plan_add(struct plan *plan, const struct stages *stages, const struct replay_site *site,
 		    size_t index)
 {

@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/hashmap.h"
-#include "base/partition_point.h"
 #include "base/saturate.h"
+#include "base/vec.h"
 #include "model/series.h"
 #include "report/leak/leak_result.h"
 #include "report/report_opts.h"

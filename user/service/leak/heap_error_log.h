@@ -9,9 +9,13 @@
 
 #include "analyze/suppressions.h"
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "config/options.h"
 #include "report/leak/leak_text.h"
 #include "service/leak/leak_xml_log.h"
+
+#include <stdint.h>
+#include <sys/types.h>
 
 struct heap_error_log;
 
@@ -34,5 +38,29 @@ void heap_error_log_end(struct heap_error_log *log, const struct model_process *
 /* All errors of an image once more, as memcheck's -s: of so many contexts. 0 or -ENOMEM. */
 int heap_error_log_list(const struct heap_error_log *log, const struct model_process *image,
 			uint64_t contexts, struct strbuf *out);
+
+/* --- numbers of threads ----------------------------------------------------------------------- */
+
+/*
+ * Threads of processes by the order in which they began, as reports in Valgrind's form name them.
+ * Threads that have ended stay known, the newest ones. One thread.
+ */
+
+struct thread_number {
+	pid_t pid, tid;
+	uint32_t number;
+};
+
+/* All 0: none is known. */
+struct thread_numbers {
+	VEC(struct thread_number) all;
+	size_t oldest; /* its place, which the next one takes; 0 unless there are many */
+};
+
+/* 0 or -ENOMEM. */
+int thread_numbers_add(struct thread_numbers *numbers, pid_t pid, pid_t tid, uint32_t number);
+/* 1 of a process's first thread; 0: not known. */
+uint32_t thread_numbers_find(const struct thread_numbers *numbers, pid_t pid, pid_t tid);
+void thread_numbers_done(struct thread_numbers *numbers);
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/glob.h"
 #include "base/log.h"
-#include "base/partition_point.h"
 #include "base/vec.h"
 #include "model/model.h"
 #include "model/regions.h"

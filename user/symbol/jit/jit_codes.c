@@ -2,7 +2,6 @@
 #include "symbol/jit/jit_codes.h"
 
 #include "base/hashmap.h"
-#include "base/partition_point.h"
 #include "base/vec.h"
 #include "symbol/names.h"
 

@@ -2,7 +2,7 @@
 #include "target/glibc/glibc_walk.h"
 
 #include "base/clock.h"
-#include "base/partition_point.h"
+#include "base/vec.h"
 
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "trace/books/book.h"
 
 #include "base/clock.h"
-#include "base/partition_point.h"
 #include "base/vec.h"
 
 #include <errno.h>

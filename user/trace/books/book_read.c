@@ -2,7 +2,7 @@
 #include "trace/books/book_read.h"
 
 #include "base/clock.h"
-#include "base/partition_point.h"
+#include "base/vec.h"
 #include "bpf/abi_heap_error.h"
 #include "bpf/abi_unwind.h"
 #include "trace/books/address_set.h"

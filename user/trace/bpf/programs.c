@@ -16,7 +16,7 @@
 #include "trace/bpf/program_loader.h"
 #include "trace/kernel/boot_facts.h"
 #include "trace/kernel/feature.h"
-#include "trace/kernel/hold_functions.h"
+#include "trace/kernel/kernel_btf.h"
 #include "trace/kernel/preemption.h"
 #include "trace/kernel/tracefs.h"
 #include "trace/kernel/urgent.h"

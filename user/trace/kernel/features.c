@@ -8,7 +8,6 @@
 #include "trace/kernel/boot_facts.h"
 #include "trace/kernel/kernel_btf.h"
 #include "trace/kernel/old_kernel.h"
-#include "trace/kernel/probe_kinds.h"
 #include "trace/kernel/probe_page.h"
 #include "trace/kernel/sampling.h"
 #include "trace/kernel/tracefs.h"

@@ -6,6 +6,8 @@
 #ifndef MEMTRACED_TRACE_KERNEL_KERNEL_BTF_H
 #define MEMTRACED_TRACE_KERNEL_KERNEL_BTF_H
 
+#include <stdint.h>
+
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
 /*
@@ -13,5 +15,18 @@
  * when the file is no BTF of this machine's byte order, or its strings lie outside of it.
  */
 int btf_file_has(const char *path, const char *name);
+
+/*
+ * Where the kernel has bpf_preempt_disable() and bpf_preempt_enable(). libbpf would look for them
+ * in all of the kernel's types at each load of an object that names them, in 20 ms: they are found
+ * once a boot (boot_facts.h), and named by number (ABI_CALL_HOLD_CPU).
+ */
+
+struct hold_functions {
+	int32_t disable, enable; /* ids in the kernel's BTF */
+};
+
+/* 0 or negative errno: -ENOENT when this kernel has not both of them. */
+int hold_functions_find(struct hold_functions *ret_functions);
 
 #endif

@@ -7,8 +7,12 @@
 #define MEMTRACED_TRACE_KERNEL_PROBE_PAGE_H
 
 #include "base/cleanup.h"
+#include "probe/insn_types.h"
 #include "probe/plan.h"
 #include "trace/bpf/bpf_link.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 struct probe_page;
 
@@ -40,5 +44,32 @@ bool probe_page_measure(const struct probe_page *page, struct plan_emulation *re
  * the call site. 0: it survived; > 0: the signal that killed it; negative errno.
  */
 int probe_page_filtered_child(const struct probe_page *page);
+
+/* --- kinds of instructions -------------------------------------------------------------------- */
+
+/*
+ * The kinds of instructions that a kernel may emulate under a uprobe, as tiny functions to try it
+ * on: a table for each machine, of which this build has its own.
+ */
+
+struct probe_kind {
+	const char *name;
+	unsigned char code[16];
+	unsigned char site; /* where in the code the instruction is */
+	bool everywhere;    /* emulated by every kernel from 5.10 on */
+	int member;	    /* offset in struct plan_emulation; -1: of the first one */
+};
+
+/* The first two: one that no kernel emulates, and one that each does. */
+enum { PROBE_KIND_STEPPED, PROBE_KIND_EMULATED };
+
+const struct probe_kind *probe_kinds(size_t *ret_n);
+
+/* Whether a kernel emulates instructions of that kind, not the first. */
+static inline bool *probe_kind_member(const struct probe_kind *kind,
+				      struct plan_emulation *emulation)
+{
+	return (bool *)((char *)emulation + kind->member);
+}
 
 #endif

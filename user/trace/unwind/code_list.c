@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/unwind/code_list.h"
 
-#include "base/partition_point.h"
+#include "base/vec.h"
 
 #include <string.h>
 

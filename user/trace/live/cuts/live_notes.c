@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/live/cuts/live_notes.h"
 
-#include "base/partition_point.h"
+#include "base/vec.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/bpf_batch.h"
 #include "trace/kernel/urgent.h"

@@ -2,7 +2,7 @@
 /* Follows processes: birth, exec and death. */
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
-#include "target/preload_process.h"
+#include "target/preload.h"
 #include "target/process.h"
 #include "trace/kernel/urgent.h"
 #include "trace/live/books/live_books.h"

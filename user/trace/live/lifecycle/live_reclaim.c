@@ -5,7 +5,6 @@
  * storm of forks takes no more room than the processes that live at one time.
  */
 #include "base/cleanup.h"
-#include "base/partition_point.h"
 #include "base/vec.h"
 #include "bpf/abi.h"
 #include "memtraced.skel.h"

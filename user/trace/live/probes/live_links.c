@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/file_system.h"
 #include "target/preload.h"
-#include "target/preload_process.h"
 #include "target/process.h"
 #include "target/process_list.h"
 #include "trace/bpf/link_home.h"

@@ -268,12 +268,3 @@ int identity_environment(const struct identity *identity, char *const *base, con
 	*ret_environment = environment.data;
 	return 0;
 }
-
-void environment_free(char **environment)
-{
-	if (!environment)
-		return;
-	for (char **it = environment; *it; it++)
-		free(*it);
-	free(environment);
-}

@@ -34,12 +34,10 @@ void identity_done(struct identity *identity);
 
 /*
  * A copy of `base` ("N=V" strings, NULL-terminated) with the identity's HOME, USER, LOGNAME and
- * SHELL, then with `set` (may be NULL). For environment_free. 0, -ENOMEM, or -EINVAL when a string
+ * SHELL, then with `set` (may be NULL). For words_free. 0, -ENOMEM, or -EINVAL when a string
  * of `set` is no assignment.
  */
 int identity_environment(const struct identity *identity, char *const *base, const char *const *set,
 			 char ***ret_environment);
-
-void environment_free(char **environment);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "target/launch/launch.h"
 
+#include "config/words.h"
 #include "target/launch/launch_child.h"
 #include "target/launch/terminal_keeper.h"
 
@@ -29,9 +30,9 @@ static void identity_done_p(struct identity *identity)
 	identity_done(identity);
 }
 
-static void environment_free_p(char ***environment)
+static void words_free_p(char ***words)
 {
-	environment_free(*environment);
+	words_free(*words);
 }
 
 /*
@@ -224,7 +225,7 @@ DEFINE_CLEANUP(struct launch, launch_done)
 int launch_new(const struct launch_opts *opts, struct launch **ret_launch)
 {
 	_cleanup_(identity_done_p) struct identity identity = { 0 };
-	_cleanup_(environment_free_p) char **environment = NULL;
+	_cleanup_(words_free_p) char **environment = NULL;
 	_cleanup_(launch_done_p) struct launch *launch = NULL;
 	struct launch_inherited now;
 	struct launch_child child = { .identity = &identity, .inherited = opts->inherited };

@@ -280,12 +280,16 @@ static int find_environment(pid_t pid, uint64_t *ret_start, uint64_t *ret_end)
 /* The variable at `word`, which ends before `end`, is at `addr` in the process. */
 static int withdraw_from(int mem_fd, uint64_t addr, char *word, const char *library)
 {
-	char *value = word + sizeof(VARIABLE) - 1;
-	size_t len = strlen(value), left;
 	/* Sanitizers read /proc/PID/environ as far as the first empty string. */
 	static const char filler[] = "MEMTRACED=";
+	size_t len, left;
+	char *value;
 
-	if (strncmp(word, VARIABLE, sizeof(VARIABLE) - 1) != 0 || !preload_drop(value, library))
+	if (strncmp(word, VARIABLE, sizeof(VARIABLE) - 1) != 0)
+		return 0;
+	value = word + sizeof(VARIABLE) - 1;
+	len = strlen(value);
+	if (!preload_drop(value, library))
 		return 0;
 	left = strlen(value);
 	memset(value + left + 1, '-', len - left - 1);

@@ -78,7 +78,7 @@ struct mapping_key {
 
 static void put_bytes(struct perf_data *data, const void *bytes, size_t len)
 {
-	if (data->file)
+	if (data->file && len > 0)
 		fwrite(bytes, 1, len, data->file);
 	data->size += len;
 }

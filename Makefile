@@ -281,7 +281,8 @@ check-long: all targets fuzz-programs ## live tests at full size (100 kills), al
 	$(Q)scripts/deps-kernels || true # as in check
 	$(Q)scripts/deps --for test,clients && scripts/deps-viewers || true # a skip says so
 	$(Q)scripts/deps $(PROGRAM_PACKAGES) || true # the same
-	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(call RUN_LIVE,2) $(RUN_PACKAGE) $(RUN_DISTROS) $(RUN_KERNELS_LONG) $(RUN_SUSPEND) \
+	$(Q)$(MAKE) --no-print-directory ASAN=1 O=$(ASAN_O) check-programs
+	$(Q)MEMTRACED_LONG=1 scripts/run-tests $(RUN_ASAN) $(call RUN_LIVE,2) $(RUN_PACKAGE) $(RUN_DISTROS) $(RUN_KERNELS_LONG) $(RUN_SUSPEND) \
 		$(RUN_ARM64) $(RUN_FUZZ_LONG)
 
 # The product is built when its tools are there, so that a fresh machine can bench.
@@ -406,6 +407,10 @@ RUN_ATTACKS = --tap '$(PYTHON) tests/live/run.py --build $(O) attacks'
 QUICK_FUZZ_O = $(O)/fuzz-quick
 RUN_FUZZ = $(SANITIZED_TESTS:%=--tap 'env ASAN_OPTIONS=quarantine_size_mb=8 $(QUICK_FUZZ_O)/%') \
 	--tap '$(call FUZZ_RUN,$(QUICK_FUZZ_O)) --runs 2000 --seconds 20 --seed 1 $(FUZZ_NAMES)'
+# All tests of functions once more, with sanitizers: a build of its own (make check-long).
+ASAN_O = $(O)/asan
+RUN_ASAN = $(foreach test,$(UNIT_RUN),--tap 'env ASAN_OPTIONS=quarantine_size_mb=32 \
+	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 $(test:$(O)/%=$(ASAN_O)/%)')
 RUN_FUZZ_LONG = $(SANITIZED_TESTS:%=--tap '$(O)/fuzz/%') \
 	--tap '$(call FUZZ_RUN,$(O)/fuzz) --runs $(FUZZ_RUNS) --seconds $(FUZZ_LONG_SECONDS) $(FUZZ_NAMES)'
 FUZZ_RUN = scripts/run-fuzz --build $(1) --corpus tests/fuzz/corpus

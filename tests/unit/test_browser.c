@@ -109,7 +109,8 @@ static const char *line(struct run *run, size_t i)
 		return "";
 	found = &run->screen.lines[i];
 	assert_true(found->len < sizeof(text));
-	memcpy(text, run->screen.text.data + found->start, found->len);
+	if (found->len > 0)
+		memcpy(text, run->screen.text.data + found->start, found->len);
 	text[found->len] = '\0';
 	return text;
 }

@@ -96,8 +96,13 @@ static int read_whole(const char *bytes, size_t len, bool is_lenient, struct who
 				   .is_lenient = is_lenient,
 				   .file_bytes = VALUES_FILE_BYTES };
 
+	int r;
+
 	codec_read(&decoder, &whole_layout, ret);
-	return decoder_end(&decoder);
+	r = decoder_end(&decoder);
+	if (r < 0)
+		codec_done(&whole_layout, ret);
+	return r;
 }
 
 static void fill_whole(struct values_fill *fill, struct whole *whole, struct strbuf *bytes)

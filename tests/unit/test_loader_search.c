@@ -95,7 +95,8 @@ static void write_cache(char path[64], const void *prefix, size_t prefix_len, ui
 	assert_true(fd >= 0);
 	file = fdopen(fd, "w");
 	assert_non_null(file);
-	(void)fwrite(prefix, 1, prefix_len, file);
+	if (prefix_len > 0)
+		(void)fwrite(prefix, 1, prefix_len, file);
 	(void)fwrite(&header, sizeof(header), 1, file);
 	(void)fwrite(entries, sizeof(*entries), n, file);
 	(void)fwrite(strings, 1, strings_len, file);

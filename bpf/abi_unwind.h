@@ -78,8 +78,10 @@ struct abi_unwind_row {
 	__u16 pad;
 };
 
-#define ABI_UNWIND_CHUNK_SHIFT 20
-#define ABI_UNWIND_CHUNK_ROWS (1U << ABI_UNWIND_CHUNK_SHIFT)
+/* A chunk has this many, or those of a file that has more. */
+#define ABI_UNWIND_CHUNK_ROWS (1U << 20)
+#define ABI_UNWIND_CHUNK_SHIFT 24
+#define ABI_UNWIND_CHUNK_ROW(row) ((row) & ((1U << ABI_UNWIND_CHUNK_SHIFT) - 1))
 #define ABI_UNWIND_CHUNKS 256
 
 /* Rows of an object's executable segments; it has no more than this many of them. */

@@ -175,7 +175,7 @@ VERIFIED_ONCE_NUMBERS __u32 steps_in_chunk(__u32 first, __u32 n, __u32 rel, __u3
 	__u32 number = first >> ABI_UNWIND_CHUNK_SHIFT;
 	void *rows = bpf_map_lookup_elem(&unwind_chunks, &number);
 
-	return rows ? row_steps(rows, first & (ABI_UNWIND_CHUNK_ROWS - 1), n, rel, from, step) : 0;
+	return rows ? row_steps(rows, ABI_UNWIND_CHUNK_ROW(first), n, rel, from, step) : 0;
 }
 
 /* The rule number of the row at `at`, which is the last that begins at or below rel; else 0. */
@@ -200,9 +200,11 @@ static __always_inline __u32 rule_in_chunk(__u32 first, __u32 n, __u32 rel)
 	__u32 number = first >> ABI_UNWIND_CHUNK_SHIFT, step, from = 0;
 	void *rows = bpf_map_lookup_elem(&unwind_chunks, &number);
 
+	if (n > ABI_UNWIND_CHUNK_ROWS)
+		from = steps_in_chunk(first, n, rel, from, 1U << (ABI_UNWIND_CHUNK_SHIFT - 1));
 	for (step = ABI_UNWIND_CHUNK_ROWS / 2; step; step >>= SEARCH_STEPS_AT_ONCE)
 		from = steps_in_chunk(first, n, rel, from, step);
-	return rows ? rule_at(rows, (first & (ABI_UNWIND_CHUNK_ROWS - 1)) + from, rel) : 0;
+	return rows ? rule_at(rows, (ABI_UNWIND_CHUNK_ROW(first)) + from, rel) : 0;
 }
 
 static __always_inline __u32 row_rule(__u32 first, __u32 n, __u32 rel)

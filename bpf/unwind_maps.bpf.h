@@ -10,7 +10,7 @@
 #include <bpf/bpf_helpers.h>
 
 /*
- * Rows of objects, by chunk << 20 | row in the chunk. The first chunk is at hand from the start
+ * Rows of objects, by chunk << 24 | row in the chunk. The first chunk is at hand from the start
  * (and smaller), the others are made when they are needed. An object's rows lie within one chunk.
  */
 struct {

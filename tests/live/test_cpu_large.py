@@ -104,13 +104,17 @@ def a_real_one_with_several_large_libraries():
         raise Skip(f"this clang has no large library: {objects}")
 
 
-@test(need_root, need_x86_64, need_sampling, need_program("unshare"), timeout=100)
-def a_file_that_has_more_rows_than_fit_has_those_of_calls():
+@test(need_root, need_x86_64, need_sampling, need_program("unshare"), each=(1, 8),
+      timeout=100)
+def files_of_over_a_million_rows_have_them_all_while_there_is_room(files):
+    """There are eight million: the other two have those of calls."""
     with scratch() as folder:
         libraries = os.path.join(folder, "libraries")
         os.mkdir(libraries)
-        shutil.copy(target("libframes_many.so"), libraries)
+        for i in range(files):
+            shutil.copy(target("libframes_many.so"), os.path.join(libraries, f"{i}.so"))
         report = trace(new_cache(folder), ["--cpu", "--alloc"], [target("frames"), "rows"],
                        allocations=True, env={**os.environ, "ROWS": libraries})
-    assert set(report["coverage"]["lost"]) == {"unwind-tables-full"}, report["coverage"]
-    check_stacks(report, {1001: 1, 1010: 1})
+    lost = {"unwind-tables-full": 2} if files == 8 else {}
+    assert report["coverage"]["lost"] == lost, report["coverage"]
+    check_stacks(report, {1001: 1, 1010: files})

@@ -333,9 +333,9 @@ $(TARGETS_DIR)/libframes_large.so: tests/targets/frames_large.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(FRAMES_CFLAGS) -fPIC -shared -o $@ $<
 
-# The latter has more of them than there is ever room for, and so much code that some may be left out.
+# The latter stays mapped, has more of them than a chunk has, and so much code that some may be left out.
 $(TARGETS_DIR)/libframes_rows.so: ROWS_CFLAGS := -DROWS=250000 -DSTEP=1
-$(TARGETS_DIR)/libframes_many.so: ROWS_CFLAGS := -DROWS=1100000 -DSTEP=5
+$(TARGETS_DIR)/libframes_many.so: ROWS_CFLAGS := -DROWS=1100000 -DSTEP=5 -Wl,-z,nodelete
 $(TARGETS_DIR)/libframes_rows.so $(TARGETS_DIR)/libframes_many.so: tests/targets/frames_plugin.c
 	$(call say,TARGET,$@)
 	$(Q)mkdir -p $(@D)

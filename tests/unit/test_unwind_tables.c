@@ -83,6 +83,31 @@ static void rows_of_any_number_and_chunk_are_found(void **state)
 	}
 }
 
+/* Far more than a chunk has otherwise. */
+static void each_row_of_a_very_large_file_is_found(void **state)
+{
+	enum { MANY = 5 * (ABI_UNWIND_CHUNK_ROWS / 2) + 3 };
+	struct abi_unwind_row *rows = calloc(MANY, sizeof(*rows));
+
+	(void)state;
+	assert_non_null(rows);
+	for (uint32_t i = 0; i < MANY; i++)
+		rows[i].pc = 4 * i;
+	f.host.chunk = (struct host_rows){ rows, MANY };
+	f.mappings[0].len = 4 * MANY;
+	f.objects[1].first_row = 1U << ABI_UNWIND_CHUNK_SHIFT;
+	f.objects[1].rows = MANY;
+	rule(0, ABI_UNWIND_END, 0, 0, 0);
+	for (uint32_t i = 0; i < MANY; i += i < MANY - 8 ? 4801 : 1) {
+		assert_int_equal(cut_at(CODE + 4 * i + 1), ABI_CUT_NO_CFI);
+		rows[i].rule = 1;
+		assert_int_equal(cut_at(CODE + 4 * i + 1), ABI_CUT_NONE);
+		assert_int_equal(cut_at(CODE + 4 * i + 4), ABI_CUT_NONE);
+		rows[i].rule = 0;
+	}
+	free(rows);
+}
+
 static void tables_that_are_damaged_cut_the_stack(void **state)
 {
 	(void)state;
@@ -120,6 +145,7 @@ int main(void)
 		TEST(the_newest_mapping_of_an_address_decides),
 		TEST(what_the_ring_of_mappings_has_lost_is_in_no_mapping),
 		TEST(rows_of_any_number_and_chunk_are_found),
+		TEST(each_row_of_a_very_large_file_is_found),
 		TEST(tables_that_are_damaged_cut_the_stack),
 	};
 

@@ -16,8 +16,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* 64 MB, for processes with libraries of 8 GB of text. */
-#define MAX_CHUNKS 8
+/* 56 MB, and 8 or less for the first chunk: for processes with libraries of 8 GB of text. */
+#define MAX_ADDED_ROWS (7U << 20)
+static_assert(MAX_ADDED_ROWS <= 1U << ABI_UNWIND_CHUNK_SHIFT, "a chunk has all of them");
 
 struct chunk {
 	struct abi_unwind_row *rows;
@@ -34,6 +35,7 @@ struct known_rule {
 struct unwind_objects {
 	int chunks_fd;
 	VEC(struct chunk) chunks;
+	uint32_t added_rows; /* of all chunks but the first */
 	struct abi_unwind_rule *rules;
 	size_t rules_len;
 	struct hashmap known; /* struct known_rule */
@@ -129,10 +131,10 @@ int unwind_objects_model(struct memtraced_bpf *skel)
 	return r ? r : TAKE_FD(fd);
 }
 
-static int chunk_new(struct chunk *ret_chunk)
+static int chunk_new(uint32_t n_rows, struct chunk *ret_chunk)
 {
-	size_t len = ABI_UNWIND_CHUNK_ROWS * sizeof(struct abi_unwind_row);
-	int fd = make_chunk(ABI_UNWIND_CHUNK_ROWS);
+	size_t len = page_round_up(n_rows * sizeof(struct abi_unwind_row));
+	int fd = make_chunk(n_rows);
 	void *rows;
 
 	if (fd < 0)
@@ -148,24 +150,29 @@ static int chunk_new(struct chunk *ret_chunk)
 	return 0;
 }
 
-static int add_chunk(struct unwind_objects *objects)
+/* For n rows or more. */
+static int add_chunk(struct unwind_objects *objects, size_t n)
 {
-	uint32_t at = objects->chunks.len;
+	uint32_t at = objects->chunks.len, left = MAX_ADDED_ROWS - objects->added_rows;
+	uint32_t usual = left < ABI_UNWIND_CHUNK_ROWS ? left : ABI_UNWIND_CHUNK_ROWS;
+	uint32_t n_rows = n > usual ? (uint32_t)n : usual;
 	struct chunk chunk;
 	int r;
 
-	if (at == MAX_CHUNKS)
+	if (n > left || !left)
 		return -ENOSPC;
-	r = chunk_new(&chunk);
+	r = chunk_new(n_rows, &chunk);
 	if (r)
 		return r;
-	r = range_pool_new(0, ABI_UNWIND_CHUNK_ROWS, &chunk.pool);
+	r = range_pool_new(0, n_rows, &chunk.pool);
 	if (r == 0)
 		r = urgent_update(objects->chunks_fd, &at, &chunk.fd);
 	if (r == 0)
 		r = vec_push(&objects->chunks, chunk);
 	if (r)
 		chunk_done(&chunk);
+	else
+		objects->added_rows += n_rows;
 	return r;
 }
 
@@ -174,11 +181,9 @@ static int reserve_rows(struct unwind_objects *objects, size_t n, uint32_t *ret_
 {
 	int r;
 
-	if (n > ABI_UNWIND_CHUNK_ROWS)
-		return -ENOSPC;
 	for (size_t i = 0;; i++) {
 		if (i == objects->chunks.len) {
-			r = add_chunk(objects);
+			r = add_chunk(objects, n);
 			if (r)
 				return r;
 		}
@@ -197,14 +202,14 @@ static struct chunk *chunk_of(struct unwind_objects *objects, uint32_t row)
 
 static void retire_rows(struct unwind_objects *objects, uint32_t first, uint32_t n)
 {
-	range_pool_retire(chunk_of(objects, first)->pool, first & (ABI_UNWIND_CHUNK_ROWS - 1), n);
+	range_pool_retire(chunk_of(objects, first)->pool, ABI_UNWIND_CHUNK_ROW(first), n);
 }
 
 static void write_rows(struct unwind_objects *objects, uint32_t first, const struct cfi_rows *rows,
 		       const uint16_t *numbers)
 {
 	struct abi_unwind_row *to =
-		chunk_of(objects, first)->rows + (first & (ABI_UNWIND_CHUNK_ROWS - 1));
+		chunk_of(objects, first)->rows + (ABI_UNWIND_CHUNK_ROW(first));
 
 	for (size_t i = 0; i < rows->n_rows; i++)
 		to[i] = (struct abi_unwind_row){ .pc = rows->rows[i].pc,
@@ -287,7 +292,7 @@ static size_t rows_used(const struct unwind_objects *objects)
 bool unwind_objects_are_many(const struct unwind_objects *objects)
 {
 	return range_pool_used(objects->indexes) > ABI_UNWIND_OBJECTS / 4 * 3 ||
-	       rows_used(objects) > (size_t)ABI_UNWIND_CHUNK_ROWS * MAX_CHUNKS / 4 * 3;
+	       rows_used(objects) > (ABI_UNWIND_CHUNK_ROWS + MAX_ADDED_ROWS) / 4 * 3;
 }
 
 uint32_t unwind_objects_retired(const struct unwind_objects *objects)

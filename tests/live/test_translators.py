@@ -3,7 +3,9 @@
 
 import contextlib
 import os
+import time
 
+from leaks import leaker
 from lib import (Skip, attached, brief, eventually, load_report, need_program, need_root, refused,
                  run, run_memtraced, scratch, send_line, started, target, test)
 
@@ -94,3 +96,31 @@ def probes_are_not_shared_while_a_translator_runs():
             report = session.finish()
     assert named_as_unprobed(report) == ["qemu-x86_64"], report["coverage"]
     assert report["coverage"]["lost"] == {"attached-late": 1}, report["coverage"]
+
+
+@test(need_root, need_no_shared_probes(*VALGRIND))
+def what_needs_shared_probes_is_counted_once_no_translator_runs():
+    """A process whose first thread has ended allocates 170 bytes for each line."""
+    with started([leaker("on_line"), "without"]) as program:
+        program.lines.until("ready")
+        with started([*VALGRIND, "sleep", "1000"]) as translator:
+            done = run_memtraced("-p", str(program.pid), "-d", "1")
+            assert f"process {program.pid} (on_line) is not counted while" in done.stderr, done
+            with attached([program.pid]) as session:
+                send_line(program)
+                program.lines.until("done")
+                assert allocated(session.next_report()) == 0
+                translator.kill()
+                translator.wait()
+                time.sleep(3)
+                send_line(program)
+                program.lines.until("done")
+                report = session.finish()
+    assert allocated(report) == 170, brief(report["processes"])
+    assert len(named_as_unprobed(report)) == 1, report["coverage"]
+    assert report["coverage"]["lost"] == {"attached-late": 1}, report["coverage"]
+
+
+def allocated(report):
+    process, = report["processes"]
+    return process["alloc"]["bytes"]

@@ -87,7 +87,7 @@ int session_trace_command(struct session *s)
 	if (r == 0)
 		r = launch_release(s->launch);
 	if (r)
-		log_error("holding %s at its start: %s", s->options->command[0], strerror(-r));
+		log_error("cannot hold %s at its start: %s", s->options->command[0], strerror(-r));
 	return r;
 }
 
@@ -108,8 +108,8 @@ static int watch_exit(struct session *s, pid_t pid)
 			    "leak check of it",
 			    (int)pid);
 	else if (r < 0 && r != -ESRCH && r != -ENOMEM)
-		log_warning("process %d: its end cannot be waited for: %s; its leaks are looked "
-			    "for when that is asked for",
+		log_warning("process %d: cannot wait for its end: %s; it is checked for leaks "
+			    "only on request",
 			    (int)pid, strerror(-r));
 	return r == -ENOMEM ? r : 0;
 }
@@ -128,7 +128,7 @@ static void log_existing(pid_t pid, const char *comm, const struct live_existing
 			    "the attach is counted",
 			    (int)pid, comm);
 	if (existing->unread_bytes)
-		log_warning("process %d (%s): %s of its heap could not be made out: live totals "
+		log_warning("process %d (%s): %s of its heap was not understood: live totals "
 			    "may lack so much from before the attach",
 			    (int)pid, comm, format_size((int64_t)existing->unread_bytes, unread));
 	if (existing->uncertain)
@@ -226,6 +226,12 @@ int session_trace_pid(struct session *s, pid_t pid)
 		log_warning("process %d is under a debugger (pid %d), which stays: memtraced does "
 			    "not need to stop it",
 			    (int)pid, (int)info.tracer);
+	if (r == 0 && info.thread_ended && live_awaits_shared(s->live))
+		log_warning(
+			"process %d (%s) is not counted while a program runs on a translator of "
+			"code (valgrind, qemu): as its first thread has ended, it needs probes "
+			"that all processes share, which would end such a program",
+			(int)pid, info.comm);
 	if (r == 0 && !s->is_served)
 		session_log_programs(s, pid);
 	return r == 0 ? begin_process(s, pid, info.comm) : r;
@@ -246,7 +252,7 @@ static int trace_descendant(struct session *s, pid_t pid, size_t *n)
 	if (r == -ESRCH || r == -EACCES || r == -EEXIST)
 		return 0;
 	if (r && r != -ENOENT && r != -ENOTSUP) {
-		log_warning("process %d, a child of those to trace, cannot be traced: %s", (int)pid,
+		log_warning("cannot trace process %d, a descendant of a traced one: %s", (int)pid,
 			    strerror(-r));
 		return 0;
 	}
@@ -273,9 +279,8 @@ int session_trace_descendants(struct session *s, pid_t pid)
 		vec_done(&pids);
 	} while (r == 0 && n > before);
 	if (r)
-		log_error("finding the children of process %d: %s", (int)pid, strerror(-r));
+		log_error("cannot find the children of process %d: %s", (int)pid, strerror(-r));
 	else if (n && !s->is_served)
-		log_info("process %d: %zu descendants that run already are traced, too", (int)pid,
-			 n);
+		log_info("process %d: also tracing its %zu running descendants", (int)pid, n);
 	return r;
 }

@@ -284,6 +284,8 @@ int live_maintain(struct live *live, record_fn fn, void *userdata)
 	if (r == 0)
 		r = objects_try_results(live->objects, live->sink.fn, live->sink.userdata);
 	if (r == 0)
+		r = live_share_awaited(live);
+	if (r == 0)
 		r = settle(live);
 	if (r == 0)
 		r = live_reuse(live);

@@ -91,6 +91,7 @@ struct process_links {
 	bool translator;    /* it runs translated code, and is not probed */
 	bool own;	    /* cookies of links know it by its slot */
 	bool unseen;	    /* LOSS_NO_ALLOCATOR was counted for it */
+	bool without_first; /* its first thread has ended: only shared links can count it */
 	uint64_t shared_ns; /* since when shared links count for it instead; 0: none were its own */
 	enum links_book book;
 };
@@ -246,6 +247,7 @@ struct live_links {
 	uint64_t shared_ns;	 /* since when they are; UINT64_MAX: they are not */
 	uint64_t share_after_ns; /* a translator was seen: not before then */
 	bool translator_told;	 /* of one that keeps links from being shared */
+	bool awaits_shared;	 /* a process that only they can count has links of its own */
 };
 
 /* Our library, and the probe by which it tells of books: books/library_probe.c. */

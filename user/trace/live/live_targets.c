@@ -120,6 +120,8 @@ static int add_process(struct live *live, pid_t pid, bool root, record_fn fn, vo
 	r = live_map_process(live, process, clock_monotonic_ns(), true);
 	if (r == 0 && process->links.translator)
 		return -ENOTSUP;
+	if (r == 0 && info.thread_ended)
+		r = live_share_without_first(live, process);
 	if (r || !live->opts.run.allocations)
 		return r;
 	vec_foreach(&process->code.ranges, range)
@@ -195,6 +197,8 @@ static int add_found(struct live *live, pid_t pid, bool *ret_added)
 		return r;
 	*ret_added = true;
 	r = live_map_process(live, process, clock_monotonic_ns(), true);
+	if (r == 0 && info.thread_ended)
+		r = live_share_without_first(live, process);
 	return r ? r : check_found(live, process, info.start_ticks);
 }
 

@@ -425,26 +425,12 @@ static int on_seen(struct live *live, const struct abi_ev_process *ev)
 	return map_newcomer(live, process, ev->head.time_ns, true);
 }
 
-/*
- * The kernel filters links to a process by the memory of its first thread, which has none from now
- * on: probes by perf events are taken out, others are not put into new code. Shared links take
- * over.
- */
+/* Probes by perf events are taken out at the next hit, others are not put into new code. */
 static int on_first_ended(struct live *live, const struct abi_ev_process *ev)
 {
 	struct live_process *process = live_process_at(live, event_slot(&ev->head));
-	int r = 0;
 
-	if (!process || !process->links.own || process->links.book || !abi_of(live, process)->owner)
-		return 0;
-	if (!live->programs->control->shared)
-		r = live_go_shared(live);
-	if (r)
-		return r;
-	live_count_loss(live, process, LOSS_ATTACHED_LATE);
-	if (live->programs->control->shared)
-		live_leave_own(live, process);
-	return 0;
+	return process ? live_share_without_first(live, process) : 0;
 }
 
 int live_on_process_event(struct live *live, const struct abi_ev_process *ev)

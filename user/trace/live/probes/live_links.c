@@ -186,7 +186,8 @@ static int sharing_harms(struct live *live, bool *ret_harms)
 		return 0;
 	live->links.translator_told = true;
 	record.unprobed = (struct record_unprobed){
-		"new processes, until they have probes of their own",
+		"new processes, until they have probes of their own, and processes whose first "
+		"thread has ended",
 		exe,
 		"it translates code, and would be ended by SIGTRAP where it copies a breakpoint "
 		"that all processes share",
@@ -229,6 +230,7 @@ static int leave_shared(struct live *live, struct live_process *process)
 	/* A call in progress that the shared link has seen begin may end after that is gone. */
 	live_count_loss(live, process, LOSS_ATTACHED_LATE);
 	shared_activate(live->programs, process->slot, live_owner(live, process));
+	live->links.awaits_shared |= process->links.without_first;
 	return 0;
 }
 
@@ -329,6 +331,47 @@ void live_leave_own(struct live *live, struct live_process *process)
 {
 	shared_activate(live->programs, process->slot, 0);
 	process->links.shared_ns = clock_monotonic_ns();
+}
+
+static bool counts_by_own(const struct live *live, const struct live_process *process)
+{
+	return process->links.own && !process->links.book && !process->ended &&
+	       shared_proc(live->programs, process->slot)->owner;
+}
+
+int live_share_without_first(struct live *live, struct live_process *process)
+{
+	process->links.without_first = true;
+	if (!counts_by_own(live, process))
+		return 0;
+	live_count_loss(live, process, LOSS_ATTACHED_LATE);
+	live->links.awaits_shared = true;
+	return live_share_awaited(live);
+}
+
+int live_share_awaited(struct live *live)
+{
+	int r = 0;
+
+	if (!live->links.awaits_shared)
+		return 0;
+	if (!live->programs->control->shared)
+		r = live_go_shared(live);
+	if (r || !live->programs->control->shared)
+		return r;
+	live->links.awaits_shared = false;
+	for (size_t slot = 0; slot < live->slots.all.len; slot++) {
+		struct live_process *process = live->slots.all.data[slot];
+
+		if (process && process->links.without_first && counts_by_own(live, process))
+			live_leave_own(live, process);
+	}
+	return 0;
+}
+
+bool live_awaits_shared(const struct live *live)
+{
+	return live->links.awaits_shared;
 }
 
 void live_links_fork(const struct live_process *parent, struct live_process *child)

@@ -34,6 +34,13 @@ int live_share_for_child(struct live *live);
  * which they would end: ask live_owner() then.
  */
 int live_go_shared(struct live *live);
+/*
+ * The process's first thread has ended: the kernel filters its own links by the memory of that one,
+ * which has none. Shared ones take over, once no translator of code runs. 0 or negative errno.
+ */
+int live_share_without_first(struct live *live, struct live_process *process);
+/* From time to time: processes that wait for shared links have them. 0 or negative errno. */
+int live_share_awaited(struct live *live);
 /* From now on it is counted by these, not by its own. */
 void live_leave_own(struct live *live, struct live_process *process);
 /* Before a process is probed: a translator of code is not, which is said. 0 or negative errno. */

@@ -122,7 +122,7 @@ static int print_features(bool verbose)
 		return EXIT_USAGE;
 	r = features_new(true, &features);
 	if (r) {
-		log_error("probing the kernel's features: %s", strerror(-r));
+		log_error("cannot probe the kernel's features: %s", strerror(-r));
 		return EXIT_CANNOT_TRACE;
 	}
 	features_try_programs(features);
@@ -145,12 +145,12 @@ static int start_worker(struct worker **ret_worker)
 	int r = worker_new(&file_server, 0, ret_worker);
 
 	if (r < 0)
-		log_error("starting the process that parses files: %s", strerror(-r));
+		log_error("cannot start the process that parses files: %s", strerror(-r));
 	if (r < 0)
 		return r;
 	r = file_helper_begin(FILE_HELPER_COMM, open_serve);
 	if (r < 0)
-		log_error("starting the process that opens files: %s", strerror(-r));
+		log_error("cannot start the process that opens files: %s", strerror(-r));
 	return r;
 }
 
@@ -291,7 +291,7 @@ int main(int argc, char **argv)
 	serve_role(argv[0]);
 	r = launch_inherited_save(&inherited);
 	if (r) {
-		log_error("reading the signal state: %s", strerror(-r));
+		log_error("cannot read the signal state: %s", strerror(-r));
 		return EXIT_CANNOT_TRACE;
 	}
 	occupy_closed_streams();

@@ -223,7 +223,7 @@ def of_a_host_it_is_limited(wide):
         with started([memtraced(), wide, "-o", f"json:{path}", "-f", "table"],
                      stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as tracer:
             said = Lines(tracer.stderr)
-            assert said.until("memtraced: ").endswith("processes are traced that run already")
+            assert said.until("memtraced: ").endswith("running processes")
             send_line(process, "busy 4000")
             line = said.next()
             assert re.fullmatch(LIMITED_WIDELY, line), line

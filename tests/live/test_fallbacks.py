@@ -146,7 +146,7 @@ def stacks_of_a_new_image_are_cut_until_its_exec_is_seen_without_find_vma():
 
 NEEDED = {
     "btf": "has no BTF",
-    "tracefs": "tracefs is not mounted and cannot be",
+    "tracefs": "tracefs is not mounted, and mounting it failed",
     "uprobe-session,uprobe-multi,perf-uprobe": "offers no way to attach",
 }
 

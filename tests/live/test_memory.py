@@ -166,5 +166,6 @@ def a_lack_of_memory_for_maps_says_what_needs_less():
         done = run(["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', inner, memtraced(),
                     "--memory-limit=1G", "--", "true"])
     assert done.returncode == 2, done
-    assert done.stderr == ("memtraced: loading the BPF programs: not enough memory for their maps; "
-                           "a smaller --memory-limit or --max-blocks needs less\n"), done.stderr
+    assert done.stderr == ("memtraced: cannot load the BPF programs: not enough memory for "
+                           "their maps; a smaller --memory-limit or --max-blocks needs "
+                           "less\n"), done.stderr

@@ -330,7 +330,7 @@ def a_server_is_asked_again_when_it_says_so(status):
 @test(need_root, timeout=90)
 def what_a_server_rejects_is_not_sent_again():
     with failing(lambda request: (400, {}, b"bad\x1b[31m profile\n")) as (served, server):
-        served.said.until("memtraced: push one: " + server.url + " takes no such profile: it "
+        served.said.until("memtraced: push one: " + server.url + " rejects this profile: it "
                           "answers with status 400: bad\\x1b[31m profile\\x0a")
         until_sent(server, 3)
         bodies = [request.body for request in server.so_far()]
@@ -385,7 +385,7 @@ def a_full_queue_drops_the_oldest_and_counts_them():
         served.process.send_signal(signal.SIGTERM)
         left = None
         while not left:
-            left = re.fullmatch(r"memtraced: (\d+) profiles were not pushed any more",
+            left = re.fullmatch(r"memtraced: (\d+) queued profiles were not pushed",
                                 served.said.next())
         left = int(left.group(1))
         assert left >= waiting - 1, (left, waiting)
@@ -399,7 +399,7 @@ def a_part_that_is_rejected_is_not_sent_again():
     body = b"\x0a\x0b\x08\x01\x12\x07too old"
     with failing(lambda request: (200, {"Content-Type": "application/x-protobuf"}, body),
                  to="otlp") as (served, server):
-        served.said.until(f"memtraced: push one: {server.url} takes no such profile: it rejects a "
+        served.said.until(f"memtraced: push one: {server.url} rejects this profile: it rejects a "
                           "part: too old")
         until_sent(server, 2)
         bodies = [request.body for request in server.so_far()]
@@ -424,12 +424,12 @@ def a_reload_moves_a_target_with_what_waits():
         until_sent(server, 1)
         first = server.so_far()[0]
         reload(served, served.folder, lambda text: text.replace(server.url, other.url))
-        served.said.until("memtraced: the configuration was read anew")
+        served.said.until("memtraced: configuration reloaded")
         until_sent(other, 1)
         assert other.so_far()[0].body == first.body
         # Then there is none any more.
         reload(served, served.folder, lambda text: text[:text.index("[push")])
-        served.said.until("memtraced: the configuration was read anew")
+        served.said.until("memtraced: configuration reloaded")
         assert 'target="one"' not in served.text("/metrics")
         n = len(other.so_far())
         assert served.text("/healthz") == "ok\n" and len(other.so_far()) == n

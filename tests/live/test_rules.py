@@ -194,7 +194,7 @@ def a_new_configuration_leaves_the_traces_of_old_rules():
         with open(path, "w", encoding="ascii") as file:
             file.write(text.replace(rule.format("old"), rule.format("new").replace("> 1", "> 1T")))
         served.process.send_signal(signal.SIGHUP)
-        served.said.until("memtraced: the configuration was read anew")
+        served.said.until("memtraced: configuration reloaded")
         assert served.metric("memtraced_traces_running") == 1
         status = ctl(served, "status")
         assert "rule new: rss > 1T: fired 0 times" in status and "rule old" not in status, status

@@ -49,7 +49,7 @@ def without_tracefs_that_is_said_until_it_is_mounted():
             served = Service(masked, path, None, said)
             address = f"/debug/pprof/heap?pid={pid}&seconds=1&debug=1"
             assert "it cannot be traced" in served.text(address, status=500)
-            assert said.until("memtraced: tracefs is not mounted and cannot be").endswith(
+            assert said.until("memtraced: tracefs is not mounted, and mounting it failed").endswith(
                 "mount it with 'mount -t tracefs tracefs /sys/kernel/tracing'")
             done = run(["nsenter", "-t", str(masked.pid), "-m", "sh", "-c", TRACEFS])
             assert done.returncode == 0, done

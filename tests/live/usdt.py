@@ -109,7 +109,7 @@ def need_tracefs():
     try:
         tracefs()
     except OSError as error:
-        raise Skip(f"tracefs is not mounted and cannot be: {error.strerror}") from error
+        raise Skip(f"tracefs is not mounted, and mounting it failed: {error.strerror}") from error
 
 
 def write(path, text):

@@ -308,7 +308,7 @@ static void blocks_from_before_the_attach_are_said_to_be_known_or_not(void **sta
 		{ true, true, { false, true, true } },
 	};
 	static const char *const notes[] = {
-		"note: blocks from before the attach are not known: they are in no sum",
+		"note: blocks from before the attach are not known: they are not in the sums",
 		"note: blocks from before the attach have the sizes that can be used of them",
 		"note: not all blocks from before the attach could be read",
 	};

@@ -108,7 +108,7 @@ static int print_answer(const struct strbuf *answer)
 		int r = -errno;
 
 		if (r != -EPIPE)
-			log_error("writing to stdout: %s", strerror(-r));
+			log_error("cannot write to stdout: %s", strerror(-r));
 		return r;
 	}
 	return 0;
@@ -140,7 +140,7 @@ int ctl_run(const struct ctl_options *options)
 	if (r == 0)
 		r = exchange(fd, options, &answer);
 	if (r < 0) {
-		log_error("asking the service on %s: %s", path, strerror(-r));
+		log_error("cannot ask the service on %s: %s", path, strerror(-r));
 		return r == -EPIPE ? -EIO : r;
 	}
 	return print_answer(&answer);

@@ -110,7 +110,7 @@ static int write_stdout(const struct report_format *format, const struct diff *d
 	r_flush = stdout_stream_flush(out);
 	r = r_flush < 0 ? r_flush : r;
 	if (r && r != -EPIPE)
-		log_error("writing to stdout: %s", strerror(-r));
+		log_error("cannot write to stdout: %s", strerror(-r));
 	return r;
 }
 
@@ -187,8 +187,8 @@ static int check_jobs(const struct report_format *format, const struct diff *dif
 		return -ENODATA;
 	}
 	if (format->diff_of_allocations && !diff_has_allocations(diff)) {
-		log_error("%s of 'diff' holds allocations, and not both runs have any: give table, "
-			  "json, folded or flamegraph",
+		log_error("'diff -f %s' needs allocations in both runs; use table, json, folded or "
+			  "flamegraph",
 			  format->name);
 		return -EINVAL;
 	}
@@ -199,8 +199,7 @@ static int check_jobs(const struct report_format *format, const struct diff *dif
 	if (!report_format_diff_one_job(format) || n_jobs == 1 || (has_job && n_jobs > 0))
 		return 0;
 	if (n_jobs == 0)
-		log_error("%s shows stacks, and nothing that both runs have has any: give table "
-			  "or json",
+		log_error("'diff -f %s' needs stacks in both runs; use table or json",
 			  format->name);
 	else
 		log_error("%s holds the stacks of one event, and both runs have %zu jobs: give "

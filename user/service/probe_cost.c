@@ -258,8 +258,8 @@ int probe_cost_measure(struct worker *worker, const char *whose, struct probe_co
 	int r = measure_with_child(worker, &cost);
 
 	if (r < 0)
-		log_warning("%swhat tracing costs could not be measured (%s): a call of an "
-			    "allocator is taken for %" PRIu64 " ns",
+		log_warning("%scannot measure the cost of tracing: %s; assuming %" PRIu64
+			    " ns for each call of an allocator",
 			    whose, strerror(-r), cost.call_ns);
 	*ret_cost = cost;
 	return r;

@@ -396,7 +396,7 @@ static int write_drop_in(const char *folder, const char *path,
 	if (r == 0)
 		r = write_file(path, &text);
 	if (r < 0) {
-		log_error("writing %s: %s%s", path, strerror(-r),
+		log_error("cannot write %s: %s%s", path, strerror(-r),
 			  r == -EACCES || r == -EPERM ? "; be root" : "");
 		return r;
 	}
@@ -417,7 +417,7 @@ static int remove_drop_in(const char *folder, const char *path, const char *unit
 		if (r == -ENOENT)
 			log_error("%s is not there: %s is not sampled by it", path, unit);
 		else
-			log_error("removing %s: %s", path, strerror(-r));
+			log_error("cannot remove %s: %s", path, strerror(-r));
 		return r;
 	}
 	(void)rmdir(folder); /* others' drop-ins may be there */

@@ -64,8 +64,8 @@
 		into.append(el("p", { id: "overhead", class: "dim" }, "overhead: " + percent(overhead.predicted_ppm) + " of " +
 			report.duration(overhead.cpu_ns) + " of CPU time (a fifth of one CPU at least) predicted, by calls of " + report.count(overhead.call_ns) +
 			" ns and samples of " + report.count(overhead.sample_ns) + "; " + (overhead.measured_ppm === null ?
-			"not measured" : percent(overhead.measured_ppm) + " measured") + " (the kernel's count of the programs' " +
-			"time, with traps and what these drive out of caches); asked for: " + percent(overhead.max_ppm)));
+			"not measured" : percent(overhead.measured_ppm) + " measured") + " (the kernel's count of the BPF " +
+			"programs' time, and an estimate for traps and cache misses); asked for: " + percent(overhead.max_ppm)));
 	}
 
 	function addCoverage(into) {
@@ -269,7 +269,7 @@
 			into.append(el("p", {}, "Of live memory, " + report.bytes(alloc.before_attach.usable_bytes) + " in " +
 				report.count(alloc.before_attach.live_blocks) + " blocks are from before the attach" +
 				(alloc.before_attach.unread_bytes ? "; " + report.bytes(alloc.before_attach.unread_bytes) +
-				" of the heap then could not be made out" : "") + "."));
+				" of the heap then was not understood" : "") + "."));
 		addMapped(into, process);
 		if (process.growth)
 			into.append(el("p", { class: process.growth.verdict === "leak" ? "bad" : "dim" },

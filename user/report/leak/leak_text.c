@@ -334,10 +334,10 @@ static void note_time(struct writer *w)
 static void note_cut(struct writer *w)
 {
 	if (w->result->seen.stats.end == REACH_CUT_ROOTS)
-		say(w, "note: --max-stop was over before all memory was looked through: the "
+		say(w, "note: --max-stop expired before all memory was searched: the "
 		       "result is partial, and lost blocks may be reachable");
 	if (w->result->seen.stats.end == REACH_CUT_CLIQUES)
-		say(w, "note: --max-stop was over before lost blocks were divided: the result is "
+		say(w, "note: --max-stop expired before lost blocks were divided: the result is "
 		       "partial, and definitely lost ones may be indirectly lost");
 }
 
@@ -383,10 +383,10 @@ static void notes(struct writer *w, const struct model_process *image)
 		       "them, and one place");
 	if (result->seen.older_blocks && result->seen.unknown_blocks)
 		say(w, "note: not all blocks from before the attach could be read: the others are "
-		       "in no sum, and count as roots");
+		       "not in the sums, and count as roots");
 	else if (result->seen.unknown_blocks)
-		say(w, "note: blocks from before the attach are not known: they are in no sum, "
-		       "and count as roots");
+		say(w, "note: blocks from before the attach are not known: they are not in "
+		       "the sums, and count as roots");
 	note_noted(w, &result->seen.noted_apart, "whose own data may hold their addresses");
 	note_noted(w, &result->seen.noted_inside, "which hands them out with addresses of others");
 	if (totals && totals->allocs == 0 && !result->seen.older_blocks && !is_all_seen(w))
@@ -405,11 +405,11 @@ static void notes(struct writer *w, const struct model_process *image)
 	/* memcheck has them freed */
 	if (result->seen.kept_blocks > 0 && w->options->shape == LEAK_SHAPE_OWN)
 		note_count(w, result->seen.kept_blocks,
-			   " blocks of the C library's, for threads that have ended, are in no "
-			   "sum");
+			   " blocks of the C library's, for threads that have ended, are not in "
+			   "the sums");
 	if (result->seen.pool_blocks > 0 && w->options->shape == LEAK_SHAPE_OWN)
 		note_count(w, result->seen.pool_blocks,
-			   " blocks hold blocks of a pool, and are in no sum themselves");
+			   " blocks hold blocks of a pool; they are not in the sums themselves");
 	if (w->out->len > before)
 		empty(w);
 }
@@ -585,8 +585,7 @@ void leak_text_end(struct strbuf *out, pid_t pid, const struct leak_errors *erro
 	if (options->shape == LEAK_SHAPE_OWN && used)
 		used_suppressions(&w, used);
 	if (errors->further > 0)
-		note_count(&w, errors->further,
-			   " more wrong uses of the heap, of places that were too many");
+		note_count(&w, errors->further, " more heap errors at places beyond the limit");
 	if (is_full(options) && options->shape == LEAK_SHAPE_VALGRIND && !options->error_list)
 		say(&w, "For lists of detected and suppressed errors, rerun with: -s");
 	if (is_full(options))

@@ -139,7 +139,7 @@ static void heap_before(struct table *t, const struct record_totals *totals)
 		    table_plural((uint64_t)totals->before_blocks),
 		    totals->before_blocks == 1 ? "is" : "are");
 	if (totals->before_unread > 0)
-		strbuf_addf(&line, "; %s of the heap then could not be made out",
+		strbuf_addf(&line, "; %s of the heap then was not understood",
 			    table_size((int64_t)totals->before_unread, true, size));
 	table_wrap(t, 8, &line);
 }

@@ -154,8 +154,8 @@ static void put_overhead(struct table *t, const struct record_overhead *overhead
 		strbuf_adds(&line, "not measured");
 	else
 		strbuf_addf(&line, "%.2f %% measured", (double)overhead->measured_ppm / 10000);
-	strbuf_adds(&line, " (the kernel's count of the programs' time, with traps and what these "
-			   "drive out of caches)");
+	strbuf_adds(&line, " (the kernel's count of the BPF programs' time, and an estimate for "
+			   "traps and cache misses)");
 	if (was_given)
 		strbuf_addf(&line, "; asked for: %.2f %%", (double)overhead->max_ppm / 10000);
 	else

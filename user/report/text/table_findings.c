@@ -172,6 +172,6 @@ void table_leaks(struct table *t, const struct view_process *process)
 		add_sum(&line, "suppressed", &totals->suppressed, process->exact);
 	}
 	if (leaks->seen.stats.end != REACH_COMPLETE)
-		strbuf_adds(&line, "; partial, since --max-stop was over");
+		strbuf_adds(&line, "; partial, since --max-stop expired");
 	table_wrap(t, 9, &line);
 }

@@ -53,7 +53,7 @@ static void reload(struct service *service)
 	}
 	note_reload(service, &error);
 	log_error("%s", strbuf_str(&error));
-	log_warning("the configuration stays as it was, all of it; correct that, and reload again");
+	log_warning("the old configuration stays in use; correct the error and reload again");
 	(void)sd_notifyf(0, "READY=1\nSTATUS=the last reload failed, the configuration stays: %s",
 			 strbuf_str(&error));
 }
@@ -74,7 +74,7 @@ static void look_at_reload(struct service *service)
 	    !host_growth_is_settled(service->growth))
 		return;
 	service->is_settling = false;
-	log_info("the configuration was read anew");
+	log_info("configuration reloaded");
 	(void)sd_notify(0, "READY=1\nSTATUS=tracing on demand");
 }
 
@@ -219,7 +219,7 @@ static int begin_parts(struct service *service)
 	if (r == 0)
 		r = push_new(service->loop, service->traces, service->growth, &service->push);
 	if (r < 0)
-		log_error("setting up: %s", strerror(-r));
+		log_error("cannot set up the service: %s", strerror(-r));
 	return r;
 }
 
@@ -237,7 +237,7 @@ static int begin_service(struct service *service)
 	}
 	r = add_timers(service);
 	if (r < 0)
-		log_error("setting up: %s", strerror(-r));
+		log_error("cannot set up the service: %s", strerror(-r));
 	return r;
 }
 
@@ -315,7 +315,7 @@ static int drop_privileges(void)
 	int r = privileges_drop();
 
 	if (r < 0)
-		log_error("giving up capabilities: %s", strerror(-r));
+		log_error("cannot drop capabilities: %s", strerror(-r));
 	return r;
 }
 
@@ -331,8 +331,8 @@ int service_run(const char *config_path, struct worker *worker)
 
 	r = own_program_find(&service.program);
 	if (r < 0)
-		log_warning("memtraced's own file is not found, so that its processes have "
-			    "post-mortems, too: %s",
+		log_warning("cannot find memtraced's own executable: %s; its processes get "
+			    "post-mortems, too",
 			    strerror(-r));
 	if (geteuid() != 0) {
 		log_error("tracing needs root: run it with sudo");

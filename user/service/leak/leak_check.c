@@ -230,7 +230,7 @@ static void log_not_checked(pid_t pid, int r)
 			    "check",
 			    (int)pid);
 	else if (r == -ETIME)
-		log_warning("process %d: no leak check: --max-stop was over before it was known "
+		log_warning("process %d: no leak check: --max-stop expired before it was known "
 			    "what it holds",
 			    (int)pid);
 	else if (r == -EFBIG)

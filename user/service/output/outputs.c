@@ -61,7 +61,7 @@ static void debug_fetch_report(const struct debuginfod *debuginfod)
 		log_warning("debuginfod: %s; %llu more files were not asked for",
 			    strerror(-n.first_error), (unsigned long long)n.not_asked);
 	else if (n.not_asked > 0)
-		log_warning("debuginfod: the time was over; %llu more files were not asked for",
+		log_warning("debuginfod: time limit reached; %llu more files were not asked for",
 			    (unsigned long long)n.not_asked);
 }
 
@@ -324,7 +324,7 @@ static int write_stdout(struct outputs *outputs, const struct view *view,
 
 	outputs->stdout_closed = r == -EPIPE;
 	if (r && r != -EPIPE)
-		log_error("writing to stdout: %s", strerror(-r));
+		log_error("cannot write to stdout: %s", strerror(-r));
 	return r;
 }
 
@@ -427,7 +427,7 @@ static int end_queue(struct outputs *outputs)
 	int r = stdout_queue_flush(outputs->queue);
 
 	if (r < 0 && r != -EPIPE)
-		log_error("writing to stdout: %s", strerror(-r));
+		log_error("cannot write to stdout: %s", strerror(-r));
 	if (outputs->n_left_out > 0)
 		log_warning("%" PRIu64 " reports were left out: standard output was not read in "
 			    "time",

@@ -93,8 +93,8 @@ void jit_watch_free(struct jit_watch *watch)
 	if (!watch)
 		return;
 	if (watch->unwatched > 0)
-		log_warning("%llu more processes make code at run time than are followed: its "
-			    "functions have no names",
+		log_warning("too many processes make code at run time: its functions have no names "
+			    "in %llu of them",
 			    (unsigned long long)watch->unwatched);
 	vec_foreach(&watch->processes, watched)
 		watched_free(*watched);
@@ -254,7 +254,7 @@ static int read_map(struct jit_watch *watch, struct watched *watched, bool ended
 		r = 0;
 	}
 	if (ended && watched->malformed > 0)
-		log_warning("%s: %llu lines are no \"START SIZE NAME\" and were left out", source,
+		log_warning("%s: %llu lines left out: expected \"START SIZE NAME\"", source,
 			    (unsigned long long)watched->malformed);
 	return r;
 }

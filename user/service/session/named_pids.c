@@ -124,7 +124,7 @@ static int find_one(const char *name, bool follows, pid_t *ret_pid)
 	else if (r == 0 && found.len > 1 && follows)
 		r = find_root(&found, ret_pid);
 	if (r < 0)
-		log_error("-p %s: looking for the process: %s", name, strerror(-r));
+		log_error("-p %s: cannot look for the process: %s", name, strerror(-r));
 	if (r < 0 || *ret_pid)
 		return r;
 	if (found.len)

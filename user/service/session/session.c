@@ -174,7 +174,7 @@ static int on_stdout_failed(int error, void *userdata)
 	struct session *s = userdata;
 
 	if (error != -EPIPE)
-		log_error("writing to stdout: %s", strerror(-error));
+		log_error("cannot write to stdout: %s", strerror(-error));
 	return error == -EPIPE && s->launch ? 0 : error;
 }
 
@@ -214,7 +214,7 @@ static int add_asked_timers(struct session *s)
 	if (r == 0 && s->options->duration_ns)
 		r = loop_add_timer(s->loop, s->options->duration_ns, on_time_over, s, &source);
 	if (r < 0)
-		log_error("setting up timers: %s", strerror(-r));
+		log_error("cannot set up timers: %s", strerror(-r));
 	return r;
 }
 
@@ -259,12 +259,11 @@ static int begin_targets(struct session *s)
 	if (options_trace_widely(s->options)) {
 		r = live_add_all(s->live, session_add_record, s);
 		if (r) {
-			log_error("finding the processes to trace: %s", strerror(-r));
+			log_error("cannot find the processes to trace: %s", strerror(-r));
 			return r;
 		}
 		if (!s->is_served)
-			log_info("%zu processes are traced that run already",
-				 live_running(s->live));
+			log_info("tracing %zu running processes", live_running(s->live));
 	}
 	for (size_t i = 0; i < s->options->n_pids; i++) {
 		r = session_trace_pid(s, s->options->pids[i]);
@@ -318,7 +317,7 @@ static int session_begin(struct session *s)
 	if (r == 0)
 		r = add_sources(s);
 	if (r) {
-		log_error("setting up: %s", strerror(-r));
+		log_error("cannot set up tracing: %s", strerror(-r));
 		return r;
 	}
 	outputs_queue_stdout(s->outputs, s->printed);
@@ -327,7 +326,7 @@ static int session_begin(struct session *s)
 		return r;
 	r = session_begin_costs(s);
 	if (r < 0) {
-		log_error("setting up timers: %s", strerror(-r));
+		log_error("cannot set up timers: %s", strerror(-r));
 		return r;
 	}
 	return add_asked_timers(s);

@@ -112,8 +112,8 @@ void session_log_missing(const struct session *s)
 		return;
 	for (size_t i = 0; (name = live_missing_checkpoint(s->live, &i));)
 		if (leak_request_find(name) == LEAK_REQUEST_NONE)
-			log_warning("--leak-check-at %s: nothing that was mapped has a function "
-				    "of that name in its symbol table",
+			log_warning("--leak-check-at %s: no mapped file has a function of that "
+				    "name in its symbol table",
 				    name);
 	if (live_missing_allocators(s->live, &missing) == 0)
 		for (line = strbuf_str(&missing); (end = strchr(line, '\n')); line = end + 1)

@@ -157,7 +157,7 @@ static int change_depth(struct session *s, const struct record_depth_change *cha
 	if (r == 0 && s->options->overhead_exact_first)
 		r = begin_faults(s);
 	if (r < 0) {
-		log_error("--max-overhead: changing what is counted: %s", strerror(-r));
+		log_error("--max-overhead: cannot change what is counted: %s", strerror(-r));
 		return r;
 	}
 	if (s->options->overhead_exact_first)

@@ -55,7 +55,7 @@ static int cut_session(struct session *s)
 	if (r == 0)
 		r = source_cut(live_source(s->live), session_add_record, s);
 	if (r < 0) {
-		log_error("reading the maps: %s", strerror(-r));
+		log_error("cannot read the BPF maps: %s", strerror(-r));
 		return r;
 	}
 	if (s->leaks)

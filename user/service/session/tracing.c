@@ -202,11 +202,11 @@ static void log_load(int r, const struct strbuf *error)
 		log_error("the kernel refused the BPF programs: missing capabilities: CAP_BPF, "
 			  "CAP_PERFMON");
 	else if (r == -ENOMEM)
-		log_error("loading the BPF programs: not enough memory for their maps; a smaller "
-			  "--memory-limit or --max-blocks needs less");
+		log_error("cannot load the BPF programs: not enough memory for their maps; a "
+			  "smaller --memory-limit or --max-blocks needs less");
 	else
-		log_error("loading the BPF programs: %s; MEMTRACED_DEBUG_BPF=1 shows the kernel's "
-			  "own words",
+		log_error("cannot load the BPF programs: %s; MEMTRACED_DEBUG_BPF=1 shows the "
+			  "kernel's own words",
 			  strerror(-r));
 }
 
@@ -225,7 +225,7 @@ static int probe_features(const struct options *options, struct features **ret_f
 	int r = features_new(options->attach != ATTACH_AUTO, ret_features);
 
 	if (r)
-		log_error("probing the kernel's features: %s", strerror(-r));
+		log_error("cannot probe the kernel's features: %s", strerror(-r));
 	return r;
 }
 
@@ -253,8 +253,8 @@ static int check_tracefs(void)
 
 	if (fd >= 0)
 		return 0;
-	log_error("tracefs is not mounted and cannot be: %s; mount it with 'mount -t tracefs "
-		  "tracefs /sys/kernel/tracing'",
+	log_error("tracefs is not mounted, and mounting it failed: %s; mount it with "
+		  "'mount -t tracefs tracefs /sys/kernel/tracing'",
 		  strerror(-fd));
 	return fd;
 }

@@ -109,15 +109,14 @@ static void log_result(struct target *target, enum push_result result, const cha
 		return;
 	target->is_failing = fails;
 	if (!fails)
-		log_info("push %s: %s takes profiles again; %" PRIu64 " were dropped and %" PRIu64
+		log_info("push %s: %s accepts profiles again; %" PRIu64 " were dropped and %" PRIu64
 			 " rejected so far",
 			 target->name, config->url, target->queue.counts.dropped,
 			 target->queue.counts.rejected);
 	else if (result == PUSH_REJECTED)
-		log_warning("push %s: %s takes no such profile: %s", target->name, config->url,
-			    why);
+		log_warning("push %s: %s rejects this profile: %s", target->name, config->url, why);
 	else
-		log_warning("push %s: %s: %s; it is tried again, and profiles wait", target->name,
+		log_warning("push %s: %s: %s; retrying, profiles are queued", target->name,
 			    config->url, why);
 }
 
@@ -580,7 +579,7 @@ void push_finish(struct push *push)
 		push_run(push);
 	}
 	if (count_waiting(push) > 0)
-		log_warning("%" PRIu64 " profiles were not pushed any more", count_waiting(push));
+		log_warning("%" PRIu64 " queued profiles were not pushed", count_waiting(push));
 }
 
 bool push_at(const struct push *push, size_t index, struct push_info *ret_info)

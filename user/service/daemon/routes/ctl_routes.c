@@ -129,7 +129,8 @@ static int answer_report(const struct service_call *call, struct http_answer *an
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {
-		http_answer_error(answer, r == -EFBIG ? 507 : 500, "reading it: %s", strerror(-r));
+		http_answer_error(answer, r == -EFBIG ? 507 : 500, "cannot read the report: %s",
+				  strerror(-r));
 		return 0;
 	}
 	answer->status = 200;

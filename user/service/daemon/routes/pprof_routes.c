@@ -100,7 +100,7 @@ static void write_answer(const struct view *view, struct making *making)
 	if (stream.too_large)
 		http_answer_error(answer, 507, "the answer is larger than [http] max_answer");
 	else if (r < 0)
-		http_answer_error(answer, 500, "writing it: %s", strerror(-r));
+		http_answer_error(answer, 500, "cannot write the profile: %s", strerror(-r));
 	else
 		answer->status = 200;
 	if (answer->status == 200)
@@ -126,7 +126,7 @@ static void on_trace(enum trace_outcome outcome, int error, void *userdata)
 	if (outcome == TRACE_NOT_BEGUN)
 		service_answer_refused(call, error, answer);
 	else if (outcome == TRACE_FAILED)
-		http_answer_error(answer, 500, "tracing failed: %s", strerror(-error));
+		http_answer_error(answer, 500, "cannot trace the process: %s", strerror(-error));
 	service_answer(call, answer);
 }
 

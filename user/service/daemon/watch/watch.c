@@ -205,7 +205,7 @@ static void end_sweep(struct watch *watch)
 static void end_sweep_failed(struct watch *watch, int error)
 {
 	if (!watch->said_error)
-		log_error("watching the host: %s", strerror(-error));
+		log_error("cannot watch the host: %s", strerror(-error));
 	watch->said_error = true;
 	watch->state = SWEEP_NONE;
 	watch->next_ns = clock_monotonic_ns() + watch->config->watch_interval_ns;

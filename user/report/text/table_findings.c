@@ -139,7 +139,7 @@ void table_errors(struct table *t, const struct view_process *process)
 		table_line(t, 4, "  … from %zu more place%s; --top 0 shows all",
 			   errors->n - n_shown, table_plural(errors->n - n_shown));
 	if (errors->further > 0)
-		table_line(t, 4, "  … %" PRIu64 " more error%s, whose places found no room",
+		table_line(t, 4, "  … %" PRIu64 " more error%s, at places beyond the limit",
 			   errors->further, table_plural(errors->further));
 }
 

@@ -137,8 +137,8 @@ static void log_existing(pid_t pid, const char *comm, const struct live_existing
 			    "before the attach is not exact",
 			    (int)pid, comm, existing->uncertain);
 	if (existing->no_room)
-		log_warning("process %d (%s): %" PRIu64 " blocks from before the attach found no "
-			    "room: --max-blocks makes more",
+		log_warning("process %d (%s): %" PRIu64 " blocks from before the attach left out: "
+			    "no room; raise --max-blocks",
 			    (int)pid, comm, existing->no_room);
 }
 

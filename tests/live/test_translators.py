@@ -109,7 +109,7 @@ def what_needs_shared_probes_is_counted_once_no_translator_runs():
             with attached([program.pid]) as session:
                 send_line(program)
                 program.lines.until("done")
-                assert allocated(session.next_report()) == 0
+                assert allocated(session.later_report()) == 0
                 translator.kill()
                 translator.wait()
                 time.sleep(3)

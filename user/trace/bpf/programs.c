@@ -482,15 +482,15 @@ void programs_free(struct programs *programs)
 static int read_counters(const struct programs *programs, uint32_t from, uint32_t to, uint64_t *ret)
 {
 	int cpus = libbpf_num_possible_cpus(), fd = bpf_map__fd(programs->skel->maps.counters);
-	_cleanup_free_ uint64_t *values = NULL;
+	_cleanup_free_ uint64_t *values = cpus < 0 ? NULL : calloc(cpus, sizeof(*values));
+	_urgent_; /* once for all: to begin and to end it are four system calls */
 
 	if (cpus < 0)
 		return cpus;
-	values = calloc(cpus, sizeof(*values));
 	if (!values)
 		return -ENOMEM;
 	for (uint32_t i = from; i < to; i++) {
-		int r = urgent_lookup(fd, &i, values);
+		int r = bpf_map_lookup_elem(fd, &i, values);
 
 		if (r)
 			return r;
@@ -507,6 +507,11 @@ static int read_counters(const struct programs *programs, uint32_t from, uint32_
 int programs_losses(const struct programs *programs, uint64_t ret_losses[ABI_LOSSES])
 {
 	return read_counters(programs, 0, ABI_LOSSES, ret_losses);
+}
+
+int programs_refused(const struct programs *programs, uint64_t *ret_events)
+{
+	return read_counters(programs, ABI_LOST_RING_FULL, ABI_LOST_RING_FULL + 1, ret_events);
 }
 
 int programs_events(const struct programs *programs, uint64_t *ret_events)

@@ -137,6 +137,8 @@ int programs_attach_calls(const struct programs *programs, int fds[PROGRAMS_MAX_
 
 /* Sum over CPUs of a loss counter. */
 int programs_losses(const struct programs *programs, uint64_t ret_losses[ABI_LOSSES]);
+/* Of these alone, ABI_LOST_RING_FULL: what is asked for at each drain. */
+int programs_refused(const struct programs *programs, uint64_t *ret_events);
 
 /* Calls of allocator functions seen so far; for people, not exact. */
 int programs_events(const struct programs *programs, uint64_t *ret_events);

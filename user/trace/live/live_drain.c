@@ -239,7 +239,7 @@ static int after_cut(struct live *live)
 int live_drain(struct source *source, record_fn fn, void *userdata)
 {
 	struct live *live = (struct live *)source;
-	uint64_t losses[ABI_LOSSES];
+	uint64_t refused;
 	int r = live_begin_emitting(live, fn, userdata);
 
 	if (r)
@@ -251,9 +251,9 @@ int live_drain(struct source *source, record_fn fn, void *userdata)
 		return r;
 	if (live->error)
 		return live->error;
-	r = programs_losses(live->programs, losses);
-	if (r == 0 && losses[ABI_LOST_RING_FULL])
-		r = live_end_refused(live, losses[ABI_LOST_RING_FULL]);
+	r = programs_refused(live->programs, &refused);
+	if (r == 0 && refused)
+		r = live_end_refused(live, refused);
 	/* The ring was empty: all changes of before are known, and what waits for them goes on. */
 	if (r == 0)
 		r = live_record_all_changes(live);

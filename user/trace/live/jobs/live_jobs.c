@@ -235,12 +235,12 @@ static int emit_job_record(const struct record *record, void *userdata)
 int live_read_jobs(struct live *live, struct cut_coverage *running, struct cut_coverage *settled)
 {
 	struct job_reading reading = { .live = live, .running = running, .settled = settled };
-	uint64_t losses[ABI_LOSSES];
-	int r = programs_losses(live->programs, losses);
+	uint64_t refused;
+	int r = programs_refused(live->programs, &refused);
 
 	if (r)
 		return r;
-	reading.ring_lost = losses[ABI_LOST_RING_FULL] > 0;
+	reading.ring_lost = refused > 0;
 	r = live->opts.forget_ended ? list_last(live, &reading.last) : 0;
 	for (size_t i = 0; i < live->jobs.all.len && r == 0; i++)
 		r = live->jobs.all.data[i]->ops->read(live->jobs.all.data[i], emit_job_record,

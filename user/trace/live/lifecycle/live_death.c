@@ -50,15 +50,14 @@ int live_on_death(struct live *live, const struct abi_ev_death *ev)
 /* The choice is told right after the SIGKILL, if there was room for it. */
 static int is_choice_seen(struct live *live, const struct live_death *death, bool *ret_seen)
 {
-	uint64_t counts[ABI_LOSSES];
+	uint64_t refused;
 	int r;
 
 	*ret_seen = false;
 	if (!death || death->of.signal != SIGKILL || live->programs->deaths_unseen)
 		return 0;
-	r = programs_losses(live->programs, counts);
-	*ret_seen =
-		r == 0 && (death->of.known & ABI_DEATH_BY_PROCESS || !counts[ABI_LOST_RING_FULL]);
+	r = programs_refused(live->programs, &refused);
+	*ret_seen = r == 0 && (death->of.known & ABI_DEATH_BY_PROCESS || !refused);
 	return r;
 }
 

@@ -17,6 +17,7 @@
 
 struct large_map {
 	struct bpf_map *map;
+	uint32_t entries;
 	uint64_t bytes;
 	int fd; /* or negative errno */
 };
@@ -34,10 +35,8 @@ static void large_maps_done(struct large_maps *maps)
 }
 
 /* What is allocated at once, more or less; 0 for types that the programs have no large ones of. */
-static uint64_t first_bytes(const struct bpf_map *map)
+static uint64_t first_bytes(const struct bpf_map *map, uint64_t n)
 {
-	const uint64_t n = bpf_map__max_entries(map);
-
 	switch (bpf_map__type(map)) {
 	case BPF_MAP_TYPE_ARRAY:
 		return n * bpf_map__value_size(map);
@@ -56,7 +55,7 @@ static void make_map(size_t i, void *userdata)
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = bpf_map__map_flags(map));
 
 	large->fd = bpf_map_create(bpf_map__type(map), bpf_map__name(map), bpf_map__key_size(map),
-				   bpf_map__value_size(map), bpf_map__max_entries(map), &opts);
+				   bpf_map__value_size(map), large->entries, &opts);
 }
 
 static int compare_bytes(const void *a, const void *b)
@@ -87,24 +86,29 @@ int large_maps_make(struct bpf_object *object)
 
 	bpf_object__for_each_map(map, object)
 	{
-		const uint64_t bytes = first_bytes(map);
+		const uint32_t entries = bpf_map__max_entries(map);
+		const uint64_t bytes = first_bytes(map, entries);
 
 		/* Those that libbpf fills are its own. */
 		if (bytes < LARGE_BYTES || !bpf_map__autocreate(map) || bpf_map__is_internal(map) ||
 		    bpf_map__fd(map) >= 0)
 			continue;
-		if (vec_push(&maps.all, (struct large_map){ map, bytes, -1 }))
+		if (vec_push(&maps.all, (struct large_map){ map, entries, bytes, -1 }))
 			return -ENOMEM;
 	}
 	return make_all(&maps);
 }
 
-int large_maps_make_later(struct bpf_map *const *later, size_t n)
+int large_maps_make_later(const struct later_map *later, size_t n)
 {
 	_cleanup_(large_maps_done) struct large_maps maps = {};
 
-	for (size_t i = 0; i < n; i++)
-		if (vec_push(&maps.all, (struct large_map){ later[i], first_bytes(later[i]), -1 }))
+	for (size_t i = 0; i < n; i++) {
+		const struct large_map large = { later[i].map, later[i].entries,
+						 first_bytes(later[i].map, later[i].entries), -1 };
+
+		if (vec_push(&maps.all, large))
 			return -ENOMEM;
+	}
 	return make_all(&maps);
 }

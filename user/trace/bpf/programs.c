@@ -36,6 +36,7 @@
 #define MIN_TABLE_BLOCKS (32U << 10)
 /* --heap-errors: threads whose marks are kept. */
 #define MARKED_THREADS (64U << 10)
+#define STACKS_OF_MAPPINGS (128U << 10)
 #define RING_BYTES (8U << 20)
 /* Copies of stacks are up to 130 KiB. */
 #define RING_BYTES_FOR_COPIES (64U << 20)
@@ -88,6 +89,17 @@ static struct block_room block_room(uint32_t n)
 	return (struct block_room){ 1, n > ABI_BLOCK_WAYS ? n - ABI_BLOCK_WAYS : 1 };
 }
 
+/*
+ * Where what counts calls waits, stacks are those of mappings and signals. Room for a million takes
+ * 12 ms to make, for these 1.5. Behind them a stack is told each time, and counted as lost.
+ */
+static uint32_t first_stacks(const struct programs_opts *opts, uint32_t room)
+{
+	return opts->calls_later && !opts->run.many_stacks && room > STACKS_OF_MAPPINGS ?
+		       STACKS_OF_MAPPINGS :
+		       room;
+}
+
 /* What stands for atomic operations and cookies on old kernels. */
 static int choose_maps(struct memtraced_bpf *skel, bool old, bool tables)
 {
@@ -122,7 +134,7 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.block_marks, 1 + room->buckets / ABI_BUCKETS_A_MARK },
 		{ skel->maps.blocks, room->spilled },
 		{ skel->maps.sites, skel->rodata->knob_site_room },
-		{ skel->maps.stacks, skel->rodata->knob_stack_room },
+		{ skel->maps.stacks, first_stacks(opts, skel->rodata->knob_stack_room) },
 		{ skel->maps.tombs, allocations ? opts->run.room.tombs : 1 },
 		{ skel->maps.shed, allocations ? opts->run.room.tombs : 1 },
 		{ skel->maps.freed_blocks, opts->run.heap_errors ? ABI_FREED_BLOCKS : 1 },
@@ -392,7 +404,7 @@ static int new_programs(const struct programs_opts *opts, struct programs **ret_
 
 	if (!p)
 		return -ENOMEM;
-	p->link_home = p->types_fd = p->result_fd = p->exit_link = -1;
+	p->link_home = p->types_fd = p->result_fd = p->exit_link = p->first_stacks_fd = -1;
 	if (opts->run.unwind && !can_unwind())
 		return -EOPNOTSUPP;
 	if (opts->run.unwind && feature_left_out(FEATURE_UNWIND_CFI))
@@ -472,6 +484,8 @@ void programs_free(struct programs *programs)
 	memtraced_bpf__destroy(programs->skel);
 	if (programs->exit_link >= 0)
 		close(programs->exit_link);
+	if (programs->first_stacks_fd >= 0)
+		close(programs->first_stacks_fd);
 	if (programs->link_home >= 0)
 		close(programs->link_home);
 	if (programs->types_fd >= 0)

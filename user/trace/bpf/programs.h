@@ -44,6 +44,7 @@ struct programs {
 	struct abi_access access;
 	uint32_t max_procs;
 	uint32_t stack_room; /* entries of the map of stacks */
+	int first_stacks_fd; /* that of programs before programs_load_calls(); -1: it is the same */
 	bool unwind;	     /* as in struct programs_opts */
 	uint32_t check_stacks;
 	size_t procs_len, rooms_len, sites_len;
@@ -94,6 +95,8 @@ void programs_watch_code(struct programs *programs, bool watch);
  * the same each time.
  */
 int programs_load_calls(struct programs *programs);
+/* Of images that are over: room for other stacks. */
+void programs_forget_stacks(const struct programs *programs, const uint64_t *ids, size_t n);
 /* MEMTRACED_TEST_CALLS=later: it waits in any run that holds its processes. */
 bool programs_tests_load_late(void);
 

@@ -4,6 +4,7 @@
 #include "bpf/abi_result.h"
 #include "memtraced.skel.h"
 #include "memtraced_old.skel.h"
+#include "trace/bpf/bpf_batch.h"
 #include "trace/bpf/kernel_types.h"
 #include "trace/bpf/large_maps.h"
 #include "trace/bpf/map_memory.h"
@@ -14,6 +15,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,13 +179,20 @@ int programs_result_fd(struct programs *programs)
 
 /* --- what counts calls ------------------------------------------------------------------------ */
 
+/* Programs that are loaded already go on with the first map of stacks. */
 static int make_tables(struct programs *p)
 {
+	struct later_map later[PROGRAMS_TABLES + 1] = { { p->skel->maps.stacks, p->stack_room } };
 	struct bpf_map *tables[PROGRAMS_TABLES];
 	int r;
 
+	p->first_stacks_fd = fcntl(bpf_map__fd(p->skel->maps.stacks), F_DUPFD_CLOEXEC, 0);
+	if (p->first_stacks_fd < 0)
+		return -errno;
 	programs_tables(p->skel, tables);
-	r = large_maps_make_later(tables, PROGRAMS_TABLES);
+	for (size_t i = 0; i < PROGRAMS_TABLES; i++)
+		later[1 + i] = (struct later_map){ tables[i], bpf_map__max_entries(tables[i]) };
+	r = large_maps_make_later(later, PROGRAMS_TABLES + 1);
 	if (r == 0)
 		r = map_memory(p->skel->maps.site_table, (void **)&p->sites, &p->sites_len);
 	p->has_tables = r == 0;
@@ -234,4 +243,13 @@ int programs_load_calls(struct programs *programs)
 		programs->calls_error = load_calls(programs);
 	}
 	return programs->calls_error;
+}
+
+void programs_forget_stacks(const struct programs *programs, const uint64_t *ids, size_t n)
+{
+	const int fds[] = { bpf_map__fd(programs->skel->maps.stacks), programs->first_stacks_fd };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			bpf_batch_delete(fds[i], sizeof(*ids), ids, n * sizeof(*ids));
 }

@@ -65,7 +65,8 @@ struct run_opts {
 	 */
 	bool mappings;
 	uint64_t adopt_bytes;
-	bool floor; /* probes with empty programs: nothing is counted */
+	bool many_stacks; /* of jobs or of mappings, beside those of calls */
+	bool floor;	  /* probes with empty programs: nothing is counted */
 	/*
 	 * Threads are stopped before they execute a program, and before named functions, as live_
 	 * take_checkpoint tells. Processes must be held.

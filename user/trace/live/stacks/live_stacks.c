@@ -3,7 +3,6 @@
 #include "trace/live/stacks/live_stacks.h"
 
 #include "memtraced.skel.h"
-#include "trace/bpf/bpf_batch.h"
 #include "trace/live/code/live_code.h"
 #include "trace/live/probes/live_probes.h"
 #include "trace/live/slots/live_slots.h"
@@ -247,8 +246,7 @@ void live_forget_stacks(struct live *live, struct live_process *process)
 	if (live->jobs.n_events && !live->opts.forget_ended)
 		return;
 	/* Ids hold the image's number: they do not come back. */
-	bpf_batch_delete(bpf_map__fd(live->programs->skel->maps.stacks), sizeof(uint64_t),
-			 process->stacks.data, process->stacks.len * sizeof(uint64_t));
+	programs_forget_stacks(live->programs, process->stacks.data, process->stacks.len);
 	shared_free_stack_room(live->programs, process->slot);
 	vec_foreach(&process->stacks, id)
 		stack_index_remove(live->stacks, *id);

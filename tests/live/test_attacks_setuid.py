@@ -5,6 +5,7 @@ at: nothing that happens from then on is in the answer, nor is a name of a file'
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -349,3 +350,39 @@ def in_a_user_namespace_it_is_seen_by_the_user_who_made_that():
                 assert status == expected, (pid, status, body[:300])
                 assert ("leak_one" in body) == (expected == 200), body[:3000]
             os.kill(int(pids[1]), signal.SIGKILL)
+
+
+def with_debug_file_elsewhere(folder, theirs):
+    """A stripped program of nobody's, whose debug file is a link to `theirs`; and its folder."""
+    own = os.path.join(folder, "own")
+    os.mkdir(own)
+    whole = build(folder, "whole")
+    program, link = os.path.join(own, "program"), os.path.join(own, "names.debug")
+    for command in (["objcopy", "--only-keep-debug", whole, link],
+                    ["objcopy", "--strip-all", f"--add-gnu-debuglink={link}", whole, program]):
+        done = run(command)
+        assert done.returncode == 0, done.stderr
+    shutil.move(link, theirs)
+    os.symlink(theirs, link)
+    for path in (own, program):
+        os.chown(path, NOBODY, NOBODY)
+    return program
+
+
+@test(need_root, need_program("cc", "objcopy"), each=["file", "folder", "none"])
+def names_of_a_debug_file_are_for_users_who_may_read_it(hidden):
+    """A user's program leads to a debug file of root's that the user may not read, or reach."""
+    with scratch() as folder, service(folder) as served:
+        os.chmod(folder, 0o755)
+        secret = os.path.join(folder, "secret")
+        os.mkdir(secret, 0o700 if hidden == "folder" else 0o755)
+        theirs = os.path.join(secret, "names.debug")
+        program = with_debug_file_elsewhere(folder, theirs)
+        os.chmod(theirs, 0o600 if hidden == "file" else 0o644)
+        with started([program, "open"], preexec_fn=become()) as process:
+            process.lines.until("ready")
+            now = f"/debug/pprof/heap?pid={process.pid}&seconds=1&format=folded"
+            body = "\n".join(ask_as(served, "unix", now))
+            roots = served.text(now)
+    assert ("allocate_openly" in body) == (hidden == "none"), body[:3000]
+    assert "allocate_openly" in roots, roots[:3000]

@@ -15,6 +15,8 @@
 
 #define N_ELEMENTS(a) (sizeof(a) / sizeof((a)[0]))
 
+static const struct file_reader anybody;
+
 /* ROOT is DIR/root; DIR/secret is what nobody may reach. */
 struct fixture {
 	char dir[32];
@@ -100,7 +102,7 @@ static void nothing_outside_the_root_is_reached(void **state)
 	const struct fixture *f = *state;
 
 	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
-		_cleanup_close_ int fd = root_open(f->root_fd, 0, cases[i].path);
+		_cleanup_close_ int fd = root_open(f->root_fd, 0, cases[i].path, &anybody);
 		int expected = cases[i].expected;
 		char text[16] = "";
 
@@ -120,7 +122,46 @@ static void endless_paths_are_refused(void **state)
 
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
-	assert_int_equal(root_open(f->root_fd, 0, path), -ENAMETOOLONG);
+	assert_int_equal(root_open(f->root_fd, 0, path, &anybody), -ENAMETOOLONG);
+}
+
+/* As the kernel has it: the first of owner, group and others that applies, and no other. */
+static void a_reader_reads_what_the_modes_let_it_read(void **state)
+{
+	static const struct {
+		mode_t root, folder, file;
+		struct file_reader reader;
+		int expected;
+	} cases[] = {
+		{ 0755, 0755, 0644, { true, 7, 7 }, 0 },
+		{ 0755, 0711, 0604, { true, 7, 7 }, 0 },
+		{ 0755, 0755, 0640, { true, 7, 7 }, -EACCES },
+		{ 0755, 0755, 0640, { true, 7, 2 }, 0 },
+		{ 0755, 0755, 0604, { true, 7, 2 }, -EACCES },
+		{ 0755, 0755, 0600, { true, 1, 7 }, 0 },
+		{ 0755, 0755, 0244, { true, 1, 2 }, -EACCES },
+		{ 0755, 0754, 0644, { true, 7, 7 }, -EACCES },
+		{ 0755, 0710, 0644, { true, 7, 2 }, 0 },
+		{ 0700, 0755, 0644, { true, 7, 7 }, -EACCES },
+		{ 0700, 0700, 0600, { false, 7, 7 }, 0 },
+	};
+	const struct fixture *f = *state;
+
+	if (geteuid() != 0)
+		skip();
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		_cleanup_close_ int fd = -1;
+
+		assert_int_equal(fchownat(f->dir_fd, "root", 1, 2, 0), 0);
+		assert_int_equal(fchownat(f->dir_fd, "root/lib", 1, 2, 0), 0);
+		assert_int_equal(fchownat(f->dir_fd, "root/lib/file", 1, 2, 0), 0);
+		assert_int_equal(fchmodat(f->dir_fd, "root", cases[i].root, 0), 0);
+		assert_int_equal(fchmodat(f->dir_fd, "root/lib", cases[i].folder, 0), 0);
+		assert_int_equal(fchmodat(f->dir_fd, "root/lib/file", cases[i].file, 0), 0);
+		fd = root_open(f->root_fd, 0, "/folder/file", &cases[i].reader);
+		if ((cases[i].expected == 0) != (fd >= 0) || (fd < 0 && fd != cases[i].expected))
+			fail_msg("case %zu: %d", i, fd);
+	}
 }
 
 int main(void)
@@ -129,6 +170,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_outside_the_root_is_reached, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(endless_paths_are_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_reader_reads_what_the_modes_let_it_read, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

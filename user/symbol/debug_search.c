@@ -3,7 +3,6 @@
 
 #include "base/hex.h"
 #include "symbol/debuginfod.h"
-#include "target/file_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +18,7 @@
 struct search {
 	struct worker *worker;
 	const struct symbol_file *image;
+	const struct file_reader *reader;
 	int target_root;
 	pid_t pid;     /* whose root that is; 0: ours */
 	int host_root; /* -1 where the target's root is the host's */
@@ -95,7 +95,7 @@ static int try_path(struct search *search, int root, const char *path, struct sy
 
 	if (root < 0 || strlen(path) >= sizeof(search->found_path))
 		return -ENOENT;
-	fd = root_open(root, root == search->target_root ? search->pid : 0, path);
+	fd = root_open(root, root == search->target_root ? search->pid : 0, path, search->reader);
 	if (fd == -EBUSY || fd == -EREMOTE || fd == -ETIMEDOUT)
 		search->unread++;
 	if (fd < 0)
@@ -190,7 +190,7 @@ static int find_debug(struct search *search, const char *path, struct symbol_fil
 }
 
 int debug_search(struct worker *worker, const struct symbol_file *image, const char *path,
-		 const char *root, struct debug_files *files)
+		 const char *root, const struct file_reader *reader, struct debug_files *files)
 {
 	_cleanup_close_ int target_root = open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int host_root = root ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -201,6 +201,7 @@ int debug_search(struct worker *worker, const struct symbol_file *image, const c
 		return -ENOMEM;
 	search->worker = worker;
 	search->image = image;
+	search->reader = reader;
 	search->target_root = target_root;
 	if (root)
 		(void)sscanf(root, "/proc/%d/root", &search->pid); /* another: no process's */

@@ -8,6 +8,7 @@
 #define MEMTRACED_SYMBOL_DEBUG_SEARCH_H
 
 #include "symbol/symbol_file.h"
+#include "target/file_open.h"
 
 struct debuginfod;
 
@@ -19,11 +20,12 @@ struct debug_files {
 
 /*
  * `path` is the image's own, as the target sees it; `root` the target's root, or NULL for this
- * host's. A file is taken only when its build ID, or without one its CRC, is the image's. Adds to
- * `files`, in which none is. 0 or -ENOMEM.
+ * host's. A file is taken only when its build ID, or without one its CRC, is the image's, and the
+ * reader may read it: whoever runs a program says what its debug file is. Adds to `files`, in which
+ * none is. 0 or -ENOMEM.
  */
 int debug_search(struct worker *worker, const struct symbol_file *image, const char *path,
-		 const char *root, struct debug_files *files);
+		 const char *root, const struct file_reader *reader, struct debug_files *files);
 
 /* The same from debuginfod servers, for what was not found. 0 or -ENOMEM. */
 int debug_fetch(struct worker *worker, const struct symbol_file *image,

@@ -39,6 +39,7 @@ struct symbol_object {
 struct symbolizer {
 	struct hashmap objects;
 	struct symbol_cache *cache;
+	struct file_reader reader;
 	struct debuginfod *debuginfod;	/* NULL: nothing is fetched */
 	struct worker *worker, *inside; /* inside: our own, where none was given; else NULL */
 	struct symbol_look_up look_up;	/* of what is asked for at the moment */
@@ -105,6 +106,11 @@ int symbolizer_new(struct worker *worker, struct symbolizer **ret_symbolizer)
 	symbolizer->look_up.limits = (struct object_limits){ MAX_OPEN, MAX_OPEN_BYTES };
 	*ret_symbolizer = TAKE_PTR(symbolizer);
 	return 0;
+}
+
+void symbolizer_show_to(struct symbolizer *symbolizer, uid_t uid, gid_t gid)
+{
+	symbolizer->reader = (struct file_reader){ true, uid, gid };
 }
 
 void symbolizer_free(struct symbolizer *symbolizer)
@@ -222,7 +228,8 @@ int symbolizer_object(struct symbolizer *symbolizer, const char *path, uint64_t 
 	if (r == 0)
 		known = hashmap_find(&symbolizer->objects, object);
 	if (r == 0 && object->is_open && (!known || known->is_closed)) {
-		r = debug_search(symbolizer->worker, &object->image, path, root, &object->others);
+		r = debug_search(symbolizer->worker, &object->image, path, root,
+				 &symbolizer->reader, &object->others);
 		set_number(symbolizer, object);
 	}
 	if (r < 0)

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct object_place;
 struct symbolizer;
@@ -28,6 +29,9 @@ struct worker;
 int symbolizer_new(struct worker *worker, struct symbolizer **ret_symbolizer);
 void symbolizer_free(struct symbolizer *symbolizer); /* NULL is legal */
 DEFINE_CLEANUP(struct symbolizer, symbolizer_free)
+
+/* Before the first object: its names are shown to this user, who may not read all debug files. */
+void symbolizer_show_to(struct symbolizer *symbolizer, uid_t uid, gid_t gid);
 
 /*
  * The object that a process maps. `path` is its name for people and, in the target's root, where

@@ -21,11 +21,27 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Whose root is walked through, and what of file systems may be searched there. */
+/* Whose root is walked through, what of file systems may be searched there, and for whom. */
 struct search {
 	pid_t pid;
 	enum file_system most;
+	struct file_reader reader;
 };
+
+/* wanted: S_IROTH or S_IXOTH. */
+static int check_reader(int fd, const struct file_reader *reader, mode_t wanted)
+{
+	struct stat st;
+	int r = reader->limited ? file_status(fd, &st) : 0, shift = 0;
+
+	if (r < 0 || !reader->limited)
+		return r;
+	if (st.st_uid == reader->uid)
+		shift = 6;
+	else if (st.st_gid == reader->gid)
+		shift = 3;
+	return st.st_mode >> shift & wanted ? 0 : -EACCES;
+}
 
 /* May names be looked up, or links be read, in what it is on? */
 static int check_place(int fd, const void *userdata)
@@ -33,6 +49,14 @@ static int check_place(int fd, const void *userdata)
 	const struct search *search = userdata;
 
 	return file_system_check(file_system_of_fd(fd, search->pid), search->most);
+}
+
+static int check_folder(int fd, const void *userdata)
+{
+	const struct search *search = userdata;
+	int r = check_place(fd, userdata);
+
+	return r < 0 ? r : check_reader(fd, &search->reader, S_IXOTH);
 }
 
 static int check_link(int fd, const struct stat *st, const void *userdata)
@@ -43,36 +67,46 @@ static int check_link(int fd, const struct stat *st, const void *userdata)
 	return r < 0 ? r : PATH_FOLLOW;
 }
 
-int root_find(int root_fd, pid_t pid, const char *path, enum file_system most)
+static int find(int root_fd, const char *path, const struct search *search)
 {
 	static const struct path_rules rules = {
 		.in_root = true,
-		.check_folder = check_place,
+		.check_folder = check_folder,
 		.check_link = check_link,
 	};
 
-	return path_walk(root_fd, path, &rules, &(struct search){ pid, most });
+	return path_walk(root_fd, path, &rules, search);
 }
 
-static int open_found(int root_fd, pid_t pid, const char *path, enum file_system most)
+int root_find(int root_fd, pid_t pid, const char *path, enum file_system most)
 {
-	_cleanup_close_ int fd = root_find(root_fd, pid, path, most);
+	return find(root_fd, path, &(struct search){ .pid = pid, .most = most });
+}
 
-	return fd < 0 ? fd : reopen_for_reading(fd, pid, most);
+static int open_found(int root_fd, const struct open_in_root *asked, enum file_system most)
+{
+	const struct search search = { asked->pid, most, asked->reader };
+	_cleanup_close_ int fd = find(root_fd, asked->path, &search);
+	int r = fd < 0 ? fd : check_reader(fd, &asked->reader, S_IROTH);
+
+	return r < 0 ? r : reopen_for_reading(fd, asked->pid, most);
 }
 
 static const struct field in_root_fields[] = {
 	F(open_in_root, pid, FIELD_U32),
 	F_MAX(open_in_root, path, FIELD_STRING, PATH_MAX),
+	F(open_in_root, reader.limited, FIELD_BOOL),
+	F(open_in_root, reader.uid, FIELD_U32),
+	F(open_in_root, reader.gid, FIELD_U32),
 	F_END,
 };
 const struct layout open_in_root_layout = LAYOUT(open_in_root, in_root_fields);
 
-int root_open(int root_fd, pid_t pid, const char *path)
+int root_open(int root_fd, pid_t pid, const char *path, const struct file_reader *reader)
 {
-	const struct open_in_root asked = { pid ? proc_living_thread(pid) : 0, path };
+	const struct open_in_root asked = { pid ? proc_living_thread(pid) : 0, path, *reader };
 	_cleanup_strbuf_ struct strbuf request = {};
-	int fd = open_found(root_fd, asked.pid, path, FILE_SYSTEM_LOCAL);
+	int fd = open_found(root_fd, &asked, FILE_SYSTEM_LOCAL);
 
 	if (fd != -EXDEV)
 		return fd;
@@ -82,7 +116,7 @@ int root_open(int root_fd, pid_t pid, const char *path)
 	/* Which of its folders' servers hangs is not known: nothing of the root is opened. */
 	if (fd == 0)
 		fd = file_helper_open(UINT64_C(1) << 62 | (uint32_t)pid, &request, root_fd);
-	return fd == -ENOSYS ? open_found(root_fd, asked.pid, path, FILE_SYSTEM_LAYERS) : fd;
+	return fd == -ENOSYS ? open_found(root_fd, &asked, FILE_SYSTEM_LAYERS) : fd;
 }
 
 /* In the helper, by the request of root_open(). */
@@ -93,7 +127,7 @@ static int root_open_waiting(int root_fd, struct decoder *request)
 	codec_read(request, &open_in_root_layout, &asked);
 	if (decoder_end(request) < 0)
 		return -EBADMSG;
-	return open_found(root_fd, asked.pid, asked.path, FILE_SYSTEM_LAYERS);
+	return open_found(root_fd, &asked, FILE_SYSTEM_LAYERS);
 }
 
 /*

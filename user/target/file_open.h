@@ -12,7 +12,18 @@
 #include "base/file_system.h"
 #include "target/proc_maps.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
+
+/*
+ * Who is shown what a file holds, where that is not everybody who may ask us: by the mode of the file
+ * and of each folder on the way. Further groups and ACLs of the user are not considered.
+ */
+struct file_reader {
+	bool limited; /* else all are read */
+	uid_t uid;
+	gid_t gid;
+};
 
 /*
  * The place (O_PATH) of `path` as if `root_fd` (an O_PATH descriptor of a folder) were "/":
@@ -22,8 +33,11 @@
  */
 int root_find(int root_fd, pid_t pid, const char *path, enum file_system most);
 
-/* Opens it for reading: also as reopen_for_reading(). A helper does what may have to wait. */
-int root_open(int root_fd, pid_t pid, const char *path);
+/*
+ * Opens it for reading: also as reopen_for_reading(); -EACCES: the reader may not. A helper does what
+ * may have to wait.
+ */
+int root_open(int root_fd, pid_t pid, const char *path, const struct file_reader *reader);
 
 /*
  * Opens the file behind a mapping of a process, in whatever mount namespace and also when it was
@@ -41,6 +55,7 @@ int proc_map_open(pid_t pid, const struct proc_map *map);
 struct open_in_root {
 	pid_t pid;
 	const char *path;
+	struct file_reader reader;
 };
 struct open_map {
 	pid_t pid;

@@ -112,6 +112,8 @@ int outputs_new(const struct options *options, const struct model *model, bool o
 	r = outputs_check(options, outputs->uid, outputs->gid);
 	if (r == 0)
 		r = symbolizer_new(worker, &outputs->symbolizer);
+	if (r == 0 && options->access.limited)
+		symbolizer_show_to(outputs->symbolizer, options->access.uid, options->access.gid);
 	if (r == 0)
 		r = symbols_new(model, outputs->symbolizer, open_files, &outputs->symbols);
 	if (r == 0 && options->debuginfod)

@@ -44,6 +44,7 @@ struct question {
 	struct service_call *call; /* the loop's; NULL: the client has gone */
 	struct worker *worker;	   /* that it may use one beside */
 	pid_t pid;
+	struct http_peer who;
 	char *addresses; /* NULL: the command line is wanted */
 	int error;	 /* what came of it */
 	struct http_answer answer;
@@ -114,6 +115,7 @@ static int begin_question(struct service_call *call, void (*run)(struct aside_wo
 		.call = call,
 		.worker = service->worker,
 		.pid = call->query.pid,
+		.who = call->who,
 		.addresses = addresses ? strdup(addresses) : NULL,
 		.answer = { .status = 200, .type = HTTP_TEXT },
 	};
@@ -213,6 +215,8 @@ static int resolve_addresses(struct question *question, struct worker *worker)
 
 	if (r == 0)
 		r = symbolizer_new(worker, &lookup.symbolizer);
+	if (r == 0 && !http_peer_is_root(&question->who))
+		symbolizer_show_to(lookup.symbolizer, question->who.uid, question->who.gid);
 	if (r == 0)
 		r = add_symbols(&lookup, question->addresses, &question->answer.body);
 	symbolizer_free(lookup.symbolizer);

@@ -205,6 +205,14 @@ int process_info_read(pid_t pid, struct process_info *ret_info)
 	return 0;
 }
 
+bool process_has_thread(pid_t pid, pid_t tid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid); /* fits */
+	return access(path, F_OK) == 0;
+}
+
 pid_t process_of_thread(pid_t tid)
 {
 	_cleanup_strbuf_ struct strbuf status = { 0 };

@@ -74,6 +74,9 @@ bool process_was_given(pid_t pid, const char *variable);
  */
 int process_threads(pid_t pid, pid_t **ret_tids, size_t *ret_n);
 
+/* Is it one? A thread that is traced or stopped has its id until it is let go. */
+bool process_has_thread(pid_t pid, pid_t tid);
+
 /* Thread group of a thread, or negative errno. */
 pid_t process_of_thread(pid_t tid);
 

@@ -167,6 +167,11 @@ static int seize_thread(struct hold_table *table, struct held_process *process, 
 		return r;
 	thread->born = true;
 	r = seize(tid, options);
+	/* Another process's, which has its id by now, is let go at its next stop. */
+	if (r == 0 && !process_has_thread(process->pid, tid)) {
+		thread->unwanted = true;
+		(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* else it has ended */
+	}
 	if (r == 0)
 		return 0;
 	hold_table_remove_thread(table, thread);

@@ -30,7 +30,7 @@ struct held_thread {
 	struct held_process *process; /* NULL: a newborn whose origin is not known yet */
 	bool born;		      /* has made its first stop */
 	bool exiting;		      /* runs no more code */
-	bool unwanted;		      /* could not be noted: to be let go */
+	bool unwanted;	  /* could not be noted, or is not the process's: to be let go */
 	int birth_signal; /* of the first stop: a stop signal when born into a group-stop */
 	LIST_ENTRY(held_thread) siblings;
 };

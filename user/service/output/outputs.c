@@ -119,7 +119,8 @@ int outputs_new(const struct options *options, const struct model *model, bool o
 	if (r == 0 && options->debuginfod)
 		r = debug_fetch_begin(&outputs->debuginfod);
 	if (r == 0 && open_files)
-		r = jit_watch_new(model, worker, apply_jit_code, outputs, &outputs->jit);
+		r = jit_watch_new(model, worker, &options->access, apply_jit_code, outputs,
+				  &outputs->jit);
 	if (r == 0 && options->action == ACTION_REPORT)
 		r = leak_replay_new(&outputs->replayed);
 	if (r == 0 && options->each)

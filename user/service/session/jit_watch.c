@@ -5,6 +5,7 @@
 #include "base/file_system.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "bpf/abi.h"
 #include "symbol/jit/jit_reader.h"
 #include "target/jit_home.h"
 
@@ -48,6 +49,7 @@ struct watched {
 struct jit_watch {
 	const struct model *model;
 	struct worker *worker;
+	struct abi_access access;
 	record_fn fn;
 	void *userdata;
 	VEC(struct watched *) processes;
@@ -56,8 +58,8 @@ struct jit_watch {
 	uint64_t unread;    /* processes of which a file could not be read */
 };
 
-int jit_watch_new(const struct model *model, struct worker *worker, record_fn fn, void *userdata,
-		  struct jit_watch **ret_watch)
+int jit_watch_new(const struct model *model, struct worker *worker, const struct abi_access *access,
+		  record_fn fn, void *userdata, struct jit_watch **ret_watch)
 {
 	struct jit_watch *watch = calloc(1, sizeof(*watch));
 
@@ -65,6 +67,7 @@ int jit_watch_new(const struct model *model, struct worker *worker, record_fn fn
 		return -ENOMEM;
 	watch->model = model;
 	watch->worker = worker;
+	watch->access = *access;
 	watch->fn = fn;
 	watch->userdata = userdata;
 	*ret_watch = watch;
@@ -131,6 +134,9 @@ static int find_or_add_watched(struct jit_watch *watch, image_t image, struct wa
 	watched->home.tmp_fd = -1;
 	/* One that is gone already may have left a jitdump all the same. */
 	(void)jit_home_open((pid_t)process->pid, &watched->home);
+	/* Its pid may be another user's process's by now. */
+	if (watch->access.limited && watched->home.uid != watch->access.uid)
+		jit_home_done(&watched->home);
 	r = vec_push(&watch->processes, watched);
 	if (r < 0) {
 		watched_free(watched);

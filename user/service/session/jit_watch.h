@@ -11,15 +11,16 @@
 #include "base/cleanup.h"
 #include "model/model.h"
 
+struct abi_access;
 struct jit_watch;
 struct worker;
 
 /*
  * What is read goes to fn as RECORD_JIT_CODE. Model and worker are borrowed, and the worker serves
- * file_server's requests. 0 or -ENOMEM.
+ * file_server's requests. access: as options'; a user gets names from own maps alone. 0 or -ENOMEM.
  */
-int jit_watch_new(const struct model *model, struct worker *worker, record_fn fn, void *userdata,
-		  struct jit_watch **ret_watch);
+int jit_watch_new(const struct model *model, struct worker *worker, const struct abi_access *access,
+		  record_fn fn, void *userdata, struct jit_watch **ret_watch);
 /* Says what could not be read (logged). NULL is legal. */
 void jit_watch_free(struct jit_watch *watch);
 DEFINE_CLEANUP(struct jit_watch, jit_watch_free)

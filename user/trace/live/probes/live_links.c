@@ -258,7 +258,8 @@ int live_note_translator(struct live *live, struct live_process *process)
 	const bool by_rule = live->opts.run.rule.scope != ABI_SCOPE_PROCESSES;
 	int r;
 
-	if (!live->opts.features || process_exe(process->pid, &exe) || !translator_is(exe))
+	if (!live->opts.features || process_exe(process->pid, &exe) || !translator_is(exe) ||
+	    !live_may_show(live, process->pid, process->image)) /* another's that has its pid */
 		return 0;
 	/* What a rule finds is probed for all before it is known which program it runs. */
 	if (by_rule)

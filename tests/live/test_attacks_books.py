@@ -13,7 +13,7 @@ import fuse_server
 import schema
 from lib import (Lines, Place, Skip, attached, eventually, heap_sites, load_report, memtraced,
                  need_program, need_root, process_state, run_memtraced, scratch, send_line, started,
-                 target, test, total)
+                 target, target_for_all, test, total)
 from test_attacks_setuid import QUANTITIES, answer_of, asked_by_nobody, become, build
 from test_service import ask_as, service, until_traced
 
@@ -71,6 +71,31 @@ def a_file_whose_server_hangs_is_not_asked_whether_it_is_a_book():
                 assert process.wait(SECONDS) == 0
             finally:
                 end()
+        assert load_report(report)["processes"], "no process"
+
+
+DESCRIPTORS = ["pipe", "epoll", "hugetlb", "secret", "shrinking", "unwritable", "others", "swapped"]
+
+
+@test(need_root, each=DESCRIPTORS, in_turn=3)
+def a_descriptor_that_is_no_book_is_neither_waited_for_nor_written(kind):
+    """The program tells of it thousands of times; of another user's file, which it may read."""
+    with scratch() as folder:
+        path = f"/dev/shm/memtraced-{os.getpid()}-{kind}"
+        report = os.path.join(folder, "report.json")
+        os.chmod(folder, 0o777)
+        with open(path, "wb") as file:
+            file.write(bytes(range(256)) * 64)
+        try:
+            done = run_memtraced("--exact=library", "-q", "-o", f"json:{report}",
+                                 "--run-as=nobody", "--",
+                                 target_for_all(folder, "hostile_book"), "descriptor", kind, path,
+                                 input="\n", timeout=SECONDS)
+            assert done.returncode == 0, done
+            with open(path, "rb") as file:
+                assert file.read() == bytes(range(256)) * 64, "it is written to"
+        finally:
+            os.unlink(path)
         assert load_report(report)["processes"], "no process"
 
 

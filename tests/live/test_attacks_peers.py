@@ -11,8 +11,9 @@ import signal
 import threading
 
 import browser
-from lib import (eventually, need_program, need_root, run, scratch, started, target,
+from lib import (Skip, eventually, need_program, need_root, run, scratch, started, target,
                  target_for_all, test)
+from test_attacks_setuid import become, build
 from test_ctl import nobodys_targets
 from test_service import NOBODY, ask_as, service, until_traced
 
@@ -25,6 +26,40 @@ client = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
 client.sendall(f"POST {sys.argv[3]} HTTP/1.1\\r\\nHost: localhost\\r\\n"
                "Content-Length: 0\\r\\n\\r\\n".encode())
 client.close()
+"""
+
+
+# Asks for what is root's.
+ASK_FOR_HOST = """
+import socket, sys
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+client.sendall(b"GET /host HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n")
+print(client.recv(65536).split()[1].decode())
+"""
+# A set-user-ID program that asks the same over its standard input.
+ASKER = r"""
+#include <stdio.h>
+#include <unistd.h>
+
+int main(void)
+{
+	static const char ask[] = "GET /host HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	char answer[4096];
+	ssize_t n = write(0, ask, sizeof(ask) - 1) < 0 ? -1 : read(0, answer, sizeof(answer) - 1);
+
+	answer[n < 0 ? 0 : n] = 0;
+	printf("uid %d %s\n", (int)geteuid(), answer);
+	return 0;
+}
+"""
+# Connects, and then is another program.
+CONNECT_AND_EXECUTE = """
+import os, socket, sys
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+os.dup2(client.fileno(), 0)
+os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
@@ -361,3 +396,26 @@ def pages_of_other_sites_cannot_use_a_token_that_a_browser_knows():
             assert "memtraced_traces" in page.value("document.body.innerText")
         other.shutdown()
         assert served.metric("memtraced_traces_total") == 0
+
+
+@test(need_root, need_program("unshare"))
+def root_of_an_own_user_namespace_is_its_user():
+    with scratch() as folder, service(folder) as served:
+        os.chmod(folder, 0o755)
+        if run(["unshare", "-Ur", "true"], preexec_fn=become()).returncode != 0:
+            raise Skip("users may make no user namespaces here")
+        asked = run(["unshare", "-Ur", "/usr/bin/python3", "-c", ASK_FOR_HOST, served.path],
+                    preexec_fn=become())
+        assert asked.stdout == "403\n", asked
+
+
+@test(need_root, need_program("cc"))
+def a_connection_stays_that_of_the_user_who_made_it():
+    """Its maker executes a set-user-ID program, which asks."""
+    with scratch() as folder, service(folder) as served:
+        os.chmod(folder, 0o755)
+        program = build(folder, "asker", 0o4755, source=ASKER)
+        asked = run(["/usr/bin/python3", "-c", CONNECT_AND_EXECUTE, served.path, program],
+                    preexec_fn=become())
+        assert asked.stdout.startswith("uid 0 "), asked
+        assert "HTTP/1.1 403 " in asked.stdout, asked

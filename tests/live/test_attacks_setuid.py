@@ -86,12 +86,12 @@ def become(uid=NOBODY, gid=NOBODY):
     return change
 
 
-def build(folder, name, mode=0o755, capabilities=None):
+def build(folder, name, mode=0o755, capabilities=None, source=PROGRAM):
     """A program of root's with these rights."""
     if os.statvfs(folder).f_flag & os.ST_NOSUID:
         raise Skip(f"{folder} is on a file system without set-user-ID programs")
     path = os.path.join(folder, name)
-    done = run(["cc", "-g", "-O1", "-x", "c", "-", "-o", path], input=PROGRAM)
+    done = run(["cc", "-g", "-O1", "-x", "c", "-", "-o", path], input=source)
     assert done.returncode == 0, done.stderr
     os.chown(path, 0, 0)
     os.chmod(path, mode)
@@ -386,3 +386,17 @@ def names_of_a_debug_file_are_for_users_who_may_read_it(hidden):
             roots = served.text(now)
     assert ("allocate_openly" in body) == (hidden == "none"), body[:3000]
     assert "allocate_openly" in roots, roots[:3000]
+
+
+@test(need_root, need_program("setpriv"))
+def a_process_with_ambient_capabilities_is_not_its_users():
+    """Its file gives it none: whoever has them gives them to what it executes."""
+    with scratch() as folder, service(folder) as served:
+        own = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+               "--inh-caps=+net_raw", "--ambient-caps=+net_raw", target_for_all(folder, "leak"),
+               "0", "20000"]
+        with started(own) as process:
+            pid = process.lines.until("ready")
+            answers = ask_as(served, "unix", f"/debug/pprof/heap?pid={pid}&seconds=1",
+                             f"/debug/pprof/cmdline?pid={pid}")
+    assert all(answer.startswith("403 ") for answer in answers), answers

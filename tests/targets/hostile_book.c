@@ -10,6 +10,8 @@
  *   many N WAY    a book whose table was doubled N times, and is full; WAY: `doubles`: it is said
  *                 to be doubled just now; `forked`: it forks when it has all its blocks
  *   told FILE     tells of FILE, which has a server, as its book: with the library
+ *   descriptor KIND [FILE]
+ *                 tells of a descriptor that is no book, see kinds[]: with the library
  *   storm N       N threads tell of no book and ask for rules, all the time: with the library
  *
  * It says "ready", and begins when it is sent a line.
@@ -21,8 +23,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 
 static struct abi_book_header *header;
 static int book_fd;
@@ -165,6 +170,145 @@ static void tell_of(const char *path)
 	exit(0);
 }
 
+static int put_header(int fd, uint64_t size, int seals)
+{
+	const struct abi_book_header head = { .magic = ABI_BOOK_MAGIC,
+					      .version = ABI_BOOK_VERSION,
+					      .pid = (uint32_t)getpid() };
+
+	CHECK(fd >= 0 && ftruncate(fd, (off_t)size) == 0);
+	CHECK(pwrite(fd, &head, sizeof(head), 0) == sizeof(head));
+	CHECK(!seals || fcntl(fd, F_ADD_SEALS, seals) == 0);
+	return fd;
+}
+
+static int of_memory(unsigned int flags)
+{
+	return memfd_create(ABI_BOOK_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING | flags);
+}
+
+static int open_pipe(const char *file)
+{
+	int ends[2];
+
+	(void)file;
+	CHECK(pipe(ends) == 0);
+	return ends[0];
+}
+
+static int open_epoll(const char *file)
+{
+	(void)file;
+	return epoll_create1(EPOLL_CLOEXEC);
+}
+
+/* No page of it can be had: who touches it gets SIGBUS. */
+static int open_hugetlb(const char *file)
+{
+	int fd = of_memory(MFD_HUGETLB);
+	const uint64_t size = (ABI_BOOK_BYTES + (2 << 20) - 1) & ~(uint64_t)((2 << 20) - 1);
+
+	(void)file;
+	CHECK(fd >= 0 && ftruncate(fd, (off_t)size) == 0);
+	CHECK(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
+	return fd;
+}
+
+static int open_secret(const char *file)
+{
+	int fd = (int)syscall(SYS_memfd_secret, O_CLOEXEC);
+
+	(void)file;
+	/* The kernel may not have it. */
+	return fd >= 0 && ftruncate(fd, 1 << 20) == 0 ? fd : of_memory(0);
+}
+
+static void *shrink(void *fd)
+{
+	for (;;) {
+		CHECK(ftruncate((int)(intptr_t)fd, 0) == 0);
+		(void)put_header((int)(intptr_t)fd, ABI_BOOK_BYTES, 0);
+	}
+	return NULL;
+}
+
+static int open_shrinking(const char *file)
+{
+	int fd = put_header(of_memory(0), ABI_BOOK_BYTES, 0);
+	pthread_t thread;
+
+	(void)file;
+	CHECK(pthread_create(&thread, NULL, shrink, (void *)(intptr_t)fd) == 0);
+	return fd;
+}
+
+static int open_unwritable(const char *file)
+{
+	(void)file;
+	return put_header(of_memory(0), ABI_BOOK_BYTES, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+}
+
+static int open_others(const char *file)
+{
+	return open(file, O_RDONLY | O_CLOEXEC);
+}
+
+static int swapped_fd;
+
+/* Between a look at it and its use it is another file. */
+static void *swap(void *of_pipe)
+{
+	int book = put_header(of_memory(0), ABI_BOOK_BYTES, F_SEAL_SHRINK | F_SEAL_GROW);
+	int pair[2];
+
+	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+	for (;;) {
+		CHECK(dup2(book, swapped_fd) == swapped_fd);
+		CHECK(dup2((int)(intptr_t)of_pipe, swapped_fd) == swapped_fd);
+		CHECK(dup2(pair[0], swapped_fd) == swapped_fd);
+	}
+	return NULL;
+}
+
+static int open_swapped(const char *file)
+{
+	int of_pipe = open_pipe(file);
+	pthread_t thread;
+
+	swapped_fd = dup(of_pipe);
+	CHECK(pthread_create(&thread, NULL, swap, (void *)(intptr_t)of_pipe) == 0);
+	return swapped_fd;
+}
+
+static const struct {
+	const char *name;
+	int (*open_it)(const char *file);
+} kinds[] = {
+	{ "pipe", open_pipe },		 { "epoll", open_epoll },
+	{ "hugetlb", open_hugetlb },	 { "secret", open_secret },
+	{ "shrinking", open_shrinking }, { "unwritable", open_unwritable },
+	{ "others", open_others },	 { "swapped", open_swapped },
+};
+
+#define TIMES_TOLD 2000
+
+static void tell_descriptor(const char *kind, const char *file)
+{
+	int fd = -1;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kinds[i].name, kind) == 0)
+			fd = kinds[i].open_it(file);
+	CHECK(fd >= 0);
+	find_probe();
+	tell("ready\n");
+	wait_for_line();
+	for (int i = 0; i < TIMES_TOLD; i++)
+		tell_book(fd, ABI_BOOK_BYTES);
+	CHECK(malloc(1000));
+	exit(0);
+}
+
 static void *tell_for_ever(void *unused)
 {
 	(void)unused;
@@ -199,6 +343,8 @@ int main(int argc, char **argv)
 		fill(argument(argc, argv, 2, 1), argv[3]);
 	else if (strcmp(what, "told") == 0 && argc > 2)
 		tell_of(argv[2]);
+	else if (strcmp(what, "descriptor") == 0 && argc > 2)
+		tell_descriptor(argv[2], argc > 3 ? argv[3] : "");
 	else if (strcmp(what, "storm") == 0)
 		storm(argument(argc, argv, 2, 1));
 	return 1;

@@ -29,12 +29,13 @@ client.close()
 """
 
 
-# Asks for what is root's.
-ASK_FOR_HOST = """
+# Asks for a profile of the whole host, which is root's.
+ASK_FOR_ALL = """
 import socket, sys
 client = socket.socket(socket.AF_UNIX)
 client.connect(sys.argv[1])
-client.sendall(b"GET /host HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n")
+client.sendall(b"GET /debug/pprof/profile?seconds=1 HTTP/1.1\\r\\n"
+               b"Host: localhost\\r\\nConnection: close\\r\\n\\r\\n")
 print(client.recv(65536).split()[1].decode())
 """
 # A set-user-ID program that asks the same over its standard input.
@@ -44,7 +45,7 @@ ASKER = r"""
 
 int main(void)
 {
-	static const char ask[] = "GET /host HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	static const char ask[] = "GET /debug/pprof/profile?seconds=1 HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	char answer[4096];
 	ssize_t n = write(0, ask, sizeof(ask) - 1) < 0 ? -1 : read(0, answer, sizeof(answer) - 1);
 
@@ -404,7 +405,7 @@ def root_of_an_own_user_namespace_is_its_user():
         os.chmod(folder, 0o755)
         if run(["unshare", "-Ur", "true"], preexec_fn=become()).returncode != 0:
             raise Skip("users may make no user namespaces here")
-        asked = run(["unshare", "-Ur", "/usr/bin/python3", "-c", ASK_FOR_HOST, served.path],
+        asked = run(["unshare", "-Ur", "/usr/bin/python3", "-c", ASK_FOR_ALL, served.path],
                     preexec_fn=become())
         assert asked.stdout == "403\n", asked
 

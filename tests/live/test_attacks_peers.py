@@ -45,7 +45,8 @@ ASKER = r"""
 
 int main(void)
 {
-	static const char ask[] = "GET /debug/pprof/profile?seconds=1 HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	static const char ask[] = "GET /debug/pprof/profile?seconds=1 HTTP/1.1\r\n"
+				  "Host: localhost\r\n\r\n";
 	char answer[4096];
 	ssize_t n = write(0, ask, sizeof(ask) - 1) < 0 ? -1 : read(0, answer, sizeof(answer) - 1);
 

@@ -49,8 +49,8 @@ class TwoBuilds(unittest.TestCase):
         done = self.fuzz(1500)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.counts(), {"fast": 1800, "sanitized": 200})
-        self.assertIn("ok 1 - fuzz_some: 2,000 inputs; in all 2,000, of which with AddressSanitizer "
-                      "200", done.stdout)
+        self.assertIn("ok 1 - fuzz_some: 2,000 inputs; in all 2,000, of which with "
+                      "AddressSanitizer 200", done.stdout)
 
     def test_later_runs_add_and_make_a_turn_at_least(self):
         self.build("fast", 900)

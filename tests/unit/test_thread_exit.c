@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which end a thread's is that /proc does not tell at once, and whose a thread is. The list of threads
- * is the test's.
+ * Which end a thread's is that /proc does not tell at once, and whose a thread is. The list of
+ * threads is the test's.
  */
 #include "target/hold/hold.h"
 #include "target/hold/stop.h"

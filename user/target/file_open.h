@@ -16,8 +16,8 @@
 #include <sys/types.h>
 
 /*
- * Who is shown what a file holds, where that is not everybody who may ask us: by the mode of the file
- * and of each folder on the way. Further groups and ACLs of the user are not considered.
+ * The user who is shown what a file holds, where that is not root: it may be read by its mode and
+ * that of each folder on the way. Further groups and ACLs are not considered.
  */
 struct file_reader {
 	bool limited; /* else all are read */
@@ -34,8 +34,8 @@ struct file_reader {
 int root_find(int root_fd, pid_t pid, const char *path, enum file_system most);
 
 /*
- * Opens it for reading: also as reopen_for_reading(); -EACCES: the reader may not. A helper does what
- * may have to wait.
+ * Opens it for reading: also as reopen_for_reading(); -EACCES: the reader may not. A helper does
+ * what may have to wait.
  */
 int root_open(int root_fd, pid_t pid, const char *path, const struct file_reader *reader);
 

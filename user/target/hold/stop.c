@@ -160,7 +160,7 @@ static int interrupt_thread(const struct stop *stop, pid_t tid)
 
 	if (stop->tracer && ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
 		r = refusal(tid, errno);
-	/* Another process's, which has its id by now: it is let go when the tracer's thread ends. */
+	/* Another process's that has its id by now is let go when the tracer's thread ends. */
 	if (r == 0 && stop->tracer && !process_has_thread(stop->pid, tid))
 		r = -ESRCH;
 	if (r == 0 && ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0)

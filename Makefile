@@ -594,7 +594,7 @@ $(O)/tests/unit/test_live_follow: TEST_LDFLAGS := -Wl,--wrap=urgent_lookup,--wra
 # The rules by which the library walks are the test's: linked as one unit, it would call its own.
 $(O)/tests/unit/test_unwind_steps: TEST_LDFLAGS := -Wl,--wrap=walk_rule
 # There are no maps of losses to read.
-$(O)/tests/unit/test_live_jobs: TEST_LDFLAGS := -Wl,--wrap=programs_losses
+$(O)/tests/unit/test_live_jobs: TEST_LDFLAGS := -Wl,--wrap=programs_refused
 $(UNIT_SRCS:%.c=$(O)/%): $(O)/%: $(O)/%.o $(HELPER_OBJS) $(SAMPLE_PURE_OBJS) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -fno-lto $(TEST_LDFLAGS) -o $@ $< $(filter $(dir $<)%,$(HELPER_OBJS)) \

@@ -322,7 +322,8 @@ static struct live_opts live_opts_of(const struct options *options)
 			.watch_code = samples_alone(options),
 			.mappings = options->mappings,
 			.adopt_bytes = options->mappings ? adopt_bytes(options) : 0,
-			.many_stacks = options->mappings || options->n_events > 0 || options->stacks,
+			.many_stacks =
+				options->mappings || options->n_events > 0 || options->stacks,
 			.access = options->access,
 			.follow = !options->no_follow,
 			.no_exec = options->no_exec,

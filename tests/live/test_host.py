@@ -58,7 +58,7 @@ def tracing(*words):
         command = [memtraced(), "-v", *all_calls(words), *words, "-o", f"json:{path}"]
         with started(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
             lines, said = Lines(process.stderr), []
-            while "are traced that run" not in (said[-1] if said else ""):
+            while "running processes" not in (said[-1] if said else ""):
                 said.append(lines.next(120))
                 assert said[-1] is not None, f"memtraced ended: {said}"
             yield Wide(process, lines, path)

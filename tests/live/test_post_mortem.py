@@ -164,7 +164,7 @@ def what_is_traced_follows_the_configuration():
             file.write(text.replace(TRACED, "[post_mortem]\nformat = nothing"))
         served.process.send_signal(signal.SIGHUP)
         served.said.until("memtraced: [post_mortem] format = nothing: ")
-        served.said.until("memtraced: the configuration stays as it was")
+        served.said.until("memtraced: the old configuration stays in use")
         with open(config, "w", encoding="ascii") as file:
             file.write(text.replace(TRACED, ""))
         served.process.send_signal(signal.SIGHUP)

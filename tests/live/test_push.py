@@ -305,7 +305,7 @@ def a_server_that_comes_late_gets_what_waited():
             assert "it fails now" in ctl(served, "status")
             assert pushed(served, "sent") == pushed(served, "dropped") == 0
             with push_server(port) as server:
-                served.said.until(f"memtraced: push one: http://127.0.0.1:{port} takes profiles "
+                served.said.until(f"memtraced: push one: http://127.0.0.1:{port} accepts profiles "
                                   "again; 0 were dropped", timeout=60)
                 eventually(lambda: pushed(served, "sent") > 2, "profiles that were sent")
                 times = [int(request.query["until"]) for request in server.so_far()]

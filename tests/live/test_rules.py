@@ -202,7 +202,7 @@ def a_new_configuration_leaves_the_traces_of_old_rules():
             file.write("[rule bad]\nwhen = rsss > 1\n")
         served.process.send_signal(signal.SIGHUP)
         served.said.until(f"memtraced: {path}:")
-        served.said.until("memtraced: the configuration stays as it was")
+        served.said.until("memtraced: the old configuration stays in use")
         assert "rule new: rss > 1T: fired 0 times" in ctl(served, "status")
         process.kill()
         report_of(served, folder, process.pid, LEAK, "old")

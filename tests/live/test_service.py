@@ -625,7 +625,7 @@ def a_wrong_configuration_is_refused_and_at_a_reload_left_aside():
             with open(config, encoding="ascii") as file:
                 text = file.read()
             for new, word in ((text.replace("= 7s", "= 7x"), "memtraced: the configuration stays"),
-                              (text.replace("= 7s", "= 6s"), "memtraced: the configuration was")):
+                              (text.replace("= 7s", "= 6s"), "memtraced: configuration reloaded")):
                 with open(config, "w", encoding="ascii") as file:
                     file.write(new)
                 served.process.send_signal(signal.SIGHUP)

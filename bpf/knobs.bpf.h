@@ -30,8 +30,7 @@ __weak const volatile bool knob_whole_life;
 __weak const volatile bool knob_sampled;
 /* Live samples of one process. */
 __weak const volatile __u32 knob_sample_room = ~0U;
-/* Entries of `stacks`, of `sites` and of `blocks`: bpf/room.bpf.h. */
-__weak const volatile __u32 knob_stack_room = ~0U;
+/* Entries of `sites` and of `blocks`: bpf/room.bpf.h. */
 __weak const volatile __u32 knob_site_room = ~0U;
 __weak const volatile __u32 knob_spill_room = ~0U;
 /* On whose behalf processes are looked at: access.bpf.h. */

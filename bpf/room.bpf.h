@@ -30,7 +30,7 @@ static __always_inline bool room_left(__s32 own, __s32 all, __u32 room, __s64 ti
 static __always_inline bool room_for_stack(const struct abi_room *own)
 {
 	return !own ||
-	       (room_left(own->stacks, room_of_all.stacks, knob_stack_room, ABI_ROOM_TIMES) &&
+	       (room_left(own->stacks, room_of_all.stacks, control.stack_room, ABI_ROOM_TIMES) &&
 		room_left(own->sites, room_of_all.sites, knob_site_room, ABI_ROOM_TIMES));
 }
 

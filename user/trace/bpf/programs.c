@@ -91,7 +91,7 @@ static struct block_room block_room(uint32_t n)
 
 /*
  * Where what counts calls waits, stacks are those of mappings and signals. Room for a million takes
- * 12 ms to make, for these 1.5. Behind them a stack is told each time, and counted as lost.
+ * 12 ms to make, for these 1.5.
  */
 static uint32_t first_stacks(const struct programs_opts *opts, uint32_t room)
 {
@@ -116,9 +116,10 @@ static int choose_maps(struct memtraced_bpf *skel, bool old, bool tables)
 	return r;
 }
 
-static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *room,
+static int set_map_sizes(const struct programs *p, const struct block_room *room,
 			 const struct programs_opts *opts)
 {
+	struct memtraced_bpf *skel = p->skel;
 	bool allocations = opts->run.allocations;
 	const struct {
 		struct bpf_map *map;
@@ -134,7 +135,7 @@ static int set_map_sizes(struct memtraced_bpf *skel, const struct block_room *ro
 		{ skel->maps.block_marks, 1 + room->buckets / ABI_BUCKETS_A_MARK },
 		{ skel->maps.blocks, room->spilled },
 		{ skel->maps.sites, skel->rodata->knob_site_room },
-		{ skel->maps.stacks, first_stacks(opts, skel->rodata->knob_stack_room) },
+		{ skel->maps.stacks, first_stacks(opts, p->stack_room) },
 		{ skel->maps.tombs, allocations ? opts->run.room.tombs : 1 },
 		{ skel->maps.shed, allocations ? opts->run.room.tombs : 1 },
 		{ skel->maps.freed_blocks, opts->run.heap_errors ? ABI_FREED_BLOCKS : 1 },
@@ -208,7 +209,6 @@ static void set_knobs(struct programs *p, const struct programs_opts *opts,
 	skel->rodata->knob_sampled = opts->run.sampled;
 	skel->rodata->knob_sample_room = opts->run.room.samples;
 	p->stack_room = opts->run.allocations || opts->run.code ? opts->run.room.sites : 1;
-	skel->rodata->knob_stack_room = p->stack_room;
 	skel->rodata->knob_site_room = opts->run.allocations ? opts->run.room.sites : 1;
 	skel->rodata->knob_spill_room = room->spilled;
 	/* What an allocator maps is told by its calls in flight, which sampling does not see. */
@@ -249,7 +249,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 	p->has_tables = opts->run.allocations && !opts->calls_later;
 	set_knobs(p, opts, &room);
 	program_choice(skel, opts);
-	r = set_map_sizes(skel, &room, opts);
+	r = set_map_sizes(p, &room, opts);
 	if (r == 0)
 		r = choose_maps(skel, old, p->has_tables);
 	if (r == 0)
@@ -270,6 +270,7 @@ static int load(struct programs *p, const struct programs_opts *opts)
 		p->stubs.programs_fd = bpf_map__fd(skel->maps.stub_programs);
 	}
 	p->control = &skel->data_control->control;
+	programs_note_stack_room(p);
 	p->next_slot = &skel->data_slots->next_slot;
 	p->room_of_all = &skel->data_room->room_of_all;
 	p->traits = skel->data_traits->function_traits;

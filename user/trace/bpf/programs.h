@@ -43,9 +43,9 @@ struct programs {
 	int exit_link; /* its on_exit; -1: it is one of programs_attach_tracepoints() */
 	struct abi_access access;
 	uint32_t max_procs;
-	uint32_t stack_room; /* entries of the map of stacks */
+	uint32_t stack_room; /* entries of the map of stacks, once calls are counted */
 	int first_stacks_fd; /* that of programs before programs_load_calls(); -1: it is the same */
-	bool unwind;	     /* as in struct programs_opts */
+	bool unwind;	     /* as in struct run_opts */
 	uint32_t check_stacks;
 	size_t procs_len, rooms_len, sites_len;
 	/* kernel/preemption.h: raw tracepoints are; those of system calls, raw or of single ones */
@@ -165,6 +165,8 @@ bool programs_are_debugged(void);
 int programs_loader_new(const struct programs *programs, struct program_loader **ret_loader);
 /* NULL: errno says why. */
 struct memtraced_bpf *programs_open_object(const struct programs *programs);
+/* Tells the programs how many entries the map of stacks has, once that is made. */
+void programs_note_stack_room(const struct programs *programs);
 
 /* Once more, with the maps that there are, and no program chosen. *ret_skel is the caller's. */
 int programs_open_again(const struct programs *programs, struct memtraced_bpf **ret_skel);

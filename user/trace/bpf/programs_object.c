@@ -179,20 +179,33 @@ int programs_result_fd(struct programs *programs)
 
 /* --- what counts calls ------------------------------------------------------------------------ */
 
-/* Programs that are loaded already go on with the first map of stacks. */
+void programs_note_stack_room(const struct programs *p)
+{
+	const uint32_t room = bpf_map__max_entries(p->skel->maps.stacks);
+
+	__atomic_store_n(&p->control->stack_room, room, __ATOMIC_RELEASE);
+}
+
+/* Where the first map of stacks is smaller, programs that are loaded already go on with it. */
 static int make_tables(struct programs *p)
 {
-	struct later_map later[PROGRAMS_TABLES + 1] = { { p->skel->maps.stacks, p->stack_room } };
+	const bool is_small = p->control->stack_room < p->stack_room;
+	struct later_map later[PROGRAMS_TABLES + 1];
 	struct bpf_map *tables[PROGRAMS_TABLES];
 	int r;
 
-	p->first_stacks_fd = fcntl(bpf_map__fd(p->skel->maps.stacks), F_DUPFD_CLOEXEC, 0);
-	if (p->first_stacks_fd < 0)
-		return -errno;
+	if (is_small) {
+		p->first_stacks_fd = fcntl(bpf_map__fd(p->skel->maps.stacks), F_DUPFD_CLOEXEC, 0);
+		if (p->first_stacks_fd < 0)
+			return -errno;
+	}
 	programs_tables(p->skel, tables);
 	for (size_t i = 0; i < PROGRAMS_TABLES; i++)
-		later[1 + i] = (struct later_map){ tables[i], bpf_map__max_entries(tables[i]) };
-	r = large_maps_make_later(later, PROGRAMS_TABLES + 1);
+		later[i] = (struct later_map){ tables[i], bpf_map__max_entries(tables[i]) };
+	later[PROGRAMS_TABLES] = (struct later_map){ p->skel->maps.stacks, p->stack_room };
+	r = large_maps_make_later(later, PROGRAMS_TABLES + is_small);
+	if (r == 0)
+		programs_note_stack_room(p);
 	if (r == 0)
 		r = map_memory(p->skel->maps.site_table, (void **)&p->sites, &p->sites_len);
 	p->has_tables = r == 0;

@@ -364,7 +364,6 @@ int event_job_new(const struct job_context *context, const struct event_spec *sp
 			-1;
 	event->skel->rodata->knob_max_stack = opts->max_stack;
 	event->skel->rodata->knob_unwind = context->programs->unwind;
-	event->skel->rodata->knob_stack_room = context->programs->stack_room;
 	event->skel->rodata->knob_check_stacks = context->programs->check_stacks;
 	bpf_program__set_autoload(event->skel->progs.on_event, false);
 	bpf_program__set_autoload(program_of(event), true);

@@ -153,7 +153,6 @@ static int load_syscalls(const struct job_context *context, uint32_t max_stack, 
 		skel->rodata->knob_syscall_ops[i] = syscall_table_op(i);
 	skel->rodata->knob_max_stack = max_stack;
 	skel->rodata->knob_unwind = context->programs->unwind;
-	skel->rodata->knob_stack_room = context->programs->stack_room;
 	skel->rodata->knob_check_stacks = context->programs->check_stacks;
 	choose_programs(skel, how);
 	r = set_map_sizes(skel, max_stack > 0);

@@ -226,7 +226,7 @@ int session_trace_pid(struct session *s, pid_t pid)
 		log_warning("process %d is under a debugger (pid %d), which stays: memtraced does "
 			    "not need to stop it",
 			    (int)pid, (int)info.tracer);
-	if (r == 0 && info.thread_ended && live_awaits_shared(s->live))
+	if (r == 0 && info.thread_ended && live_awaits_shared(s->live, pid))
 		log_warning(
 			"process %d (%s) is not counted while a program runs on a translator of "
 			"code (valgrind, qemu): as its first thread has ended, it needs probes "

@@ -72,8 +72,12 @@ int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t 
 	if (!live->tick_ns)
 		live_tick_programs(live);
 	*ret_late |= object_is_probed(object);
-	if (owner)
-		live_process_at(live, (slot_t){ owner - 1 })->links.own = true;
+	if (owner) {
+		struct live_process *process = live_process_at(live, (slot_t){ owner - 1 });
+
+		process->links.own = true;
+		live->links.awaits_shared |= process->links.without_first;
+	}
 	r = objects_attach(live->objects, object, owner, owner ? pid : 0);
 	if (r)
 		return r;
@@ -230,7 +234,6 @@ static int leave_shared(struct live *live, struct live_process *process)
 	/* A call in progress that the shared link has seen begin may end after that is gone. */
 	live_count_loss(live, process, LOSS_ATTACHED_LATE);
 	shared_activate(live->programs, process->slot, live_owner(live, process));
-	live->links.awaits_shared |= process->links.without_first;
 	return 0;
 }
 
@@ -334,26 +337,41 @@ void live_leave_own(struct live *live, struct live_process *process)
 	process->links.shared_ns = clock_monotonic_ns();
 }
 
-static bool counts_by_own(const struct live *live, const struct live_process *process)
+/* Its own links count for it, by which the kernel finds no call of it any more. */
+static bool awaits_shared(const struct live *live, const struct live_process *process)
 {
-	return process->links.own && !process->links.book && !process->ended &&
-	       shared_proc(live->programs, process->slot)->owner;
+	return process->links.without_first && process->links.own && !process->links.book &&
+	       !process->ended && shared_proc(live->programs, process->slot)->owner;
 }
 
 int live_share_without_first(struct live *live, struct live_process *process)
 {
 	process->links.without_first = true;
-	if (!counts_by_own(live, process))
+	if (!awaits_shared(live, process))
 		return 0;
 	live_count_loss(live, process, LOSS_ATTACHED_LATE);
 	live->links.awaits_shared = true;
 	return live_share_awaited(live);
 }
 
+/* pid: 0: any. */
+static bool any_awaits_shared(const struct live *live, pid_t pid)
+{
+	for (size_t slot = 0; slot < live->slots.all.len; slot++) {
+		const struct live_process *process = live->slots.all.data[slot];
+
+		if (process && (!pid || process->pid == pid) && awaits_shared(live, process))
+			return true;
+	}
+	return false;
+}
+
 int live_share_awaited(struct live *live)
 {
 	int r = 0;
 
+	/* Those that it was set for may have ended, or have a book, by now. */
+	live->links.awaits_shared = live->links.awaits_shared && any_awaits_shared(live, 0);
 	if (!live->links.awaits_shared)
 		return 0;
 	if (!live->programs->control->shared)
@@ -364,15 +382,15 @@ int live_share_awaited(struct live *live)
 	for (size_t slot = 0; slot < live->slots.all.len; slot++) {
 		struct live_process *process = live->slots.all.data[slot];
 
-		if (process && process->links.without_first && counts_by_own(live, process))
+		if (process && awaits_shared(live, process))
 			live_leave_own(live, process);
 	}
 	return 0;
 }
 
-bool live_awaits_shared(const struct live *live)
+bool live_awaits_shared(const struct live *live, pid_t pid)
 {
-	return live->links.awaits_shared;
+	return any_awaits_shared(live, pid);
 }
 
 void live_links_fork(const struct live_process *parent, struct live_process *child)

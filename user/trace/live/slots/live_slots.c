@@ -173,7 +173,7 @@ void live_process_settle(struct live_process *process)
  * last thread takes the pid from the map of pids before it ends, and so does an exec the image's
  * slot: what was read by the pid before the slot was found there is of that image.
  *
- * Where processes are looked at on behalf of a user (live_opts.access), the programs refuse to
+ * Where processes are looked at on behalf of a user (run_opts.access), the programs refuse to
  * count what this user may not look at (bpf/access.bpf.h); here the same is asked of what /proc
  * says. What the user may look at now he might as well have read then.
  */

@@ -204,7 +204,7 @@ static __always_inline __u32 rule_in_chunk(__u32 first, __u32 n, __u32 rel)
 		from = steps_in_chunk(first, n, rel, from, 1U << (ABI_UNWIND_CHUNK_SHIFT - 1));
 	for (step = ABI_UNWIND_CHUNK_ROWS / 2; step; step >>= SEARCH_STEPS_AT_ONCE)
 		from = steps_in_chunk(first, n, rel, from, step);
-	return rows ? rule_at(rows, (ABI_UNWIND_CHUNK_ROW(first)) + from, rel) : 0;
+	return rows ? rule_at(rows, ABI_UNWIND_CHUNK_ROW(first) + from, rel) : 0;
 }
 
 static __always_inline __u32 row_rule(__u32 first, __u32 n, __u32 rel)

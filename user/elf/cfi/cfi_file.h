@@ -12,8 +12,8 @@ struct elf_file;
 
 /*
  * Compiles the call frame information of `file`. A file without any gets rows of what its code is
- * known to be, at least one that says nothing. 0, or -EOPNOTSUPP: not for x86-64;
- * -EBADMSG: damaged; -EFBIG, -E2BIG: larger than any that a linker makes; -ENOMEM.
+ * known to be, at least one that says nothing. 0, or -EOPNOTSUPP: not for x86-64; -EBADMSG:
+ * damaged; -EFBIG, -E2BIG: larger than any that a linker makes; -ENOMEM.
  */
 int cfi_file_rows(struct elf_file *file, bool pruned, struct cfi_rows **ret_rows);
 

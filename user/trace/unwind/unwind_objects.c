@@ -181,6 +181,8 @@ static int reserve_rows(struct unwind_objects *objects, size_t n, uint32_t *ret_
 {
 	int r;
 
+	if (n > MAX_ADDED_ROWS)
+		return -ENOSPC;
 	for (size_t i = 0;; i++) {
 		if (i == objects->chunks.len) {
 			r = add_chunk(objects, n);
@@ -208,7 +210,7 @@ static void retire_rows(struct unwind_objects *objects, uint32_t first, uint32_t
 static void write_rows(struct unwind_objects *objects, uint32_t first, const struct cfi_rows *rows,
 		       const uint16_t *numbers)
 {
-	struct abi_unwind_row *to = chunk_of(objects, first)->rows + (ABI_UNWIND_CHUNK_ROW(first));
+	struct abi_unwind_row *to = chunk_of(objects, first)->rows + ABI_UNWIND_CHUNK_ROW(first);
 
 	for (size_t i = 0; i < rows->n_rows; i++)
 		to[i] = (struct abi_unwind_row){ .pc = rows->rows[i].pc,

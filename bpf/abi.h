@@ -444,7 +444,7 @@ struct abi_control {
 	__u32 watch_code; /* no tracepoint tells of mappings: code_watch.bpf.h */
 	__u32 doublings;  /* of the interval of samples that come, at least: sample_fits() */
 	__u32 calls;	  /* on_exit stands for on_exit_plain from now on */
-	__u32 stack_room; /* entries of `stacks`, which is made anew for what counts calls: room.bpf.h */
+	__u32 stack_room; /* entries of `stacks`, which may be made anew: room.bpf.h */
 };
 
 /* May a program be preempted where it was called? */

@@ -45,6 +45,9 @@ static void what_allocates_for_others_is_one(void **state)
 		{ "g_malloc0_n", "g_malloc0_n", "/usr/lib/libglib-2.0.so.0" },
 		{ "g_strdup", "g_strdup", NULL },
 		{ "je_prefix_malloc", "je_prefix_malloc", NULL },
+		{ "os::malloc(unsigned long, MEMFLAGS)", "_ZN2os6mallocEm8MEMFLAGS",
+		  "/opt/libjvm.so" },
+		{ "CHeapObj<(MEMFLAGS)5>::operator new(unsigned long)", NULL, "/opt/libjvm.so" },
 	};
 
 	(void)state;
@@ -62,6 +65,8 @@ static void what_allocates_for_itself_is_none(void **state)
 		{ NULL, NULL, "/opt/app" },
 		{ "", "", "" },
 		{ "main", "main", "/opt/app" },
+		{ "os::create_thread(Thread*)", "_ZN2os13create_threadEP6Thread",
+		  "/opt/libjvm.so" },
 		{ "g_list_append", "g_list_append", "/usr/lib/libglib-2.0.so.0" },
 		{ "Parser::parse(std::string const&)", "_ZN6Parser5parseERKSs", "/opt/app" },
 		{ "std2::f()", "_ZN4std21fEv", "/opt/app" },

@@ -156,6 +156,18 @@ static const char *const functions[] = {
 	"luaM_growaux_",
 	"Perl_safesys*",
 	"v8::internal::Malloced::*",
+	/* HotSpot */
+	"os::malloc*",
+	"os::realloc*",
+	"os::strdup*",
+	"AllocateHeap*",
+	"ReallocateHeap*",
+	"NMTPreInit*",
+	"CHeapObj*::operator new*",
+	"ResourceObj::operator new*",
+	"Arena::grow*",
+	"Chunk::operator new*",
+	"ChunkPool::allocate*",
 	/* OpenSSL, SQLite, libxml2, libuv, zlib, libevent, APR, nginx, PostgreSQL */
 	"CRYPTO_malloc",
 	"CRYPTO_zalloc",

@@ -100,7 +100,10 @@ int live_begin_event(struct live *live, const struct event_spec *spec, record_fn
  */
 int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void *userdata);
 
-/* Is this process not counted, as its first thread has ended and a translator of code runs? */
+/*
+ * Is this process, or with 0 any, not counted, as its first thread has ended and a translator of
+ * code runs?
+ */
 bool live_awaits_shared(const struct live *live, pid_t pid);
 
 /* Registers a child that has not yet executed its command: what its exec makes is a root. */

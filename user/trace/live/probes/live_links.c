@@ -59,22 +59,21 @@ static int attach_beside_book(struct live *live, struct object *object, uint32_t
 
 int live_attach(struct live *live, struct object *object, uint32_t owner, pid_t pid, bool *ret_late)
 {
+	struct live_process *process = owner ? live_process_at(live, (slot_t){ owner - 1 }) : NULL;
 	size_t unprobed = object_unprobed(object);
 	int r;
 
 	if (!objects_probe(live->objects, object, owner) || object_attached(object, owner))
 		return 0;
-	if (owner && live_process_at(live, (slot_t){ owner - 1 })->links.translator)
+	if (process && process->links.translator)
 		return 0; /* it cannot bear breakpoints */
-	if (owner && live_process_at(live, (slot_t){ owner - 1 })->links.book)
+	if (process && process->links.book)
 		return attach_beside_book(live, object, owner, pid);
 	/* The first: what is counted from now on is stamped by a tick that is not of the start. */
 	if (!live->tick_ns)
 		live_tick_programs(live);
 	*ret_late |= object_is_probed(object);
-	if (owner) {
-		struct live_process *process = live_process_at(live, (slot_t){ owner - 1 });
-
+	if (process) {
 		process->links.own = true;
 		live->links.awaits_shared |= process->links.without_first;
 	}
@@ -354,8 +353,7 @@ int live_share_without_first(struct live *live, struct live_process *process)
 	return live_share_awaited(live);
 }
 
-/* pid: 0: any. */
-static bool any_awaits_shared(const struct live *live, pid_t pid)
+bool live_awaits_shared(const struct live *live, pid_t pid)
 {
 	for (size_t slot = 0; slot < live->slots.all.len; slot++) {
 		const struct live_process *process = live->slots.all.data[slot];
@@ -371,7 +369,7 @@ int live_share_awaited(struct live *live)
 	int r = 0;
 
 	/* Those that it was set for may have ended, or have a book, by now. */
-	live->links.awaits_shared = live->links.awaits_shared && any_awaits_shared(live, 0);
+	live->links.awaits_shared = live->links.awaits_shared && live_awaits_shared(live, 0);
 	if (!live->links.awaits_shared)
 		return 0;
 	if (!live->programs->control->shared)
@@ -386,11 +384,6 @@ int live_share_awaited(struct live *live)
 			live_leave_own(live, process);
 	}
 	return 0;
-}
-
-bool live_awaits_shared(const struct live *live, pid_t pid)
-{
-	return any_awaits_shared(live, pid);
 }
 
 void live_links_fork(const struct live_process *parent, struct live_process *child)

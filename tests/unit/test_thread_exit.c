@@ -136,6 +136,14 @@ static bool is_stopped(pid_t pid)
 	return strchr("tT", strchr(text, ')')[2]) != NULL;
 }
 
+static bool is_traced(pid_t pid)
+{
+	struct process_info info;
+
+	assert_int_equal(process_info_read(pid, &info), 0);
+	return info.tracer != 0;
+}
+
 /* Its thread's id is another process's by the time that it is seized: here the test's child. */
 static void a_thread_of_another_process_is_not_stopped(void **state)
 {
@@ -156,6 +164,7 @@ static void a_thread_of_another_process_is_not_stopped(void **state)
 	assert_int_equal(n, 1);
 	assert_int_equal(threads[0].tid, pid);
 	assert_false(is_stopped(other));
+	assert_false(is_traced(other));
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(kill(other, SIGKILL), 0);
 }
@@ -165,14 +174,6 @@ static int take_event(const struct hold_event *event, void *userdata)
 	(void)event;
 	(void)userdata;
 	return 0;
-}
-
-static bool is_traced(pid_t pid)
-{
-	struct process_info info;
-
-	assert_int_equal(process_info_read(pid, &info), 0);
-	return info.tracer != 0;
 }
 
 static void a_thread_of_another_process_is_not_held(void **state)

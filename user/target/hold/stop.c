@@ -23,12 +23,15 @@
 #define MAX_READINGS 64
 #define LOOK_AGAIN_NS 50000
 
+#define STOP_WAIT_FLAGS (WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD)
+
 struct stop {
 	pid_t pid;
 	struct tracer_thread *tracer; /* NULL: target/hold's */
 	uint64_t limit_ns, began_ns;
 	bool incomplete; /* the list of threads went on growing */
 	VEC(struct stopped_thread) threads;
+	VEC(pid_t) strangers; /* of other processes, seized by mistake, and not let go yet */
 };
 
 /* --- registers ------------------------------------------------------------------------------- */
@@ -154,17 +157,22 @@ static int refusal(pid_t tid, int error)
 }
 
 /* 1: asked to stop; 0: it has ended; or negative errno. */
-static int interrupt_thread(const struct stop *stop, pid_t tid)
+static int interrupt_thread(struct stop *stop, pid_t tid)
 {
+	bool is_stranger = false;
 	int r = 0;
 
 	if (stop->tracer && ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
 		r = refusal(tid, errno);
-	/* Another process's that has its id by now is let go when the tracer's thread ends. */
-	if (r == 0 && stop->tracer && !process_has_thread(stop->pid, tid))
-		r = -ESRCH;
+	if (r == 0 && stop->tracer)
+		is_stranger = !process_has_thread(stop->pid, tid);
+	if (r == 0 && is_stranger)
+		r = vec_push(&stop->strangers, tid);
+	/* A stranger, too: only a thread that has stopped can be let go. */
 	if (r == 0 && ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0)
 		r = -errno;
+	if (r == 0 && is_stranger)
+		return 0;
 	if (r == -ESRCH)
 		return 0;
 	return r < 0 ? r : 1;
@@ -199,8 +207,7 @@ static bool stop_look(struct stopped_thread *thread)
 	siginfo_t info = { 0 };
 	unsigned long status;
 
-	if (waitid(P_PID, (id_t)thread->tid, &info,
-		   WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD) < 0 ||
+	if (waitid(P_PID, (id_t)thread->tid, &info, STOP_WAIT_FLAGS) < 0 ||
 	    info.si_pid != thread->tid)
 		return false;
 	if (info.si_status >> 8 == PTRACE_EVENT_EXIT &&
@@ -209,6 +216,30 @@ static bool stop_look(struct stopped_thread *thread)
 		thread->exit_status = (int)status;
 	}
 	return true;
+}
+
+/* True: it is let go, with the signal that it may have stopped for, or has ended. */
+static bool let_stranger_go(pid_t tid)
+{
+	siginfo_t info = { 0 };
+	int sig;
+
+	if (waitid(P_PID, (id_t)tid, &info, STOP_WAIT_FLAGS) < 0 || stop_has_ended(tid))
+		return true;
+	sig = info.si_status >> 8 ? 0 : info.si_status;
+	return info.si_pid == tid && ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)sig) == 0;
+}
+
+/* How many are left. */
+static size_t let_strangers_go(struct stop *stop)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < stop->strangers.len; i++)
+		if (!let_stranger_go(stop->strangers.data[i]))
+			stop->strangers.data[n++] = stop->strangers.data[i];
+	stop->strangers.len = n;
+	return n;
 }
 
 /* How many are not stopped yet; those that ended are taken off. */
@@ -234,7 +265,8 @@ static void wait_for_stops(struct stop *stop)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_AGAIN_NS };
 
-	while (count_running(stop) > 0 && clock_monotonic_ns() - stop->began_ns < stop->limit_ns)
+	while (count_running(stop) + let_strangers_go(stop) > 0 &&
+	       clock_monotonic_ns() - stop->began_ns < stop->limit_ns)
 		(void)nanosleep(&pause, NULL); /* shorter when a signal comes */
 }
 
@@ -294,6 +326,7 @@ void stop_free(struct stop *stop)
 		return;
 	tracer_thread_free(stop->tracer);
 	vec_done(&stop->threads);
+	vec_done(&stop->strangers);
 	free(stop);
 }
 

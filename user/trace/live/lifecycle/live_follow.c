@@ -492,7 +492,10 @@ static int emit_pending(struct live *live, slot_t slot)
 	if (proc->state == ABI_PROC_UNWANTED)
 		return 0;
 	ev.head.type = ABI_EV_SEEN;
-	(void)process_comm((pid_t)proc->pid, ev.comm); /* gone: unknown */
+	/* What has the pid may be another process by now: the name is then unknown. */
+	if (process_comm((pid_t)proc->pid, ev.comm) == 0 &&
+	    !live_has_pid(live, (pid_t)proc->pid, (image_t){ proc->image }))
+		memset(ev.comm, 0, sizeof(ev.comm));
 	return live_on_process_event(live, &ev);
 }
 

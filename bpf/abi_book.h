@@ -16,7 +16,7 @@
 #include "abi_heap_error.h"
 
 #define ABI_BOOK_MAGIC 0x6b6f6f62U
-#define ABI_BOOK_VERSION 10
+#define ABI_BOOK_VERSION 11
 /* As memfd_create(2) is told it; in /proc/PID/maps behind "/memfd:". */
 #define ABI_BOOK_NAME "memtraced-book"
 
@@ -334,6 +334,12 @@ struct abi_book_freed {
 	 ~(ABI_BOOK_HUGE_PAGE - 1))
 #define ABI_BOOK_BYTES                                                                             \
 	(ABI_BOOK_AT_BLOCKS + ABI_BOOK_BUCKETS(ABI_BOOK_DOUBLINGS) * sizeof(struct abi_book_bucket))
+/*
+ * Behind it, the process maps as much more of the file without any access. A book that is found
+ * among mappings is known by that: servers map files that their clients hand them, but not so.
+ */
+#define ABI_BOOK_FENCE (1ULL << 16)
+#define ABI_BOOK_MAPPED (ABI_BOOK_BYTES + ABI_BOOK_FENCE)
 
 #ifndef __bpf__
 static_assert(sizeof(struct abi_book_header) <= ABI_BOOK_AT_GONE, "abi_book_header");

@@ -158,7 +158,7 @@ static bool limits_allow(void)
 /* So that its blocks can have huge pages. */
 static char *map_aligned(int fd)
 {
-	const size_t all = ABI_BOOK_BYTES + ABI_BOOK_HUGE_PAGE;
+	const size_t all = ABI_BOOK_MAPPED + ABI_BOOK_HUGE_PAGE;
 	char *room = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	size_t before;
 	char *at;
@@ -166,22 +166,22 @@ static char *map_aligned(int fd)
 	if (room == MAP_FAILED)
 		return MAP_FAILED;
 	before = -(uintptr_t)room & (ABI_BOOK_HUGE_PAGE - 1);
-	at = mmap(room + before, ABI_BOOK_BYTES, PROT_READ | PROT_WRITE,
+	at = mmap(room + before, ABI_BOOK_MAPPED, PROT_READ | PROT_WRITE,
 		  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
-	if (at == MAP_FAILED) {
+	if (at == MAP_FAILED || mprotect(at + ABI_BOOK_BYTES, ABI_BOOK_FENCE, PROT_NONE)) {
 		book_pages_free(room, all);
 		return MAP_FAILED;
 	}
 	if (before)
 		book_pages_free(room, before);
-	book_pages_free(at + ABI_BOOK_BYTES, ABI_BOOK_HUGE_PAGE - before);
+	book_pages_free(at + ABI_BOOK_MAPPED, ABI_BOOK_HUGE_PAGE - before);
 	return at;
 }
 
 void book_unmap(void)
 {
 	/* It was mapped. */
-	(void)munmap((char *)book.header + ABI_BOOK_AT_NODES, ABI_BOOK_BYTES - ABI_BOOK_AT_NODES);
+	(void)munmap((char *)book.header + ABI_BOOK_AT_NODES, ABI_BOOK_MAPPED - ABI_BOOK_AT_NODES);
 }
 
 int book_map(void)
@@ -201,11 +201,11 @@ int book_map(void)
 	}
 	at = map_aligned(fd);
 	/* A child that wrote into its parent's book would be worse than none. */
-	if (at == MAP_FAILED || madvise(at, ABI_BOOK_BYTES, MADV_DONTFORK)) {
+	if (at == MAP_FAILED || madvise(at, ABI_BOOK_MAPPED, MADV_DONTFORK)) {
 		(void)close(fd); /* as above */
 		return -1;
 	}
-	(void)madvise(at, ABI_BOOK_BYTES, MADV_DONTDUMP); /* core dumps are then larger */
+	(void)madvise(at, ABI_BOOK_MAPPED, MADV_DONTDUMP); /* core dumps are then larger */
 	book.header = (struct abi_book_header *)at;
 	book.threads = (struct abi_book_thread *)(at + ABI_BOOK_AT_THREADS);
 	book.nodes = (struct abi_book_node *)(at + ABI_BOOK_AT_NODES);

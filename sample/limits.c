@@ -90,7 +90,7 @@ static int open_maps(void)
 
 static bool is_of_book(uintptr_t address)
 {
-	return address - (uintptr_t)book.header < ABI_BOOK_BYTES || book_forks_have(address);
+	return address - (uintptr_t)book.header < ABI_BOOK_MAPPED || book_forks_have(address);
 }
 
 /* Where what can be faulted in later is all that fails, that is no error of mlockall's. */

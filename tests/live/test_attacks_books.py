@@ -99,6 +99,19 @@ def a_descriptor_that_is_no_book_is_neither_waited_for_nor_written(kind):
         assert load_report(report)["processes"], "no process"
 
 
+@test(need_root, each=["with the library", "without"])
+def a_book_that_a_client_hands_a_server_is_not_the_servers(way):
+    claimed = 123456789
+    env = preloading(os.path.join(Place.build, LIBRARY)) if way == "with the library" else None
+    with started([target("hostile_book"), "given", str(claimed)], env=env) as server:
+        server.lines.until("ready")
+        report = report_of(server.pid)
+    (process,) = [one for one in report["processes"] if one["pid"] == server.pid]
+    coverage, sites = report["coverage"], heap_sites(process)
+    assert total(sites, "allocs") < claimed, sites
+    assert coverage.get("library", {}).get("used", False) == (env is not None), coverage
+
+
 @test(need_root)
 def tables_that_are_said_to_be_huge_are_not_read():
     with started([target("hostile_book"), "huge"]) as process:

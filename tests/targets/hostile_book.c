@@ -12,6 +12,8 @@
  *   told FILE     tells of FILE, which has a server, as its book: with the library
  *   descriptor KIND [FILE]
  *                 tells of a descriptor that is no book, see kinds[]: with the library
+ *   given N       maps a file that another user's process hands it, as servers of X11 and Wayland
+ *                 do: a book of N allocations
  *   storm N       N threads tell of no book and ask for rules, all the time: with the library
  *
  * It says "ready", and begins when it is sent a line.
@@ -38,9 +40,10 @@ static void make_book(void)
 	book_fd = memfd_create(ABI_BOOK_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	CHECK(book_fd >= 0 && ftruncate(book_fd, (off_t)ABI_BOOK_BYTES) == 0);
 	CHECK(fcntl(book_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
-	header = mmap(NULL, ABI_BOOK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+	header = mmap(NULL, ABI_BOOK_MAPPED, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
 		      book_fd, 0);
 	CHECK(header != MAP_FAILED);
+	CHECK(mprotect((char *)header + ABI_BOOK_BYTES, ABI_BOOK_FENCE, PROT_NONE) == 0);
 	header->magic = ABI_BOOK_MAGIC;
 	header->version = ABI_BOOK_VERSION;
 	header->pid = (uint32_t)getpid();
@@ -309,6 +312,82 @@ static void tell_descriptor(const char *kind, const char *file)
 	exit(0);
 }
 
+/* The first descriptor that comes with a byte. */
+static int receive_fd(int socket)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	char byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &iov,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+	int fd;
+
+	CHECK(recvmsg(socket, &message, MSG_CMSG_CLOEXEC) == 1 && CMSG_FIRSTHDR(&message));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	return fd;
+}
+
+static void send_fd(int socket, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	struct iovec iov = { (char[]){ 0 }, 1 };
+	const struct msghdr message = { .msg_iov = &iov,
+					.msg_iovlen = 1,
+					.msg_control = &control,
+					.msg_controllen = sizeof(control) };
+
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	CHECK(sendmsg(socket, &message, 0) == 1);
+}
+
+#define NOBODY 65534
+
+/* A book of `n` allocations, which the client goes on having mapped. */
+static void be_client(int socket, uint64_t n)
+{
+	struct abi_book_site *sites;
+
+	CHECK(setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* another uid would take it back */
+	make_book();
+	sites = (struct abi_book_site *)(void *)((char *)header + ABI_BOOK_AT_SITES);
+	*node_at(2) = (struct abi_book_node){ .address = 0x400000, .parent = 1 };
+	sites[1].node = 2;
+	sites[1].function = ABI_BOOK_MALLOC;
+	sites[1].thread = 1;
+	sites[1].site.now.allocs = sites[1].site.now.live_blocks = n;
+	header->sites = 1;
+	header->nodes = 2;
+	send_fd(socket, book_fd);
+	pause();
+}
+
+static void be_server(uint64_t n)
+{
+	int pair[2], fd;
+
+	CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+	if (fork() == 0)
+		be_client(pair[1], n);
+	fd = receive_fd(pair[0]);
+	/* Below a book of its own: that one is found later. */
+	CHECK(mmap((void *)(1UL << 32), ABI_BOOK_MAPPED, PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_NORESERVE, fd, 0) != MAP_FAILED);
+	CHECK(malloc(1000));
+	tell("ready\n");
+	pause();
+}
+
 static void *tell_for_ever(void *unused)
 {
 	(void)unused;
@@ -345,6 +424,8 @@ int main(int argc, char **argv)
 		tell_of(argv[2]);
 	else if (strcmp(what, "descriptor") == 0 && argc > 2)
 		tell_descriptor(argv[2], argc > 3 ? argv[3] : "");
+	else if (strcmp(what, "given") == 0)
+		be_server(argument(argc, argv, 2, 1));
 	else if (strcmp(what, "storm") == 0)
 		storm(argument(argc, argv, 2, 1));
 	return 1;

@@ -19,8 +19,9 @@ struct hand_book hand_book_new(void)
 	assert_true(hand.fd >= 0);
 	assert_int_equal(ftruncate(hand.fd, (off_t)ABI_BOOK_BYTES), 0);
 	assert_int_equal(fcntl(hand.fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
-	hand.bytes = mmap(NULL, ABI_BOOK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, hand.fd, 0);
+	hand.bytes = mmap(NULL, ABI_BOOK_MAPPED, PROT_READ | PROT_WRITE, MAP_SHARED, hand.fd, 0);
 	assert_true(hand.bytes != MAP_FAILED);
+	assert_int_equal(mprotect(hand.bytes + ABI_BOOK_BYTES, ABI_BOOK_FENCE, PROT_NONE), 0);
 	hand_header(&hand)->magic = ABI_BOOK_MAGIC;
 	hand_header(&hand)->version = ABI_BOOK_VERSION;
 	hand_header(&hand)->pid = (uint32_t)getpid();
@@ -29,7 +30,7 @@ struct hand_book hand_book_new(void)
 
 void hand_book_done(struct hand_book *hand)
 {
-	munmap(hand->bytes, ABI_BOOK_BYTES);
+	munmap(hand->bytes, ABI_BOOK_MAPPED);
 	close(hand->fd);
 }
 

@@ -53,6 +53,20 @@ static void a_book_is_found_where_it_is_mapped(void **state)
 	assert_int_equal(mprotect(hand->bytes, ABI_BOOK_BYTES, PROT_READ | PROT_WRITE), 0);
 }
 
+/* As a server maps what a client hands it. */
+static void a_book_without_a_fence_is_not_found(void **state)
+{
+	const struct hand_book *hand = *state;
+	char *fence = hand->bytes + ABI_BOOK_BYTES;
+
+	for (int access = PROT_READ; access <= (PROT_READ | PROT_WRITE); access++) {
+		assert_int_equal(mprotect(fence, ABI_BOOK_FENCE, access), 0);
+		assert_int_equal(book_try(getpid()), -ENOENT);
+	}
+	assert_int_equal(mprotect(fence, ABI_BOOK_FENCE, PROT_NONE), 0);
+	assert_int_equal(book_try(getpid()), 0);
+}
+
 static void a_child_has_its_parents_book_mapped(void **state)
 {
 	const struct hand_book *hand = *state;
@@ -224,6 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		BOOK_TEST(a_book_has_one_reader),
 		BOOK_TEST(a_book_is_found_where_it_is_mapped),
+		BOOK_TEST(a_book_without_a_fence_is_not_found),
 		BOOK_TEST(a_child_has_its_parents_book_mapped),
 		BOOK_TEST(what_an_earlier_reader_has_told_is_over),
 		BOOK_TEST(a_process_is_told_which_blocks_are_wanted),

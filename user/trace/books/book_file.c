@@ -16,6 +16,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -109,19 +110,20 @@ static int open_again(int path_fd)
 }
 
 /* Sealed by the process: we would have to wait for its writers, as in book_put(). */
-static int check_size(int fd, uint64_t *ret_inode)
+static int check_size(struct book *book)
 {
 	const int size_seals = F_SEAL_SHRINK | F_SEAL_GROW;
-	int seals = fcntl(fd, F_GET_SEALS);
+	int seals = fcntl(book->fd, F_GET_SEALS);
 	struct stat st;
 
 	if (seals < 0)
 		return -errno;
 	if ((seals & size_seals) != size_seals)
 		return -EACCES;
-	if (fstat(fd, &st) < 0)
+	if (fstat(book->fd, &st) < 0)
 		return -errno;
-	*ret_inode = st.st_ino;
+	book->inode = st.st_ino;
+	book->device = st.st_dev;
 	return (uint64_t)st.st_size == ABI_BOOK_BYTES ? 0 : -EINVAL;
 }
 
@@ -150,7 +152,7 @@ int book_open_file(int fd, struct book **ret_book)
 	if (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
 		r = errno == EWOULDBLOCK ? -EBUSY : -errno;
 	if (r == 0)
-		r = check_size(fd, &book->inode);
+		r = check_size(book);
 	if (r == 0)
 		r = check_header(book);
 	if (r)
@@ -194,10 +196,21 @@ static bool is_first_page(const struct proc_map *map)
 	return map->shared && map->offset == 0 && strcmp(map->path, "/memfd:" ABI_BOOK_NAME) == 0;
 }
 
-/* An ancestor's, which it looks up blocks in, cannot be written. */
-static bool is_book(const struct proc_map *map)
+static bool is_fence(const struct proc_map *map, const struct proc_map *book)
 {
-	return map->write && is_first_page(map);
+	return map->start == book->start + ABI_BOOK_BYTES && map->offset == ABI_BOOK_BYTES &&
+	       map->ino == book->ino && map->shared && !map->read && !map->write && !map->exec;
+}
+
+/*
+ * What another process has handed this one has no fence. An ancestor's, which it looks up blocks
+ * in, cannot be written.
+ */
+static bool is_book(const struct proc_maps *maps, const struct proc_map *map)
+{
+	const struct proc_map *behind = proc_maps_find(maps, map->start + ABI_BOOK_BYTES);
+
+	return map->write && is_first_page(map) && behind && is_fence(behind, map);
 }
 
 /* A helper opens it, as the process can make that wait for ever. */
@@ -210,10 +223,16 @@ int book_open_mapped(pid_t pid, struct book **ret_book)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < maps.n_maps && place_fd == -ENOENT; i++)
-		if (is_book(&maps.maps[i]))
+		if (is_book(&maps, &maps.maps[i]))
 			place_fd = proc_map_open(pid, &maps.maps[i]);
 	proc_maps_done(&maps);
 	return place_fd < 0 ? place_fd : open_found(pid, place_fd, ret_book);
+}
+
+/* Any user can have a file of the same number in a file system of an own. */
+static bool is_of_file(const struct proc_map *map, const struct book *book)
+{
+	return map->ino == book->inode && makedev(map->dev_major, map->dev_minor) == book->device;
 }
 
 /* 1, 0, or negative errno. */
@@ -226,7 +245,7 @@ static int is_mapped(const struct book *book, pid_t pid)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < maps.n_maps && !found; i++)
-		found = is_first_page(&maps.maps[i]) && maps.maps[i].ino == book->inode;
+		found = is_first_page(&maps.maps[i]) && is_of_file(&maps.maps[i], book);
 	proc_maps_done(&maps);
 	return found;
 }

@@ -25,6 +25,7 @@ struct book_gone {
 struct book {
 	int fd;
 	uint64_t inode;
+	dev_t device;
 	void *header;	      /* in memory, where the kernel alone may touch it */
 	struct hashmap pages; /* of nodes: book_read.c */
 	/* When objects were seen, by their numbers from 1 on, as far as they were read. */
@@ -46,7 +47,7 @@ struct book {
  * another negative errno.
  */
 int book_open(pid_t pid, int fd, struct book **ret_book);
-/* The same of what it has mapped to write; -ENOENT: that is no book. */
+/* The same of what it has mapped to write, as the library does; -ENOENT: that is no book. */
 int book_open_mapped(pid_t pid, struct book **ret_book);
 /* The same of what we have open, which it takes over in any case. */
 int book_open_file(int fd, struct book **ret_book);

@@ -402,7 +402,7 @@ SPARES_TOTALS = {"stack-map-full", "process-stacks-full", "book-stacks-full",
                  "stack-scratch-busy", "mapping-unknown",
                  "file-name", "unwind-tables-full", "free-pair-map-full", "birth-map-full",
                  "symbols-unread", "unwind-rows-not-parsed", "process-mapping-stacks-full",
-                 "code-start-map-full", "cpu-was-away"}
+                 "code-start-map-full", "cpu-was-away", "crash-block-not-searched"}
 
 
 def check_stacks_said(coverage):

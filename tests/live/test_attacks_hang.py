@@ -13,8 +13,9 @@ import time
 import bombs
 from health import HEALTH_SECONDS, health
 import schema
-from lib import (counting, descendants, eventually, exact, load_report, memtraced, need_root, same,
-                 scaled, scratch, send_line, started, target, target_for_all, test)
+from lib import (counting, descendants, eventually, exact, load_report, memtraced, need_root,
+                 run_memtraced, same, scaled, scratch, send_line, started, target, target_for_all,
+                 test)
 from test_attach import BLOCKS, THREADS, counted, one, since, started_target, work
 from test_service import Asking, finish, service
 
@@ -177,3 +178,18 @@ def messages_that_nobody_reads_hold_nothing_up():
         os.close(read)
         assert done.returncode == 0, done
         exact(load_report(report))
+
+
+@test(need_root, each=["probes", "library"])
+def children_that_crash_one_after_another_hold_nobody_up(way):
+    """For each one, all live blocks would be searched."""
+    with scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        done = run_memtraced(f"--exact={way}", "-q", "-o", f"json:{path}", "--", target("crashes"),
+                             "children", timeout=60)
+        assert done.returncode == 0, done.stderr
+        report = load_report(path)
+    coverage = report["coverage"]
+    faults = [process["fault"] for process in report["processes"] if process["fault"]]
+    assert len(faults) == 100 and coverage["exact"], (len(faults), coverage)
+    assert 0 < coverage["lost"]["crash-block-not-searched"] < len(faults), coverage["lost"]

@@ -11,6 +11,7 @@
  *   corrupt    writes over the size of what is left of the heap, where malloc then aborts
  *   cut        reads a page of a mapped file that is not in the file any more
  *   child      a child writes to address 8, then the program ends well
+ *   children   100 children do, one after another, while 200,000 blocks are live
  *   thread     another thread than the first one does
  *   handled    writes to address 8, which a handler of SIGSEGV takes
  *   ignored    SIGSEGV from outside, which is ignored
@@ -148,6 +149,19 @@ static void ignored(void)
 	CHECK(kill(getpid(), SIGSEGV) == 0);
 }
 
+#define BLOCKS 200000
+#define CHILDREN 100
+
+static void children(void)
+{
+	for (int i = 0; i < BLOCKS; i++) {
+		kept = malloc(opaque(16));
+		CHECK(kept);
+	}
+	for (int i = 0; i < CHILDREN; i++)
+		in_child();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -158,6 +172,7 @@ int main(int argc, char **argv)
 		{ "wild", wild },	{ "abort", abort },	{ "cut", cut },
 		{ "child", in_child },	{ "thread", thread },	{ "handled", handled },
 		{ "ignored", ignored }, { "corrupt", corrupt },
+		{ "children", children },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/live/cuts/live_cuts.h"
 
+#include "base/clock.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,11 +49,43 @@ static void distances_are_to_the_nearer_end(void **state)
 	assert_true(near_block_distance(&block, UINT64_MAX) == UINT64_MAX);
 }
 
+/* One that fails all the time is searched for all the time. */
+static uint64_t searched_ns(uint64_t run_ns, uint64_t search_ns)
+{
+	const uint64_t begin_ns = 1000 * SECOND_NS;
+	uint64_t paid_ns = 0, sum_ns = 0;
+
+	for (uint64_t now_ns = begin_ns; now_ns < begin_ns + run_ns; now_ns += search_ns) {
+		if (!fault_search_is_allowed(paid_ns, now_ns))
+			continue;
+		paid_ns = fault_search_pay(paid_ns, now_ns, now_ns + search_ns);
+		sum_ns += search_ns;
+	}
+	return sum_ns;
+}
+
+static void searches_take_a_share_of_the_time(void **state)
+{
+	static const struct {
+		uint64_t run_ms, search_ms, least_ms, most_ms;
+	} rows[] = {
+		{ 100, 1, 100, 100 },	      { 1000, 1000, 1000, 1000 }, { 10000, 10, 2400, 2700 },
+		{ 100000, 1000, 6000, 8000 }, { 100000, 1, 6900, 7200 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_in_range(searched_ns(rows[i].run_ms * MS_NS, rows[i].search_ms * MS_NS) /
+					MS_NS,
+				rows[i].least_ms, rows[i].most_ms);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_nearest_block_is_the_one_that_is_named),
 		cmocka_unit_test(distances_are_to_the_nearer_end),
+		cmocka_unit_test(searches_take_a_share_of_the_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,7 @@ enum user_loss {
 	LOSS_CUT,	     /* of this cut: programs in progress were not waited for */
 	LOSS_BOOK,	     /* a book that could not be read, or has more than is kept of one */
 	LOSS_BOOK_CEASED,    /* a process that has taken us for gone */
+	LOSS_FAULT,	     /* a crash, whose block was not looked for, or not to the end */
 	LOSS_BOOK_FIRST, /* what processes could not enter into their books: enum abi_book_loss */
 	LOSS_BOOK_LAST = LOSS_BOOK_FIRST + ABI_BOOK_LOSSES - 1,
 	LOSSES
@@ -364,6 +365,7 @@ struct live {
 	bool any_traced;	 /* lifecycle/live_follow.c: some process met the rule */
 	enum record_depth depth; /* lifecycle/live_depth.c */
 	struct live_check check; /* stacks/live_check.c */
+	uint64_t faults_paid_ns; /* cuts/live_fault.c: fault_search_pay() */
 	struct live_sink sink;
 	int error; /* live_drain.c: first failure inside a ring callback */
 };

@@ -22,6 +22,7 @@ bool record_loss_spares_totals(const char *cause)
 		"code-start-map-full",
 		"cpu-was-away",
 		RECORD_CAUSE_BOOK_STACKS,
+		"crash-block-not-searched",
 	};
 
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)

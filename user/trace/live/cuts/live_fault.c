@@ -11,8 +11,22 @@
 
 #include <errno.h>
 
-/* Events wait meanwhile, so that a table of all the host's blocks must not hold them up. */
-#define LIMIT_NS 2000000000ULL
+/*
+ * Events wait meanwhile, so that a table of all the host's blocks must not hold them up, nor many
+ * children that crash: searches take so long at once, and then a share of the time.
+ */
+#define LIMIT_NS (2 * SECOND_NS)
+#define SHARE 20
+
+bool fault_search_is_allowed(uint64_t paid_ns, uint64_t now_ns)
+{
+	return paid_ns < now_ns + SHARE * LIMIT_NS;
+}
+
+uint64_t fault_search_pay(uint64_t paid_ns, uint64_t began_ns, uint64_t ended_ns)
+{
+	return (paid_ns > began_ns ? paid_ns : began_ns) + SHARE * (ended_ns - began_ns);
+}
 
 struct search {
 	slot_t slot;
@@ -113,6 +127,24 @@ static int find_freed(struct live *live, struct live_process *process, struct se
 				  sizeof(uint64_t), sizeof(struct abi_freed), on_freed, search);
 }
 
+static int find_block(struct live *live, struct live_process *process, struct search *search)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+	int r;
+
+	if (!fault_search_is_allowed(live->faults_paid_ns, began_ns))
+		return -ETIME;
+	/* Stacks of its blocks are handed over with their sites. */
+	r = live_book_read_stacks(live, process);
+	if (r == 0)
+		r = find_live(live, search);
+	if (r == 0)
+		r = find_freed(live, process, search);
+	live->faults_paid_ns =
+		fault_search_pay(live->faults_paid_ns, began_ns, clock_monotonic_ns());
+	return r;
+}
+
 int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 {
 	struct live_process *process = live_process_at(live, event_slot(&ev->head));
@@ -132,13 +164,12 @@ int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 		live_count_loss(live, NULL, LOSS_STATE);
 		return 0;
 	}
-	/* Stacks of its blocks are handed over with their sites. */
 	if (ev->has_addr)
-		r = live_book_read_stacks(live, process);
-	if (ev->has_addr && r == 0)
-		r = find_live(live, &search);
-	if (ev->has_addr && r == 0)
-		r = find_freed(live, process, &search);
+		r = find_block(live, process, &search);
+	if (r == -ENOMEM)
+		return r;
 	/* What is known is said without a block, too. */
-	return r == -ENOMEM ? r : live_emit(live, &record);
+	if (r)
+		live_count_loss(live, NULL, LOSS_FAULT);
+	return live_emit(live, &record);
 }

@@ -16,10 +16,11 @@ SEGV_MAPERR, SEGV_ACCERR, BUS_ADRERR = 1, 2, 2
 MIB = 1 << 20
 
 
-def report_of(case, *options, status):
+def report_of(case, *options, status, where=()):
     with scratch() as folder:
         path = os.path.join(folder, "report.json")
-        done = run_memtraced(*options, "-o", f"json:{path}", "--", target("crashes"), case)
+        done = run_memtraced(*options, "-o", f"json:{path}", "--", target("crashes"), case,
+                             *where)
         assert done.returncode == status, (done.returncode, done.stderr)
         return load_report(path)["processes"]
 
@@ -35,7 +36,7 @@ def fault_of(case, *options, number=signal.SIGSEGV):
 def own(frames):
     names = [frame["function"] for frame in frames
              if os.path.basename(frame["object"] or "") == "crashes"]
-    return names[:names.index("main") + 1]
+    return names[:names.index("main") + 1] if "main" in names else names
 
 
 @test(need_root)
@@ -76,6 +77,19 @@ def where_no_block_is_near_none_is_named():
     fault = fault_of("cut", number=signal.SIGBUS)
     assert (fault["block"], fault["code"]) == (None, BUS_ADRERR), fault
     assert own(fault["frames"]) == ["touches", "cut", "main"], fault["frames"]
+
+
+@test(need_root, each=[(where, options) for where in ("unmapped", "kernel", "noncanonical", "top",
+                                                      "loop")
+                       for options in ("--exact=probes", "--unwind=fp", "--heap-errors")],
+      in_turn=3)
+def a_stack_that_leads_astray_is_truncated(case):
+    where, option = case
+    (process,) = report_of("astray", option, status=128 + signal.SIGSEGV, where=[where])
+    fault = process["fault"]
+    assert fault["addr"] == "0x8" and fault["signal"] == signal.SIGSEGV, fault
+    assert own(fault["frames"])[:1] == ["go_astray"], fault["frames"]
+    assert "main" not in [frame["function"] for frame in fault["frames"]], fault["frames"]
 
 
 @test(need_root, need_program("valgrind"), each=("null", "abort"))

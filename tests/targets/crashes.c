@@ -12,6 +12,9 @@
  *   cut        reads a page of a mapped file that is not in the file any more
  *   child      a child writes to address 8, then the program ends well
  *   children   100 children do, one after another, while 200,000 blocks are live
+ *   astray WHERE
+ *              writes to address 8 with a stack pointer and a frame pointer that are none (x86-64):
+ *              `unmapped`, `kernel`, `noncanonical`, `top`; `loop`: in memory that leads to itself
  *   thread     another thread than the first one does
  *   handled    writes to address 8, which a handler of SIGSEGV takes
  *   ignored    SIGSEGV from outside, which is ignored
@@ -149,6 +152,44 @@ static void ignored(void)
 	CHECK(kill(getpid(), SIGSEGV) == 0);
 }
 
+#ifdef __x86_64__
+static __attribute__((noinline)) void go_astray(uint64_t sp)
+{
+	__asm__ volatile("mov %0, %%rsp\n"
+			 "mov %0, %%rbp\n"
+			 "movq $1, 8\n"
+			 :
+			 : "r"(sp));
+}
+
+static void astray(const char *where)
+{
+	static const struct {
+		const char *name;
+		uint64_t sp;
+	} places[] = { { "unmapped", 0x1000 },
+		       { "kernel", 0xffff888000000000 },
+		       { "noncanonical", 1ULL << 63 },
+		       { "top", -8ULL } };
+	uint64_t *words =
+		mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(words != MAP_FAILED);
+	for (size_t i = 0; i < SIZE / sizeof(*words); i++)
+		words[i] = (uintptr_t)words;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (strcmp(where, places[i].name) == 0)
+			go_astray(places[i].sp);
+	go_astray((uintptr_t)words);
+}
+#else
+static void astray(const char *where)
+{
+	(void)where;
+	null();
+}
+#endif
+
 #define BLOCKS 200000
 #define CHILDREN 100
 
@@ -171,10 +212,11 @@ int main(int argc, char **argv)
 		{ "freed", freed },	{ "after", after },	{ "null", null },
 		{ "wild", wild },	{ "abort", abort },	{ "cut", cut },
 		{ "child", in_child },	{ "thread", thread },	{ "handled", handled },
-		{ "ignored", ignored }, { "corrupt", corrupt },
-		{ "children", children },
+		{ "ignored", ignored }, { "corrupt", corrupt }, { "children", children },
 	};
 
+	if (argc > 2 && strcmp(argv[1], "astray") == 0)
+		astray(argv[2]);
 	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (strcmp(cases[i].name, argv[1]))
 			continue;

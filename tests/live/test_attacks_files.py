@@ -9,8 +9,8 @@ import struct
 import subprocess
 import zlib
 
-from lib import (heap_sites, load_report, memtraced, need_program, need_root, run_memtraced,
-                 scratch, send_line, started, target, test, total, with_function)
+from lib import (Skip, attached, heap_sites, load_report, memtraced, need_program, need_root, run,
+                 run_memtraced, scratch, send_line, started, target, test, total, with_function)
 from test_jit import CALLS, jit_frames, made_code
 from test_service import NOBODY
 
@@ -174,3 +174,86 @@ def compressed_debug_information_takes_no_memory_without_end(mib):
         (traced,) = load_report(report)["processes"]
         assert with_function(traced["sites"], "leak_one"), traced["sites"][:2]
     assert usage.ru_maxrss < 1 << 20, f"{usage.ru_maxrss} KiB"
+
+
+LIBRARY = r"""
+#include <stdlib.h>
+static __attribute__((noinline)) void *INNER(size_t n)
+{
+	return malloc(n);
+}
+__attribute__((noinline)) void *entry(size_t n)
+{
+	void *block = INNER(n);
+
+	__asm__ volatile("" : : "r"(block) : "memory");
+	return block;
+}
+"""
+PROGRAM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+void *entry(size_t n);
+int main(void)
+{
+	puts("ready");
+	fflush(stdout);
+	while (getchar() > 0)
+		if (!entry(1000))
+			return 1;
+	return 0;
+}
+"""
+# A root of its own, with all of ours, and beside the library a debug file of its own for it.
+OWN_ROOT = """
+mount -t tmpfs tmpfs "$1" && cd "$1" && mkdir -p old usr .$2 && mount --rbind /usr usr &&
+for d in bin lib lib64; do ln -s usr/$d $d; done
+for f in library.so program; do touch .$2/$f && mount --bind $2/$f .$2/$f; done &&
+cp $2/false.debug .$2/names.debug && pivot_root . old && exec $2/program
+"""
+
+
+def library_of_root(folder):
+    """With a program that uses it; false.debug has another name for a function of it."""
+    def cc(*words, source):
+        done = run(["cc", "-g", "-O1", "-x", "c", "-", *words], input=source)
+        assert done.returncode == 0, done.stderr
+
+    library, false, program = (os.path.join(folder, name)
+                               for name in ("library.so", "false.debug", "program"))
+    for name, path in (("true_name", library), ("false_name", false)):
+        cc("-shared", "-fPIC", "-Wl,--build-id=0x0123456789abcdef", f"-DINNER={name}", "-o", path,
+           source=LIBRARY)
+    done = run(["objcopy", "--strip-all", f"--add-gnu-debuglink={false}", library])
+    assert done.returncode == 0, done.stderr
+    with open(library, "rb") as file:
+        text = file.read()
+    with open(library, "wb") as file:
+        file.write(text.replace(b"false.debug\0", b"names.debug\0"))
+    cc("-o", program, "-x", "none", library, source=PROGRAM)
+    return program
+
+
+@test(need_root, need_program("cc", "objcopy", "unshare", "pivot_root"))
+def a_debug_file_of_ones_own_names_nothing_in_anothers_file():
+    """Of a library of root's that two users' processes have mapped."""
+    if run(["unshare", "-U", "true"], user=NOBODY, group=NOBODY, extra_groups=[]).returncode:
+        raise Skip("users may make no user namespaces here")
+    with scratch() as folder:
+        os.chmod(folder, 0o755)
+        program, root = library_of_root(folder), os.path.join(folder, "root")
+        os.mkdir(root)
+        os.chmod(root, 0o777)
+        hostile = ["unshare", "-U", "-r", "-m", "sh", "-c", OWN_ROOT, "sh", root, folder]
+        with started(hostile, user=NOBODY, group=NOBODY, extra_groups=[]) as theirs, \
+                started([program]) as ours:
+            for process in (theirs, ours):
+                process.lines.until("ready")
+            with attached([theirs.pid, ours.pid]) as session:
+                for process in (theirs, ours):
+                    send_line(process)
+                session.next_report()
+                report = session.finish()
+    names = {process["pid"]: str(heap_sites(process)) for process in report["processes"]}
+    assert all("library.so" in text for text in names.values()), names
+    assert "false_name" not in names[ours.pid], names[ours.pid]

@@ -141,6 +141,33 @@ static void without_a_build_id_the_crc_decides(void **state)
 	}
 }
 
+/* Others may map the program, too. */
+static void debug_files_are_of_roots_or_of_the_programs_owner(void **state)
+{
+	static const struct {
+		const char *debug, *program;
+		bool is_found;
+	} cases[] = {
+		{ "root", "nobody", true },
+		{ "nobody", "nobody", true },
+		{ "nobody", "root", false },
+	};
+	const struct fixture *f = *state;
+
+	if (geteuid() != 0)
+		skip();
+	for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+		_cleanup_free_ char *root = make_stripped(f, "program", true);
+
+		built_run("cd %s && mkdir -p $(dirname root/" BY_ID ") && "
+			  "cp program.debug root/" BY_ID " && chown %s root/" BY_ID " && "
+			  "cp program.debug root/app/ && chown %s root/app/program.debug && "
+			  "chown %s root/app/program",
+			  f->folder, cases[i].debug, cases[i].debug, cases[i].program);
+		assert_hidden(f, open_in_root(f, "program", root), cases[i].is_found);
+	}
+}
+
 static void links_do_not_lead_out_of_the_root(void **state)
 {
 	static const struct {
@@ -315,6 +342,7 @@ int main(void)
 		TEST(debug_files_survive_the_target_and_its_root),
 		TEST(debug_files_of_another_build_are_refused),
 		TEST(without_a_build_id_the_crc_decides),
+		TEST(debug_files_are_of_roots_or_of_the_programs_owner),
 		TEST(links_do_not_lead_out_of_the_root),
 		TEST(a_fifo_in_place_of_a_debug_file_does_not_block),
 		TEST(a_fifo_in_place_of_a_common_file_does_not_block),

@@ -21,8 +21,9 @@ struct debug_files {
 /*
  * `path` is the image's own, as the target sees it; `root` the target's root, or NULL for this
  * host's. A file is taken only when its build ID, or without one its CRC, is the image's, and the
- * reader may read it: whoever runs a program says what its debug file is. Adds to `files`, in which
- * none is. 0 or -ENOMEM.
+ * reader may read it: whoever runs a program says what its debug file is. As other processes may
+ * map the same image, it belongs to root or the image's owner, but in this host's /usr/lib/debug.
+ * Adds to `files`, in which none is. 0 or -ENOMEM.
  */
 int debug_search(struct worker *worker, const struct symbol_file *image, const char *path,
 		 const char *root, const struct file_reader *reader, struct debug_files *files);

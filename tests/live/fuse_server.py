@@ -76,8 +76,8 @@ class Server:
             self.serve_one()
 
 
-def mount(point, uid):
-    fd = os.open("/dev/fuse", os.O_RDWR)
+def mount(point, uid, device="/dev/fuse"):
+    fd = os.open(device, os.O_RDWR)
     options = f"fd={fd},rootmode=40755,user_id={uid},group_id={uid},allow_other"
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"memtraced-test", point.encode(), b"fuse", 6, options.encode()):

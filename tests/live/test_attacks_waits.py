@@ -5,6 +5,7 @@ import contextlib
 import os
 import shutil
 import signal
+import stat
 import sys
 import time
 
@@ -238,6 +239,7 @@ print("ready", flush=True)
 while sys.stdin.readline():
     print(len(bytearray(1 << 20)), flush=True)
 os.unlink(path)
+os.kill(server, signal.SIGKILL)  # else it would be waited for as the files are closed
 """
 
 
@@ -316,3 +318,68 @@ def a_process_that_holds_its_mmap_lock_holds_nobody_up():
         assert done.returncode == 0, done.stderr
         (one,) = schema.loads(done.stdout)["processes"]
         assert one["pid"] == process.pid, one
+
+
+# With mounts of its own: a server, whose files it has as its map of code and as code, and whose
+# folder as that of debug files.
+OWN_SERVER = """
+import ctypes, mmap, os, signal, sys, time
+folder, device = sys.argv[1:3]
+sys.path.insert(0, sys.argv[3])
+import fuse_server
+libc = ctypes.CDLL(None, use_errno=True)
+def bind(source, point):
+    if libc.mount(source.encode(), point.encode(), None, 4096, None):
+        raise OSError(ctypes.get_errno(), "mount")
+text, library = (os.path.join(folder, name) for name in ("map.txt", "served.so"))
+with open(text, "w") as file:
+    file.write("7f0000000000 1000 jitted\\n")
+told, end = os.pipe()
+point = os.path.join(folder, "point")
+os.mkdir(point)
+fd = fuse_server.mount(point, 0, device)
+server = os.fork()
+if server == 0:
+    os.dup2(told, 0)
+    fuse_server.Server(fd, 0, [text, library]).serve_until_told()
+    signal.alarm(fuse_server.PATIENCE)
+    while True:
+        os.read(fd, 1 << 20)
+os.close(fd)
+with open(os.path.join(point, "served.so"), "rb") as file:
+    code = mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+assert code[:4] == b"\\x7fELF" and sum(code[::4096]) > 0
+if os.path.isdir("/usr/lib/debug"):
+    bind(point, "/usr/lib/debug")
+path = f"/tmp/perf-{os.getpid()}.map"
+open(path, "w").close()
+bind(os.path.join(point, "map.txt"), path)
+made = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+os.write(end, b"stop")
+time.sleep(0.3)
+print("ready", flush=True)
+sys.stdin.readline()
+libc.umount2(path.encode(), 2)
+os.unlink(path)
+os.kill(server, signal.SIGKILL)  # else it would be waited for as the files are closed
+"""
+
+
+@test(need_root, need_program("unshare"))
+def a_server_in_a_users_own_namespace_holds_nobody_up():
+    if run(["unshare", "-U", "true"], user=NOBODY, group=NOBODY, extra_groups=[]).returncode:
+        raise Skip("users may make no user namespaces here")
+    with scratch() as folder:
+        os.chmod(folder, 0o777)
+        device = os.path.join(folder, "fuse")
+        os.mknod(device, stat.S_IFCHR | 0o666, os.stat("/dev/fuse").st_rdev)
+        os.chmod(device, 0o666)
+        shutil.copy(target("libcounter.so"), os.path.join(folder, "served.so"))
+        command = ["unshare", "-U", "-r", "-m", sys.executable, "-c", OWN_SERVER, folder, device,
+                   os.path.dirname(fuse_server.__file__)]
+        with started(command, user=NOBODY, group=NOBODY, extra_groups=[]) as process:
+            process.lines.until("ready")
+            why = unopened(process, os.path.join(folder, "point", "served.so"))
+            send_line(process)
+            assert process.wait(20) == 0
+    assert "served by another user" in why, why

@@ -135,6 +135,7 @@ PROCESS = {
         "addr": Nullable(ADDRESS),
         "block": Nullable({"addr": ADDRESS, "size": NATURAL, "freed": bool,
                            "side": OneOf("before", "inside", "after"), "bytes": NATURAL}),
+        "blocks_searched": bool,
         "frames": ListOf(FRAME), "allocated": Nullable(ListOf(FRAME)),
         "freed": Nullable(ListOf(FRAME))}),
     "heap_errors": ListOf({

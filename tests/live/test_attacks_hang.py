@@ -192,4 +192,6 @@ def children_that_crash_one_after_another_hold_nobody_up(way):
     coverage = report["coverage"]
     faults = [process["fault"] for process in report["processes"] if process["fault"]]
     assert len(faults) == 100 and coverage["exact"], (len(faults), coverage)
+    unsearched = [fault for fault in faults if not fault["blocks_searched"]]
     assert 0 < coverage["lost"]["crash-block-not-searched"] < len(faults), coverage["lost"]
+    assert len(unsearched) == coverage["lost"]["crash-block-not-searched"], unsearched

@@ -573,6 +573,12 @@ static void a_fault_is_said_with_the_block_that_is_near(void **state)
 		  "==7==    by 0x12FF: (below main) (in /lib/libc.so.6)\n"
 		  "==7==  Address 0x8 is in and near no block that is known\n" },
 		{ { .signal = SIGSEGV,
+		    .code = SEGV_MAPERR,
+		    .has_addr = true,
+		    .addr = 0x8,
+		    .unsearched = true },
+		  "==7==  Address 0x8 is in no block that is known: not all were searched\n" },
+		{ { .signal = SIGSEGV,
 		    .code = SEGV_ACCERR,
 		    .has_addr = true,
 		    .addr = 0x5003,

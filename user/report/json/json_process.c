@@ -284,6 +284,7 @@ static struct json_object *fault_json(struct json_out *out, const struct view_pr
 	json_out_u64(out, json, "tid", v->tid);
 	json_out_address(out, json, "addr", v->has_addr, v->addr);
 	json_out_add_or_null(out, json, "block", v->block ? fault_block_json(out, fault) : NULL);
+	json_out_bool(out, json, "blocks_searched", v->has_addr && !v->unsearched);
 	json_add_stack(out, json, "stack_id", true, &fault->stack);
 	json_add_stack(out, json, "allocated_stack_id", fault->has_allocated, &fault->allocated);
 	json_add_stack(out, json, "freed_stack_id", fault->has_freed, &fault->freed);

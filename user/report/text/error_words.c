@@ -156,7 +156,9 @@ void fault_words_address(struct strbuf *out, const struct record_fault *fault)
 		return;
 	strbuf_addf(out, "Address 0x%" PRIx64 " is ", fault->addr);
 	if (!fault->block) {
-		strbuf_adds(out, "in and near no block that is known");
+		strbuf_adds(out, fault->unsearched ?
+					 "in no block that is known: not all were searched" :
+					 "in and near no block that is known");
 		return;
 	}
 	side = fault_side(fault, &offset);

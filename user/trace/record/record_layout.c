@@ -437,7 +437,8 @@ static const struct field fault_fields[] = {
 	F(record_fault, block, FIELD_U64),	 F(record_fault, block_size, FIELD_U64),
 	F(record_fault, block_fn, FIELD_U16),	 F(record_fault, block_stack, FIELD_U64),
 	F(record_fault, freed, FIELD_BOOL),	 F(record_fault, freed_fn, FIELD_U16),
-	F(record_fault, freed_stack, FIELD_U64), F_END,
+	F(record_fault, freed_stack, FIELD_U64), F(record_fault, unsearched, FIELD_BOOL),
+	F_END,
 };
 static const struct field death_fields[] = {
 	F(record_death, image, FIELD_U32),

@@ -163,6 +163,7 @@ struct record_fault {
 	bool freed;		    /* it was freed: */
 	uint16_t freed_fn;
 	uint64_t freed_stack;
+	bool unsearched; /* not all blocks were looked at: the nearest is not known */
 };
 
 struct record_mapping {

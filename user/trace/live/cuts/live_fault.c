@@ -145,6 +145,24 @@ static int find_block(struct live *live, struct live_process *process, struct se
 	return r;
 }
 
+/* Of blocks that the address is only near, another one may be nearer. */
+static void give_up(struct live *live, const struct search *search)
+{
+	struct record_fault *record = search->record;
+
+	live_count_loss(live, NULL, LOSS_FAULT);
+	record->unsearched = true;
+	if (!search->found || near_block_distance(&search->best, record->addr) == 0)
+		return;
+	record->block = 0;
+	record->block_size = 0;
+	record->block_fn = 0;
+	record->block_stack = 0;
+	record->freed = false;
+	record->freed_fn = 0;
+	record->freed_stack = 0;
+}
+
 int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 {
 	struct live_process *process = live_process_at(live, event_slot(&ev->head));
@@ -170,6 +188,6 @@ int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 		return r;
 	/* What is known is said without a block, too. */
 	if (r)
-		live_count_loss(live, NULL, LOSS_FAULT);
+		give_up(live, &search);
 	return live_emit(live, &record);
 }

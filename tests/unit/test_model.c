@@ -574,7 +574,7 @@ static void same_addresses_in_two_processes_are_two_stacks(void **state)
 	assert_int_equal(model_stack(f->model, 77, (image_t){ 1 })->time_ns, 200);
 	assert_int_equal(model_stack(f->model, 77, (image_t){ 5 })->time_ns, 100);
 	assert_int_equal(model_stack(f->model, 77, (image_t){ 1 })->n_frames, 2);
-	assert_int_equal(model_stack(f->model, 77, (image_t){ 1 })->frames[1], 2);
+	assert_int_equal(model_stack_frame(model_stack(f->model, 77, (image_t){ 1 }), 1), 2);
 	assert_null(model_stack(f->model, 78, (image_t){ 0 }));
 }
 

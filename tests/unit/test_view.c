@@ -67,9 +67,9 @@ static void sites_of_the_same_code_at_other_addresses_are_one(void **state)
 	assert_int_equal(p->sites[0].allocs, 4);
 	assert_int_equal(p->sites[0].temporary, 2);
 	assert_int_equal(p->sites[0].peak_bytes, 150);
-	assert_string_equal(p->sites[0].stack.places[1]->object, PLUGIN);
+	assert_string_equal(view_stack_place(&p->sites[0].stack, 1)->object, PLUGIN);
 	assert_int_equal(p->sites[1].live_bytes, 7);
-	assert_string_equal(p->sites[1].stack.places[1]->object, "/opt/demo/other.so");
+	assert_string_equal(view_stack_place(&p->sites[1].stack, 1)->object, "/opt/demo/other.so");
 }
 
 static void site_id_does_not_depend_on_addresses(void **state)
@@ -168,9 +168,9 @@ static void call_at_the_very_end_of_a_mapping_belongs_to_it(void **state)
 	emit_site(s, live_site(0, 71, 100));
 	emit_cut_end(s);
 	site = &view_process(fixture_view(f, NULL), 0)->sites[0];
-	assert_string_equal(site->stack.places[1]->object, APP);
-	assert_int_equal(site->stack.places[1]->offset, 0x11000);
-	assert_int_equal(site->stack.places[1]->addr, 0x20000);
+	assert_string_equal(view_stack_place(&site->stack, 1)->object, APP);
+	assert_int_equal(view_stack_place(&site->stack, 1)->offset, 0x11000);
+	assert_int_equal(view_stack_place(&site->stack, 1)->addr, 0x20000);
 }
 
 /* 0x20000 as a return address is the end of the server's code, as a place the plugin's start. */
@@ -218,8 +218,9 @@ static void frames_that_a_signal_interrupted_are_no_return_addresses(void **stat
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		size_t at = cases[i].frame + 1; /* behind the allocator */
 
-		assert_string_equal(process->sites[0].stack.places[at]->object, cases[i].exact);
-		assert_string_equal(process->sites[1].stack.places[at]->object,
+		assert_string_equal(view_stack_place(&process->sites[0].stack, at)->object,
+				    cases[i].exact);
+		assert_string_equal(view_stack_place(&process->sites[1].stack, at)->object,
 				    cases[i].interrupted);
 	}
 }

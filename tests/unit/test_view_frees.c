@@ -90,9 +90,9 @@ static void places_that_are_the_same_are_one(void **state)
 	assert_int_equal(frees->list[0].others, 1);
 	assert_int_equal(frees->list[0].lifetimes[0], 5);
 	assert_int_equal(frees->list[0].lifetimes[1], 1);
-	assert_int_equal(frees->list[0].stack.places[1]->addr, 0x10201);
+	assert_int_equal(view_stack_place(&frees->list[0].stack, 1)->addr, 0x10201);
 	assert_int_equal(frees->list[1].count, 2);
-	assert_string_equal(frees->list[1].stack.places[0]->alloc, "free");
+	assert_string_equal(view_stack_place(&frees->list[1].stack, 0)->alloc, "free");
 	fixture_done(&f);
 }
 

@@ -29,6 +29,7 @@ void stacks_init(struct stacks *ret_stacks)
 void stacks_done(struct stacks *stacks)
 {
 	hashmap_done(&stacks->map);
+	pieces_done(&stacks->pieces);
 }
 
 static struct model_stack *find_first(const struct stacks *stacks, uint64_t id)
@@ -44,6 +45,42 @@ const struct model_stack *stacks_next(const struct stacks *stacks, size_t *pos,
 	return last && last->other ? last->other : hashmap_next(&stacks->map, pos);
 }
 
+/* Its frames are not there yet. */
+static struct model_stack *stack_new(const struct record_stack *record)
+{
+	size_t n_words = pieces_own(record->n_frames) + record->n_more_exact;
+	struct model_stack *stack =
+		malloc(sizeof(*stack) + n_words * sizeof(stack->words[0]) +
+		       pieces_count(record->n_frames) * sizeof(stack->pieces[0]));
+
+	if (!stack)
+		return NULL;
+	*stack = (struct model_stack){
+		.id = record->id,
+		.time_ns = record->time_ns,
+		.image = record->image,
+		.truncated = record->truncated,
+		.exact = { record->exact[0] | record->interrupted, record->exact[1] },
+		.n_frames = (uint32_t)record->n_frames,
+		.n_more_exact = (uint32_t)record->n_more_exact,
+		.pieces = (struct words_piece **)(stack->words + n_words),
+	};
+	return stack;
+}
+
+static int copy_frames(struct stacks *stacks, const struct record_stack *record,
+		       struct model_stack *stack)
+{
+	size_t own = pieces_own(record->n_frames);
+
+	if (own > 0)
+		memcpy(stack->words, record->frames, own * sizeof(stack->words[0]));
+	if (record->n_more_exact > 0)
+		memcpy(stack->words + own, record->more_exact,
+		       record->n_more_exact * sizeof(stack->words[0]));
+	return pieces_add(&stacks->pieces, record->frames, record->n_frames, stack->pieces);
+}
+
 int stacks_add(struct stacks *stacks, const struct record_stack *record)
 {
 	struct model_stack *first = find_first(stacks, record->id);
@@ -54,38 +91,33 @@ int stacks_add(struct stacks *stacks, const struct record_stack *record)
 		if (image_is(s->image, record->image))
 			return 0;
 
-	stack = malloc(sizeof(*stack) +
-		       (record->n_frames + record->n_more_exact) * sizeof(stack->frames[0]));
-	if (!stack)
-		return -ENOMEM;
-	*stack = (struct model_stack){
-		.id = record->id,
-		.time_ns = record->time_ns,
-		.image = record->image,
-		.truncated = record->truncated,
-		.exact = { record->exact[0] | record->interrupted, record->exact[1] },
-		.n_frames = record->n_frames,
-		.n_more_exact = record->n_more_exact,
-	};
-	if (record->n_frames > 0)
-		memcpy(stack->frames, record->frames, record->n_frames * sizeof(stack->frames[0]));
-	if (record->n_more_exact > 0)
-		memcpy(stack->frames + record->n_frames, record->more_exact,
-		       record->n_more_exact * sizeof(stack->frames[0]));
+	stack = stack_new(record);
+	r = stack ? copy_frames(stacks, record, stack) : -ENOMEM;
+	if (r < 0)
+		return r;
 	if (first) {
 		stack->other = first->other;
 		first->other = TAKE_PTR(stack);
 		return 0;
 	}
 	r = hashmap_insert(&stacks->map, stack);
-	if (r < 0)
+	if (r < 0) {
+		pieces_drop(&stacks->pieces, stack->pieces, pieces_count(stack->n_frames));
 		return r;
+	}
 	(void)TAKE_PTR(stack); /* the map's now */
 	return 0;
 }
 
+static void forget_stack(struct stacks *stacks, struct model_stack *stack)
+{
+	pieces_drop(&stacks->pieces, stack->pieces, pieces_count(stack->n_frames));
+	free(stack);
+}
+
 /* Of the others with the same id; the first is the map's. */
-static void forget_others(struct model_stack *first, const image_t *images, size_t n)
+static void forget_others(struct stacks *stacks, struct model_stack *first, const image_t *images,
+			  size_t n)
 {
 	struct model_stack **link = &first->other;
 
@@ -97,7 +129,7 @@ static void forget_others(struct model_stack *first, const image_t *images, size
 			continue;
 		}
 		*link = stack->other;
-		free(stack);
+		forget_stack(stacks, stack);
 	}
 }
 
@@ -107,7 +139,7 @@ static int forget_first(struct stacks *stacks, struct model_stack *first)
 	struct model_stack *next = first->other;
 
 	(void)hashmap_remove(&stacks->map, first); /* it is `first` */
-	free(first);
+	forget_stack(stacks, first);
 	return next ? hashmap_insert(&stacks->map, next) : 0;
 }
 
@@ -119,7 +151,7 @@ int stacks_forget(struct stacks *stacks, const image_t *images, size_t n)
 	int r = 0;
 
 	while (r == 0 && (stack = hashmap_next(&stacks->map, &pos))) {
-		forget_others(stack, images, n);
+		forget_others(stacks, stack, images, n);
 		if (image_list_has(images, n, stack->image))
 			r = vec_push(&gone, stack);
 	}
@@ -140,6 +172,13 @@ const struct model_stack *stacks_find(const struct stacks *stacks, uint64_t id, 
 	return first;
 }
 
+uint64_t model_stack_frame(const struct model_stack *stack, size_t frame)
+{
+	return frame < pieces_own(stack->n_frames) ?
+		       stack->words[frame] :
+		       pieces_word(stack->pieces, stack->n_frames, frame);
+}
+
 bool model_stack_is_call(const struct model_stack *stack, size_t frame)
 {
 	size_t word = frame / 64, more = word - RECORD_EXACT_WORDS;
@@ -148,6 +187,6 @@ bool model_stack_is_call(const struct model_stack *stack, size_t frame)
 	if (word < RECORD_EXACT_WORDS)
 		bits = stack->exact[word];
 	else if (more < stack->n_more_exact)
-		bits = stack->frames[stack->n_frames + more];
+		bits = stack->words[pieces_own(stack->n_frames) + more];
 	return !(bits >> frame % 64 & 1);
 }

@@ -7,6 +7,7 @@
 #define MEMTRACED_MODEL_STACKS_H
 
 #include "base/hashmap.h"
+#include "base/pieces.h"
 #include "trace/record/image.h"
 #include "trace/record/record.h"
 
@@ -16,16 +17,21 @@ struct model_stack {
 	struct model_stack *other; /* the same addresses, first seen in another process */
 	image_t image;
 	bool truncated;
-	uint64_t exact[RECORD_EXACT_WORDS]; /* as in a record; frames[0] also when `interrupted` */
-	size_t n_frames, n_more_exact;
-	uint64_t frames[]; /* innermost first; behind them the record's `more_exact` */
+	uint64_t exact[RECORD_EXACT_WORDS]; /* as in a record; frame 0 also when `interrupted` */
+	uint32_t n_frames, n_more_exact;
+	struct words_piece **pieces; /* the outer frames; behind `words` */
+	uint64_t words[];	     /* the innermost frames, then the record's `more_exact` */
 };
+
+/* Its address; 0 is the innermost. */
+uint64_t model_stack_frame(const struct model_stack *stack, size_t frame);
 
 /* Is it a return address, behind the call that is meant? Else the place itself. */
 bool model_stack_is_call(const struct model_stack *stack, size_t frame);
 
 struct stacks {
 	struct hashmap map; /* by their ids: each is one process's, but for what recordings say */
+	struct pieces pieces;
 };
 
 void stacks_init(struct stacks *ret_stacks);

@@ -149,7 +149,7 @@ static int add_stack(struct json_stacks *stacks, const struct view_stack *stack,
 	for (size_t i = stack->n_places; r == 0 && i > 0; i--) {
 		const struct known_place *known;
 
-		r = find_place(stacks, stack->places[i - 1], &known);
+		r = find_place(stacks, view_stack_place(stack, i - 1), &known);
 		if (r == 0)
 			r = add_calls(stacks, &stacks->place_frames.data[known->first], known->n,
 				      &node);

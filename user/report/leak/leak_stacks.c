@@ -80,7 +80,7 @@ static void set_form(struct leak_stack *stack)
 		return;
 	caller = stack->frames[0].index + 1;
 	stack->names[0].is_any_form =
-		caller >= all->n_places || !all->places[caller]->symbol->callee.linkage;
+		caller >= all->n_places || !view_stack_place(all, caller)->symbol->callee.linkage;
 }
 
 static void cut(struct leak_stack *stack, size_t num_callers)
@@ -109,7 +109,7 @@ static int fill(struct leak_stack *stack, size_t num_callers)
 	if (!stack->frames || !stack->names || !stack->keys)
 		return -ENOMEM;
 	for (size_t i = 0; i < stack->stack.n_places; i++)
-		stack->keys[stack->n_keys++] = place_key(stack->stack.places[i]);
+		stack->keys[stack->n_keys++] = place_key(view_stack_place(&stack->stack, i));
 	frames = (struct view_frames){ .stack = &stack->stack };
 	while (view_frames_next(&frames, &frame))
 		add_frame(stack, &frame);

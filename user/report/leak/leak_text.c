@@ -649,7 +649,8 @@ void leak_error_text(struct strbuf *out, pid_t pid, const struct leak_error *err
 	enum suppression_kind kind;
 
 	leak_line(out, pid);
-	error_words_title(out, error->values, places->n_places ? places->places[0]->alloc : NULL);
+	error_words_title(out, error->values,
+			  places->n_places ? view_stack_place(places, 0)->alloc : NULL);
 	strbuf_addch(out, '\n');
 	leak_stack_lines(out, pid, stack, options);
 	address(out, pid, error, options);

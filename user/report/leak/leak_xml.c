@@ -313,7 +313,7 @@ void leak_xml_error(struct strbuf *out, const struct leak_xml_id *id,
 	enum suppression_kind kind;
 
 	error_words_title(&title, error->values,
-			  places->n_places ? places->places[0]->alloc : NULL);
+			  places->n_places ? view_stack_place(places, 0)->alloc : NULL);
 	if (strbuf_error(&title) < 0)
 		out->error = strbuf_error(&title);
 	error_begin(out, id, error->thread, error->values->tid,

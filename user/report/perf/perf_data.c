@@ -175,7 +175,7 @@ static int put_mappings(struct perf_data *data, const struct view_stack *stack)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < stack->n_places; i++) {
-		const struct view_place *place = stack->places[i];
+		const struct view_place *place = view_stack_place(stack, i);
 
 		if (place->mapping && place->mapping->object &&
 		    !model_object_is_kernel(place->mapping->object))
@@ -196,7 +196,7 @@ static int fill_chain(struct perf_data *data, const struct sample *sample)
 
 	data->chain.len = 0;
 	for (size_t i = stack->name.place; r == 0 && i < stack->n_places; i++) {
-		const struct view_place *place = stack->places[i];
+		const struct view_place *place = view_stack_place(stack, i);
 		bool is_kernel = place->mapped && model_object_is_kernel(place->mapped);
 		uint64_t whose =
 			is_kernel ? (uint64_t)PERF_CONTEXT_KERNEL : (uint64_t)PERF_CONTEXT_USER;

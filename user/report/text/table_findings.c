@@ -73,7 +73,7 @@ static void add_title(struct strbuf *line, const struct view_heap_error *error)
 	const struct view_stack *stack = &error->stack;
 
 	error_words_title(line, error->values,
-			  stack->n_places > 0 ? stack->places[0]->alloc : NULL);
+			  stack->n_places > 0 ? view_stack_place(stack, 0)->alloc : NULL);
 	if (error->count > 1)
 		strbuf_addf(line, ", %" PRIu64 " times", error->count);
 }

@@ -422,8 +422,8 @@ static void close_object(struct symbols *symbols, size_t index)
 static int resolve_frame(struct symbols *symbols, const bool *closing,
 			 const struct model_stack *stack, size_t frame)
 {
-	const struct symbols_at at = { stack->image, stack->frames[frame], stack->time_ns,
-				       model_stack_is_call(stack, frame) };
+	const struct symbols_at at = { stack->image, model_stack_frame(stack, frame),
+				       stack->time_ns, model_stack_is_call(stack, frame) };
 	const struct resolved *resolved;
 	struct model_place place;
 

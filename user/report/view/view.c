@@ -7,6 +7,7 @@
 #include "report/view/view_estimate.h"
 #include "report/view/view_frees.h"
 #include "report/view/view_names.h"
+#include "report/view/view_resolve.h"
 #include "report/view/view_site.h"
 #include "report/view/view_where.h"
 
@@ -27,6 +28,7 @@ struct view {
 	struct view_counts counts;
 	struct view_syscalls syscalls;
 	struct view_names *names;
+	struct pieces pieces; /* of sites' stacks */
 };
 
 /* A process (not an image): its newest image, and where it stands among others. */
@@ -114,7 +116,7 @@ static int add_process(struct view *view, struct symbols *symbols,
 	process.exact &= process.mmap.left_out == 0;
 	r = view_timeline_init(view->model, view->opts.usage, image, &process.timeline);
 	if (r == 0 && shows_sites(view, image))
-		r = view_collect(view->model, symbols, &view->opts, &process);
+		r = view_collect(&resolver, &view->opts, &view->pieces, &process);
 	if (r < 0) {
 		view_timeline_done(&process.timeline);
 		return r;
@@ -330,6 +332,7 @@ void view_free(struct view *view)
 	vec_foreach(&view->processes, process)
 		process_done(process);
 	vec_done(&view->processes);
+	pieces_done(&view->pieces);
 	vec_done(&view->ended);
 	view_coverage_done(&view->coverage);
 	view_counts_done(&view->counts);

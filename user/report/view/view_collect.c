@@ -12,6 +12,7 @@
 
 struct collector {
 	struct view_resolver resolver;
+	struct pieces *pieces;
 	const struct view_timeline *timeline;
 	uint64_t mark_ns;
 	uint64_t growth_span_ns;
@@ -94,6 +95,8 @@ static int add_site(struct collector *c, const struct model_process *image, uint
 	if (same)
 		merge_sites(same, site, c->timeline->n);
 	else if (r == 0)
+		r = view_stack_share(&site->stack, c->pieces);
+	if (r == 0 && !same)
 		r = hashmap_insert(&c->by_places, site);
 	if (same || r < 0) {
 		site_done(site);
@@ -290,11 +293,13 @@ static void hand_over(struct collector *c, const struct report_opts *opts,
 		&sort_opts);
 }
 
-int view_collect(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
-		 struct view_process *process)
+int view_collect(const struct view_resolver *resolver, const struct report_opts *opts,
+		 struct pieces *pieces, struct view_process *process)
 {
+	const struct model *model = resolver->model;
 	struct collector c = {
-		.resolver = { model, symbols },
+		.resolver = *resolver,
+		.pieces = pieces,
 		.by_places.ops = &places_ops,
 		.timeline = &process->timeline,
 		.mark_ns = opts->mark_ns,

@@ -10,12 +10,14 @@
 #include "report/view/symbols.h"
 #include "report/view/view_site.h"
 
+struct view_resolver;
+
 /*
- * Fills sites, n_sites and what was left out of a process whose image is set. 0 or -ENOMEM; on an
- * error there are no sites.
+ * Fills sites, n_sites and what was left out of a process whose image is set. The pieces of their
+ * stacks must outlive them. 0 or -ENOMEM; on an error there are no sites.
  */
-int view_collect(const struct model *model, struct symbols *symbols, const struct report_opts *opts,
-		 struct view_process *process);
+int view_collect(const struct view_resolver *resolver, const struct report_opts *opts,
+		 struct pieces *pieces, struct view_process *process);
 
 void view_collect_free(struct view_site *sites, size_t n);
 

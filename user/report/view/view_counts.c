@@ -175,6 +175,7 @@ static int hand_over(struct hashmap *merged, struct view_event *event)
 		event->variance += stack->variance;
 		event->stacks[event->n_stacks++] = *stack;
 		stack->stack.places = NULL;
+		stack->stack.pieces = NULL;
 	}
 	qsort(event->stacks, event->n_stacks, sizeof(event->stacks[0]), compare_stacks);
 	return 0;

@@ -59,7 +59,7 @@ uint64_t view_stack_hash(const struct view_stack *stack)
 	uint64_t h = 0;
 
 	for (size_t i = 0; i < stack->n_places; i++)
-		h = hash_u64(h ^ place_where(stack->places[i]));
+		h = hash_u64(h ^ place_where(view_stack_place(stack, i)));
 	return h;
 }
 
@@ -68,7 +68,7 @@ bool view_stack_equal(const struct view_stack *a, const struct view_stack *b)
 	if (a->n_places != b->n_places || a->lost != b->lost || a->kernel_lost != b->kernel_lost)
 		return false;
 	for (size_t i = 0; i < a->n_places; i++) {
-		const struct view_place *p = a->places[i], *q = b->places[i];
+		const struct view_place *p = view_stack_place(a, i), *q = view_stack_place(b, i);
 
 		if (p->mapped != q->mapped || p->alloc != q->alloc ||
 		    place_where(p) != place_where(q))
@@ -109,7 +109,7 @@ uint64_t view_stack_id(const struct view_stack *stack, uint64_t seed)
 	uint64_t h = mix_u64(0, seed);
 
 	for (size_t i = 0; i < stack->n_places; i++) {
-		const struct view_place *place = stack->places[i];
+		const struct view_place *place = view_stack_place(stack, i);
 
 		if (place->alloc)
 			h = hash_bytes(place->alloc, strlen(place->alloc) + 1, h);
@@ -212,7 +212,8 @@ static int add_callers(const struct view_resolver *resolver, const struct model_
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && from && i < from->n_frames; i++)
-		r = add_frame(resolver, from, from->frames[i], model_stack_is_call(from, i), stack);
+		r = add_frame(resolver, from, model_stack_frame(from, i),
+			      model_stack_is_call(from, i), stack);
 	return r;
 }
 
@@ -316,9 +317,33 @@ int view_resolve_event(const struct view_resolver *resolver, const struct model_
 	return is_other ? add_other(resolver, ret_stack) : add_callers(resolver, from, ret_stack);
 }
 
+int view_stack_share(struct view_stack *stack, struct pieces *pieces)
+{
+	size_t own = pieces_own(stack->n_places), count = pieces_count(stack->n_places);
+	_cleanup_free_ const struct view_place **places = NULL;
+	struct words_piece **list;
+	int r;
+
+	if (count == 0)
+		return 0;
+	places = calloc(own + count, sizeof(*places));
+	if (!places)
+		return -ENOMEM;
+	list = (struct words_piece **)(places + own);
+	r = pieces_add(pieces, stack->places, stack->n_places, list);
+	if (r < 0)
+		return r;
+	memcpy(places, stack->places, own * sizeof(*places));
+	free(stack->places);
+	stack->places = TAKE_PTR(places);
+	stack->pieces = list;
+	return 0;
+}
+
 void view_stack_done(struct view_stack *stack)
 {
 	free(stack->places);
 	stack->places = NULL;
+	stack->pieces = NULL;
 	stack->n_places = 0;
 }

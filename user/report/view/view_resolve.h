@@ -34,6 +34,12 @@ int view_resolve_site(const struct view_resolver *resolver, const struct model_p
 int view_resolve_event(const struct view_resolver *resolver, const struct model_process *image,
 		       uint64_t stack_id, uint64_t kernel_stack_id, struct view_stack *ret_stack);
 
+/*
+ * Has the places of its outer frames in one copy with other stacks of `pieces`, which must outlive
+ * it: those of a report's sites have most of them. 0 or -ENOMEM.
+ */
+int view_stack_share(struct view_stack *stack, struct pieces *pieces);
+
 void view_stack_done(struct view_stack *stack);
 
 /* By places, within one process: lost stacks are no others than lost ones. */

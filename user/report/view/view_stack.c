@@ -8,6 +8,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+const struct view_place *view_stack_place(const struct view_stack *stack, size_t index)
+{
+	if (!stack->pieces || index < pieces_own(stack->n_places))
+		return stack->places[index];
+	return (const struct view_place *)(uintptr_t)pieces_word(stack->pieces, stack->n_places,
+								 index);
+}
+
 /* The probed function goes by the name that it was called by, an alias maybe, at its start. */
 static void allocator_frame(const struct view_place *place, struct view_frame *frame)
 {
@@ -53,14 +61,14 @@ static const struct symbol_callee *callee_at(const struct view_stack *stack, siz
 	const struct view_place *caller;
 	const char *own;
 
-	if (index + 1 >= stack->n_places || !stack->places[0]->alloc)
+	if (index + 1 >= stack->n_places || !view_stack_place(stack, 0)->alloc)
 		return NULL;
 	for (size_t i = 1; i <= index; i++)
-		if (!is_operator(linkage_of(stack->places[i])))
+		if (!is_operator(linkage_of(view_stack_place(stack, i))))
 			return NULL;
-	caller = stack->places[index + 1];
+	caller = view_stack_place(stack, index + 1);
 	callee = &caller->symbol->callee;
-	own = linkage_of(stack->places[index]);
+	own = linkage_of(view_stack_place(stack, index));
 	if (!caller->is_call || !is_operator(callee->linkage) || !callee->function ||
 	    !do_the_same(own, callee->linkage) || !strcmp(callee->linkage, own))
 		return NULL;
@@ -88,7 +96,7 @@ bool view_frames_next(struct view_frames *frames, struct view_frame *ret_frame)
 
 	if (frames->place >= frames->stack->n_places)
 		return false;
-	place = frames->stack->places[frames->place];
+	place = view_stack_place(frames->stack, frames->place);
 	if (place->alloc) {
 		allocator_frame(place, ret_frame);
 		ret_frame->index = frames->place++;

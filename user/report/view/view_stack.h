@@ -6,6 +6,7 @@
 #ifndef MEMTRACED_REPORT_VIEW_VIEW_STACK_H
 #define MEMTRACED_REPORT_VIEW_VIEW_STACK_H
 
+#include "base/pieces.h"
 #include "base/strbuf.h"
 #include "model/object_table.h"
 #include "symbol/symbolizer.h"
@@ -31,9 +32,11 @@ struct view_frame_at {
 struct view_stack {
 	struct view_frame_at name; /* view_stack_name */
 	size_t n_places;
-	const struct view_place **places; /* innermost first; equal ones are often one */
-	bool only_wrappers;		  /* no frame is outside allocators and wrappers */
-	bool truncated;			  /* it goes on beyond the last place */
+	/* Innermost first, but for those in pieces (of pointers); equal places are often one. */
+	const struct view_place **places;
+	struct words_piece **pieces; /* behind `places`, or NULL: view_stack_share */
+	bool only_wrappers;	     /* no frame is outside allocators and wrappers */
+	bool truncated;		     /* it goes on beyond the last place */
 	bool lost;	  /* of the process's frames none is known, but for an allocator */
 	bool kernel_lost; /* the kernel's frames, which would come first, are not known */
 };
@@ -53,6 +56,9 @@ struct view_frame {
 	const char *valgrind; /* as of struct symbol_frame */
 	enum symbol_seen seen;
 };
+
+/* One of its places; 0 is the innermost. */
+const struct view_place *view_stack_place(const struct view_stack *stack, size_t index);
 
 struct view_frames {
 	const struct view_stack *stack;

@@ -384,8 +384,10 @@ def names_of_a_debug_file_are_for_users_who_may_read_it(hidden):
             now = f"/debug/pprof/heap?pid={process.pid}&seconds=1&format=folded"
             body = "\n".join(ask_as(served, "unix", now))
             roots = served.text(now)
+            told = "\n".join(ask_as(served, "unix", now.replace("folded", "json")))
     assert ("allocate_openly" in body) == (hidden == "none"), body[:3000]
     assert "allocate_openly" in roots, roots[:3000]
+    assert ('"symbols-unread"' in told) == (hidden != "none"), told[:3000]
 
 
 @test(need_root, need_program("setpriv"))

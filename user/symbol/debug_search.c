@@ -108,7 +108,8 @@ static int try_path(struct search *search, int root, const char *path, struct sy
 	if (root < 0 || strlen(path) >= sizeof(search->found_path))
 		return -ENOENT;
 	fd = root_open(root, root == search->target_root ? search->pid : 0, path, search->reader);
-	if (fd == -EBUSY || fd == -EREMOTE || fd == -ETIMEDOUT)
+	/* -EACCES: whether there is one, and what it is, is not for the reader. */
+	if (fd == -EBUSY || fd == -EREMOTE || fd == -ETIMEDOUT || fd == -EACCES)
 		search->unread++;
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : -ENOENT;

@@ -15,7 +15,8 @@ struct debuginfod;
 /* Each may be absent: not found, or not needed because the image holds DWARF itself. */
 struct debug_files {
 	struct symbol_file debug, alt;
-	uint64_t unread; /* candidates of which no worker could say what they are */
+	/* Candidates that no worker could say anything of, or that the reader may not read. */
+	uint64_t unread;
 };
 
 /*

@@ -66,3 +66,22 @@ def what_many_children_inherit_costs_no_more_than_the_limit_allows(exact):
     assert report["coverage"]["lost"]["process-stacks-full"] > 100000, report["coverage"]
     held = [process["alloc"]["live_blocks"] for process in report["processes"]]
     assert held == 101 * [2048], held
+
+
+@test(need_root, each=["probes", "library"])
+def deep_stacks_cost_no_more_than_the_limit_allows(exact):
+    """There is room for 1365 stacks of 64 frames each, of which one process may have three
+    quarters; the other stacks keep their innermost frames."""
+    env = preloading(os.path.join(Place.build, LIBRARY)) if exact == "library" else None
+    with started([target("deep_stacks"), "10", "110", "inner"], env=env) as process:
+        process.lines.until("ready")
+        with attached([process.pid], LIMIT, f"--exact={exact}", "--max-stack=200") as session:
+            send_line(process)
+            process.lines.until("made")
+            report = session.later_report()
+            session.finish()
+    coverage = report["coverage"]
+    whole, beyond = coverage["stacks_complete"], coverage["cut"].get("frames-full", 0)
+    assert whole + beyond >= 1024 and 500 < whole < 1365 * 64 // 110, coverage
+    assert not coverage["lost"], coverage
+    assert report["processes"][0]["alloc"]["live_blocks"] >= 1024, report["processes"][0]["alloc"]

@@ -35,6 +35,7 @@ static void by_default_there_is_room_for_the_stacks_of_a_browser(void **state)
 {
 	(void)state;
 	assert_int_equal(choose(0, 0, 0).sites, 1048576);
+	assert_int_equal(choose(0, 0, 0).frames, 67108864);
 }
 
 static void one_process_has_an_eighth_of_the_room_for_samples(void **state)

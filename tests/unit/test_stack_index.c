@@ -10,7 +10,7 @@
 
 static void a_stack_is_known_from_when_it_is_added_until_it_is_removed(void **state)
 {
-	const struct stack_facts facts = { .id = 7, .cut = ABI_CUT_LIMIT };
+	const struct stack_facts facts = { .id = 7, .cut = ABI_CUT_LIMIT, .frames = 20 };
 	struct stack_index *index;
 
 	(void)state;
@@ -19,7 +19,9 @@ static void a_stack_is_known_from_when_it_is_added_until_it_is_removed(void **st
 	assert_int_equal(stack_index_add(index, &facts), 0);
 	assert_int_equal(stack_index_add(index, &facts), -EEXIST);
 	assert_int_equal(stack_index_find(index, 7)->cut, ABI_CUT_LIMIT);
+	assert_int_equal(stack_index_frames(index), 20);
 	stack_index_remove(index, 7);
+	assert_int_equal(stack_index_frames(index), 0);
 	assert_null(stack_index_find(index, 7));
 	stack_index_free(index);
 }

@@ -23,10 +23,11 @@
 #define BLOCK_BYTES 64
 #define BLOCK_BYTES_IN_MAP (112 + 112 / 3)
 /*
- * A site with its stack takes 306 bytes of maps, and in the daemon up to 511 frames with what
- * reports know of each: 3 KB for 40 of them, which few programs' average exceeds.
+ * A site with its stack takes 306 bytes of maps, and in the daemon as many frames as it has, with
+ * what reports know of each: 3 KB for 64 of them, which few programs' average exceeds.
  */
 #define SITE_BYTES 3072
+#define FRAMES_A_STACK 64
 #define LEAST_SITES 1024
 /* --free-stacks: an element of the map of births for each block; pairs, of the rest a share. */
 #define BIRTH_BYTES 104
@@ -113,6 +114,7 @@ int map_room_choose(const struct map_room_opts *opts, struct map_room *ret_room)
 	room.samples = room.blocks / SAMPLES_SHARE;
 	if (room.samples < LEAST_SAMPLES)
 		room.samples = LEAST_SAMPLES;
+	room.frames = (uint64_t)room.sites * FRAMES_A_STACK;
 	if (r == 0)
 		*ret_room = room;
 	return r;

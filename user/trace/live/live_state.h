@@ -209,6 +209,7 @@ struct live_process {
 	struct unwind_space *space; /* code/live_unwind.c; NULL: ended, or not unwound by tables */
 	struct process_waiting waiting;
 	VEC(uint64_t) stacks; /* stacks/live_stacks.c: ids of those that it was the first to have */
+	uint64_t frames;      /* of these */
 	struct process_regions regions;
 	struct live_death *death; /* lifecycle/live_death.c; NULL: no kill was seen */
 	struct process_usage usage;

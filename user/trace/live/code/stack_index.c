@@ -8,6 +8,7 @@
 
 struct stack_index {
 	struct hashmap by_id; /* struct stack_facts */
+	uint64_t frames;
 };
 
 DEFINE_HASHMAP_OPS(ops, struct stack_facts, free, id);
@@ -37,7 +38,10 @@ int stack_index_add(struct stack_index *index, const struct stack_facts *facts)
 
 	if (!hashmap_intern(&index->by_id, facts, sizeof(*facts), &is_new))
 		return -ENOMEM;
-	return is_new ? 0 : -EEXIST;
+	if (!is_new)
+		return -EEXIST;
+	index->frames += facts->frames;
+	return 0;
 }
 
 static struct stack_facts *find_facts(const struct stack_index *index, uint64_t id)
@@ -55,8 +59,16 @@ const struct stack_facts *stack_index_find(const struct stack_index *index, uint
 void stack_index_remove(struct stack_index *index, uint64_t id)
 {
 	const struct stack_facts key = { .id = id };
+	struct stack_facts *facts = hashmap_remove(&index->by_id, &key);
 
-	free(hashmap_remove(&index->by_id, &key));
+	if (facts)
+		index->frames -= facts->frames;
+	free(facts);
+}
+
+uint64_t stack_index_frames(const struct stack_index *index)
+{
+	return index->frames;
 }
 
 /* What was not there had no rules, and no names. */

@@ -16,6 +16,7 @@ enum stack_cut {
 	/* Code that had gone, or may have come later, when it was read which it is: nameless. */
 	STACK_CUT_GONE,
 	STACK_CUT_GENERATED, /* code that a run-time has made: no file has information about it */
+	STACK_CUT_ROOM,	     /* all stacks have as many frames as there is room for */
 	STACK_CUTS
 };
 
@@ -24,6 +25,7 @@ struct stack_facts {
 	uint8_t cut;	     /* enum stack_cut or abi_stack_cut; ABI_CUT_NONE: complete */
 	bool frame_pointers; /* followed for want of call frame information */
 	bool by_library;     /* our library is on it, near its top */
+	uint16_t frames;     /* that are kept of it */
 };
 
 struct stack_index;
@@ -38,6 +40,8 @@ int stack_index_add(struct stack_index *index, const struct stack_facts *facts);
 /* NULL: it is not known. */
 const struct stack_facts *stack_index_find(const struct stack_index *index, uint64_t id);
 void stack_index_remove(struct stack_index *index, uint64_t id);
+/* Those of all that are known. */
+uint64_t stack_index_frames(const struct stack_index *index);
 
 /* It met code that was gone: why it is not whole may follow from that. */
 void stack_facts_set_gone(struct stack_facts *facts);

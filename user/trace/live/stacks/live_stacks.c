@@ -23,6 +23,7 @@ static const char *const cut_names[STACK_CUTS] = {
 	[STACK_CUT_LOST] = "lost",
 	[STACK_CUT_GONE] = "gone",
 	[STACK_CUT_GENERATED] = "generated-code",
+	[STACK_CUT_ROOM] = "frames-full",
 };
 
 const char *live_cut_name(size_t cut)
@@ -193,6 +194,29 @@ static bool has_library(const struct live *live, const struct live_process *proc
 	return false;
 }
 
+/* Of a stack that finds no room, so that its site still has a name. */
+#define FEWEST_FRAMES 8
+
+/*
+ * So that stacks take memory in proportion to the maps, however deep they are. One process may take
+ * what leaves room for others (bpf/room.bpf.h).
+ */
+static void cut_to_room(const struct live *live, const struct live_process *process,
+			struct live_frames *frames)
+{
+	uint64_t all = stack_index_frames(live->stacks), room = live->opts.run.room.frames;
+	uint64_t left = room > all ? room - all : 0;
+
+	if (frames->n <= FEWEST_FRAMES ||
+	    (frames->n <= left &&
+	     (!process || process->frames + frames->n <= left * ABI_ROOM_TIMES)))
+		return;
+	frames->n = FEWEST_FRAMES;
+	frames->cut = STACK_CUT_ROOM;
+	frames->exact[0] &= (1 << FEWEST_FRAMES) - 1;
+	memset(frames->exact + 1, 0, sizeof(frames->exact) - sizeof(frames->exact[0]));
+}
+
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 {
 	struct live_process *process = live_process_at(live, event_slot(&ev->head));
@@ -213,8 +237,10 @@ int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 		if (r)
 			return r;
 	}
-	facts.cut = frames.cut;
 	facts.by_library = has_library(live, process, &frames);
+	cut_to_room(live, process, &frames);
+	facts.cut = frames.cut;
+	facts.frames = (uint16_t)frames.n;
 	record.stack = (struct record_stack){
 		.id = ev->hash,
 		.image = kernel ? RECORD_NO_IMAGE : process->image,
@@ -237,6 +263,8 @@ int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 	/* two CPUs may both have been first */
 	if (r)
 		return r == -EEXIST ? 0 : r;
+	if (process)
+		process->frames += frames.n;
 	return live_emit(live, &record);
 }
 
@@ -250,6 +278,7 @@ void live_forget_stacks(struct live *live, struct live_process *process)
 	shared_free_stack_room(live->programs, process->slot);
 	vec_foreach(&process->stacks, id)
 		stack_index_remove(live->stacks, *id);
+	process->frames = 0;
 }
 
 void live_stacks_done(struct live_process *process)

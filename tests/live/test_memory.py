@@ -7,10 +7,11 @@ import time
 
 import schema
 
+from bpf_objects import bpf_list
 from cgroups import memory_cgroup
-from lib import (GONE, blocks_lost, counting, exact, heap_sites, load_report, memtraced,
-                 need_kernel, need_long, need_root, need_speed, read_counts, run, scaled, scratch,
-                 started, target, test, trace, with_function)
+from lib import (GONE, as_users_do, blocks_lost, counting, exact, heap_sites, load_report,
+                 memtraced, need_kernel, need_long, need_root, need_speed, read_counts, run, scaled,
+                 scratch, started, target, test, trace, with_function)
 
 BESIDE_OTHERS = True
 MIB = 1 << 20
@@ -169,3 +170,59 @@ def a_lack_of_memory_for_maps_says_what_needs_less():
     assert done.stderr == ("memtraced: cannot load the BPF programs: not enough memory for "
                            "their maps; a smaller --memory-limit or --max-blocks needs "
                            "less\n"), done.stderr
+
+
+def maps_of_stacks(pid):
+    """The entries of each map of stacks that a process holds."""
+    held = set()
+    for name in os.listdir(f"/proc/{pid}/fdinfo"):
+        try:
+            with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
+                held |= set(re.findall(r"^map_id:\s*(\d+)$", file.read(), re.M))
+        except GONE:
+            continue
+    return sorted(item["max_entries"] for item in bpf_list("map")
+                  if str(item["id"]) in held and item.get("name") == "stacks")
+
+
+def let_in():
+    """The first run of a program since the boot finds out whether what counts calls can wait."""
+    done = run([memtraced(), "-q", "-o", "json:/dev/null", "--", "true"])
+    assert done.returncode == 0, done.stderr
+
+
+@test(need_root)
+def no_map_of_stacks_is_made_beside_one_that_has_room_for_all():
+    """The library cannot count this program, so that what counts calls is loaded at its exec."""
+    with as_users_do(), scratch() as folder:
+        let_in()
+        with started([memtraced(), "-q", "-o", f"json:{folder}/report.json", "--alloc",
+                      "--page-faults", "--", "/bin/sh", "-c", f"{target('waves-static')}; true"]) \
+                as process:
+            process.lines.until("ready")
+            held = maps_of_stacks(process.pid)
+            assert held == [1 << 20], held
+            process.stdin.close()
+            assert process.wait(60) == 0
+
+
+@test(need_root, each=["library", "probes"], timeout=120)
+def stacks_of_mappings_beyond_the_first_map_are_counted(exact):
+    """There is room for 131,072 until calls are counted, of which one process may have three
+    quarters; with probes there is room for a million by then. 131,072 and a few are made."""
+    with as_users_do(), scratch() as folder:
+        path = os.path.join(folder, "report.json")
+        let_in()
+        done = run([memtraced(), "-q", "-o", f"json:{path}", f"--exact={exact}", "--",
+                    target("deep_stacks"), "17", "18", "inner", "maps"])
+        assert done.returncode == 0, done.stderr
+        with open(path, encoding="utf-8") as file:
+            report = schema.load(file)
+    (process,), lost = report["processes"], report["coverage"]["lost"]
+    assert process["alloc"].get("by_library", False) == (exact == "library"), process["alloc"]
+    assert process["mmap"]["allocs"] >= 1 << 17, process["mmap"]
+    assert "stack-map-full" not in lost, lost
+    if exact == "library":
+        assert lost["process-stacks-full"] >= (1 << 17) // 4, lost
+    else:
+        assert "process-stacks-full" not in lost, lost

@@ -591,6 +591,8 @@ $(O)/tests/unit/test_memory: TEST_LDFLAGS := -Wl,--wrap=ioctl
 $(O)/tests/unit/test_thread_exit: TEST_LDFLAGS := -Wl,--wrap=process_threads
 # Its map of pids is the test's.
 $(O)/tests/unit/test_live_follow: TEST_LDFLAGS := -Wl,--wrap=urgent_lookup,--wrap=bpf_map_update_elem
+# It makes no maps.
+$(O)/tests/unit/test_beside_loop: TEST_LDFLAGS := -Wl,--wrap=bpf_map_create
 # The rules by which the library walks are the test's: linked as one unit, it would call its own.
 $(O)/tests/unit/test_unwind_steps: TEST_LDFLAGS := -Wl,--wrap=walk_rule
 # There are no maps of losses to read.

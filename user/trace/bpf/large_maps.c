@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/threads.h"
 #include "base/vec.h"
+#include "trace/kernel/beside_loop.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -65,8 +66,10 @@ static int compare_bytes(const void *a, const void *b)
 	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
 }
 
+/* What is charged to a cgroup is allocated and cleared page by page without a look at the clock. */
 static int make_all(struct large_maps *maps)
 {
+	_beside_loop_;
 	int r = 0;
 
 	vec_sort(&maps->all, compare_bytes);

@@ -7,6 +7,7 @@
 #include "elf/cfi/cfi_rows.h"
 #include "memtraced.skel.h"
 #include "trace/bpf/map_memory.h"
+#include "trace/kernel/beside_loop.h"
 #include "trace/kernel/urgent.h"
 #include "trace/unwind/range_pool.h"
 
@@ -117,6 +118,7 @@ static void chunk_done(struct chunk *chunk)
 
 static int make_chunk(uint32_t rows)
 {
+	_beside_loop_;
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = CHUNK_FLAGS);
 
 	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_rows", sizeof(uint32_t),

@@ -18,9 +18,14 @@
 #include "target/login_users.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+/* 32 KiB of the kernel's memory. */
+#define USUAL_DESCRIPTORS 4096
 
 /* --- configuration --------------------------------------------------------------------------- */
 
@@ -319,6 +324,19 @@ static int drop_privileges(void)
 	return r;
 }
 
+/*
+ * The kernel waits until it has seen all CPUs (synchronize_rcu() in expand_fdtable()) when it
+ * makes more room for descriptors, and so would the loop. What it has once it does not give back.
+ */
+static void make_room_for_descriptors(void)
+{
+	/* Refused where fewer are permitted: then it has that room later. */
+	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, USUAL_DESCRIPTORS - 1);
+
+	if (fd >= 0)
+		close(fd);
+}
+
 int service_run(const char *config_path, struct worker *worker)
 {
 	struct service service = {
@@ -344,6 +362,7 @@ int service_run(const char *config_path, struct worker *worker)
 	if (r == 0)
 		r = drop_privileges();
 	if (r == 0) {
+		make_room_for_descriptors();
 		loop_raise_priority(service.loop);
 		begin_standing(&service);
 		(void)sd_notify(0, "READY=1\nSTATUS=tracing on demand");

@@ -180,11 +180,13 @@ def five_hostile_users_hold_up_nothing_of_roots():
         took, left_out = finish_health()
         assert rounds > 0 and served.process.poll() is None
         if len(took) < 200:
-            raise Skip(f"a CPU stood still during {left_out} of {len(took) + left_out} answers")
+            raise Skip(f"the hypervisor ran something else during {left_out} of "
+                       f"{len(took) + left_out} answers")
         note(f"five hostile users for {SECONDS} s: {rounds} traces of root's exact, {len(took)} "
-             f"answers of /healthz ({left_out} more while a CPU stood still), median "
-             f"{took[len(took) // 2] * 1e3:.1f} ms, 99.9 % "
-             f"{took[len(took) * 999 // 1000] * 1e3:.1f} ms, longest {took[-1] * 1e3:.1f} ms")
+             f"answers of /healthz ({left_out} more while the hypervisor ran something else), "
+             f"median {took[len(took) // 2] * 1e3:.1f} ms, 99.9 % "
+             f"{took[len(took) * 999 // 1000] * 1e3:.1f} ms, longest {took[-1] * 1e3:.1f} ms, "
+             f"{sum(seconds >= HEALTH_SECONDS for seconds in took)} late")
         # Of ten minutes all but one in a thousand: this machine is shared. Some seconds have fewer.
         share = 999 if LONG else 990
         assert took[len(took) * share // 1000] < HEALTH_SECONDS, took[-10:]

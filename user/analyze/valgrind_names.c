@@ -53,6 +53,9 @@ static size_t unstable_part(const char *name, const char *at, char before, size_
 {
 	size_t digits;
 
+	/* This is asked at each character of each name. */
+	if (!strchr("1:C[", *at))
+		return 0;
 	if (!strncmp(at, "17h", 3) && hex_digits(at + 3) == HASH_DIGITS &&
 	    at[3 + HASH_DIGITS] == 'E') {
 		*ret_keep = 3;

@@ -624,7 +624,7 @@ def a_wrong_configuration_is_refused_and_at_a_reload_left_aside():
             assert "at most 7 seconds" in served.text(too_long, status=400)
             with open(config, encoding="ascii") as file:
                 text = file.read()
-            for new, word in ((text.replace("= 7s", "= 7x"), "memtraced: the configuration stays"),
+            for new, word in ((text.replace("= 7s", "= 7x"), "memtraced: the old configuration"),
                               (text.replace("= 7s", "= 6s"), "memtraced: configuration reloaded")):
                 with open(config, "w", encoding="ascii") as file:
                     file.write(new)

@@ -198,6 +198,10 @@ static bool step(struct walker *w, struct place *p, struct walk_frame *frame)
 		return true;
 	case UNWIND_GUIDED:
 		frame->flags |= ABI_BOOK_GUIDED;
+		/* By the words at its rbp, as by a rule of that with the CFA 16 above it. */
+		frame->is_plain = !(frame->flags & ABI_BOOK_EXACT);
+		frame->by_bp = true;
+		frame->bp_at = -16;
 		p->any_guided = true;
 		return true;
 	case UNWIND_INTERRUPTED:
@@ -312,6 +316,7 @@ static bool join(struct walker *w, struct place *p, int64_t *k)
 	}
 	for (; *k > (int64_t)to; --*k) {
 		w->path[*k].bp = p->at.bp;
+		p->any_guided |= (w->path[*k].flags & ABI_BOOK_GUIDED) != 0;
 		if (!push(w, &w->path[*k]))
 			return true;
 		p->at.bp = caller_bp(&w->path[*k], &w->path[*k - 1], p->at.bp);
@@ -357,7 +362,7 @@ void walk(struct walker *w, const struct walk_registers *from)
 	w->n_fresh = 0;
 	w->joined = 0;
 	w->has_root = true;
-	if (w->path_epoch != walk_epoch() || !range_holds(&w->home, from->sp))
+	if (w->path_epoch != walk_changes() || !range_holds(&w->home, from->sp))
 		w->n_path = 0;
 	if (w->home.low == w->home.high)
 		w->home = first_page(from->sp);
@@ -370,6 +375,9 @@ void walk(struct walker *w, const struct walk_registers *from)
 			return;
 		while (k >= 0 && w->path[k].sp < p.at.sp)
 			k--;
+		/* A rule that was just read may be of an object that nothing was known of. */
+		if (k >= 0 && w->path_epoch != walk_changes())
+			k = -1;
 		if (k >= 0 && !p.at.exact && is_same(&w->path[k], &p) && join(w, &p, &k))
 			return;
 		frame = add_frame(w, &p);
@@ -405,7 +413,7 @@ void walk_keep(struct walker *w)
 {
 	uint32_t n = w->joined;
 
-	w->path_epoch = walk_epoch();
+	w->path_epoch = walk_changes();
 	if (w->cut != ABI_CUT_NONE || !w->has_root) {
 		w->n_path = 0;
 		return;
@@ -470,7 +478,7 @@ uint32_t walk_recall(const struct walker *w, const struct walk_registers *from)
 {
 	const struct walk_recalled *r = w->recalled[place_of(from)];
 
-	if (!w->n_path || w->path_epoch != walk_epoch() || !range_holds(&w->home, from->sp))
+	if (!w->n_path || w->path_epoch != walk_changes() || !range_holds(&w->home, from->sp))
 		return 0;
 	if (is_last(w, from))
 		return w->path[w->n_path - 1].node;

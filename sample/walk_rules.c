@@ -52,7 +52,7 @@ struct known_object {
 static struct rule_table *table; /* those before it stay mapped, but empty: others may use them */
 static uint32_t epoch = 1;
 static struct known_object objects[MOST_OBJECTS];
-static uint32_t n_objects;
+static uint32_t n_objects, n_noted; /* n_noted: ever so far */
 static uint64_t linker_start, linker_end;
 
 static size_t table_size(uint64_t n)
@@ -361,6 +361,7 @@ static void note_object(const struct dl_find_object *object)
 	for (struct known_object *known = objects; known < end; known++)
 		if (__atomic_load_n(&known->map, __ATOMIC_ACQUIRE) == object->dlfo_link_map)
 			return;
+	__atomic_fetch_add(&n_noted, 1, __ATOMIC_RELEASE);
 	made = take_place();
 	if (!made)
 		return;
@@ -463,6 +464,11 @@ void walk_rules_check(void (*gone)(uint64_t start, uint64_t end))
 uint32_t walk_epoch(void)
 {
 	return __atomic_load_n(&epoch, __ATOMIC_ACQUIRE);
+}
+
+uint32_t walk_changes(void)
+{
+	return walk_epoch() + __atomic_load_n(&n_noted, __ATOMIC_ACQUIRE);
 }
 
 bool walk_is_linker(uint64_t address)

@@ -47,6 +47,14 @@ void walk_rules_ask(struct abi_unwind_rule (*ask)(uint64_t address));
  */
 void walk_rules_check(void (*gone)(uint64_t start, uint64_t end));
 uint32_t walk_epoch(void);
+/*
+ * Another number where that is, and where rules of one more object were asked for: code may be
+ * there that was no object's before, as what a just-in-time compiler makes. A caller that was found
+ * without a rule may be compared while this is the same. (Where code of a new object was walked
+ * through before any of it was asked for, all its return addresses were such code's before, on the
+ * same stack: no two programs of machine code do that.)
+ */
+uint32_t walk_changes(void);
 
 /* Is this the dynamic linker's code? */
 bool walk_is_linker(uint64_t address);

@@ -7,12 +7,14 @@
 #include "tests/unit/random_numbers.h"
 
 #include <alloca.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unwind.h>
 
@@ -472,6 +474,57 @@ static void behind_a_filter_what_was_readable_before_is_read(void **state)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+/* push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret: of no object. */
+static const uint8_t made_code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };
+
+/* Of its caller, which has no information: how many frames are new, the others being compared. */
+static uint32_t n_new;
+static __attribute__((noinline)) void walk_from_made_code(void)
+{
+	const uint64_t *frame = __builtin_frame_address(0);
+	const struct walk_registers from = { .bp = frame[0],
+					     .pc = frame[1],
+					     .sp = (uintptr_t)(frame + 2) };
+	struct walker *fresh = calloc(1, sizeof(*fresh));
+	struct stack ours, from_nothing;
+
+	assert_non_null(fresh);
+	walk(fresh, &from);
+	take(fresh, &from_nothing);
+	free(fresh);
+	walk(walker, &from);
+	assert_int_equal(walker->cut, ABI_CUT_NONE);
+	take(walker, &ours);
+	assert_same(&ours, &from_nothing);
+	assert_true(walk_frame_at(walker, 0)->flags & ABI_BOOK_GUIDED);
+	n_new = walker->n_fresh;
+	(void)give_nodes(walker);
+	walk_keep(walker);
+}
+
+static void callers_without_information_are_compared_until_code_is_loaded(void **state)
+{
+	void *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void (*code)(void (*function)(void)) = (void (*)(void (*)(void)))made;
+	void *library = dlopen("libm.so.6", RTLD_NOW);
+
+	(void)state;
+	assert_true(made != MAP_FAILED);
+	assert_non_null(library);
+	memcpy(made, made_code, sizeof(made_code));
+	assert_int_equal(mprotect(made, 4096, PROT_READ | PROT_EXEC), 0);
+	for (volatile int i = 0; i < 4; i++) {
+		if (i == 3)
+			(void)walk_rule((uintptr_t)dlsym(library, "cbrt")); /* that it is asked */
+		code(walk_from_made_code);
+		assert_true(i % 3 == 0 ? n_new > 2 : n_new == 0);
+	}
+	code(walk_from_made_code);
+	assert_in_range(n_new, 1, 2);
+	assert_int_equal(dlclose(library), 0);
+	assert_int_equal(munmap(made, 4096), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -488,6 +541,8 @@ int main(void)
 						done),
 		cmocka_unit_test_setup_teardown(
 			a_call_that_goes_on_is_met_and_one_that_was_left_is_not, begin, done),
+		cmocka_unit_test_setup_teardown(
+			callers_without_information_are_compared_until_code_is_loaded, begin, done),
 		cmocka_unit_test_setup_teardown(wild_registers_are_no_fault, begin, done),
 		cmocka_unit_test_setup_teardown(behind_a_filter_what_was_readable_before_is_read,
 						begin, done),

@@ -73,18 +73,33 @@ static uint32_t get_locked(const struct abi_book_node *key)
 	return number;
 }
 
+/* A stack's new frames are numbered from its root on: mostly the next number is the caller's. */
+static bool is_next(const struct abi_book_node *key)
+{
+	return key->parent &&
+	       key->parent < __atomic_load_n(&book.header->nodes, __ATOMIC_ACQUIRE) &&
+	       is_node(key->parent + 1, key);
+}
+
+/* What is near takes as many loads as the index, which alone needs the lock of several threads. */
 static uint32_t get(struct book_thread *thread, uint32_t parent, uint64_t address, uint32_t flags)
 {
 	const struct abi_book_node key = { address, parent, flags };
-	uint32_t *near = &thread->nodes_near[hash_of(&key) % BOOK_NODES_NEAR];
+	uint32_t *near =
+		book_is_alone() ? NULL : &thread->nodes_near[hash_of(&key) % BOOK_NODES_NEAR];
+	uint32_t number;
 
-	if (*near && is_node(*near, &key))
+	if (is_next(&key))
+		return parent + 1;
+	if (near && *near && is_node(*near, &key))
 		return *near;
 	if (!book_lock(&known.lock))
 		return ABI_BOOK_NO_NODE;
-	*near = get_locked(&key);
+	number = get_locked(&key);
 	book_unlock(&known.lock);
-	return *near;
+	if (near)
+		*near = number;
+	return number;
 }
 
 /* The node that all that was joined comes from, or where the new frames begin. */

@@ -153,6 +153,11 @@ static inline bool exact_looks_at_forms(void)
 {
 	return exact_is_on() && !exact_is_not_counted() && book_looks_at_forms();
 }
+/* The usual answer, without a call. False: ask exact_looks_at_forms(). */
+static inline bool exact_looks_at_no_forms(void)
+{
+	return !SAMPLE_RARELY(book_process->state != BOOK_KEPT) && !book_looks_at_forms();
+}
 void exact_mark(uint32_t form, enum book_form_of which, const uint64_t *frame);
 
 /*

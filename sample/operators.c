@@ -206,6 +206,8 @@ struct nothrow;
 #define AND_CALLER(...) (__VA_ARGS__, const void *caller)
 #define WITH_CALLER(...) (__VA_ARGS__, __builtin_return_address(0))
 
+#define AND_ITS_CALLER(...) (__VA_ARGS__, caller)
+
 #define IS_ARRAY(name) (#name[3] == 'a')
 #define FORM_OF(name) (IS_ARRAY(name) ? ABI_FORM_ARRAY : ABI_FORM_NEW)
 
@@ -272,6 +274,17 @@ struct nothrow;
 		return LOAD(name##_next.counts) ? name##_counts args : name##_first args;          \
 	}
 
+/* Where the library's operator is called and nothing marked: a jump, and else as by _seldom. */
+#define PASSED(type, name, params, args)                                                           \
+	static SAMPLE_PASSED type name##_passed AND_CALLER params                                  \
+	{                                                                                          \
+		type(*function) params = LOAD(name##_next.passes);                                 \
+                                                                                                   \
+		if (function && exact_looks_at_no_forms())                                         \
+			return function args;                                                      \
+		return name##_seldom AND_ITS_CALLER args;                                          \
+	}
+
 /* Of an alignment: there are run-time libraries that make room for it beside the block. */
 #define NEW_ALIGNED(name, throws, params, args)                                                    \
 	NEW_SELDOM(name, false, alignment, throws, params, args)                                   \
@@ -284,6 +297,7 @@ struct nothrow;
 
 #define NEW(name, throws, params, args)                                                            \
 	NEW_SELDOM(name, true, 0, throws, params, args)                                            \
+	PASSED(void *, name, params, args)                                                         \
                                                                                                    \
 	/* Whose handler and exception the library has, and who then counts there. */              \
 	static SAMPLE_SELDOM void *name##_failed params                                            \
@@ -299,7 +313,7 @@ struct nothrow;
 		void *block;                                                                       \
                                                                                                    \
 		if (SAMPLE_RARELY(!LOAD(name##_next.plain)))                                       \
-			return name##_seldom WITH_CALLER args;                                     \
+			return name##_passed WITH_CALLER args;                                     \
 		size += !size; /* as the library does: no two blocks are at one address */         \
 		block = next.malloc(size);                                                         \
 		if (SAMPLE_RARELY(!block))                                                         \
@@ -377,12 +391,13 @@ struct nothrow;
 
 #define DELETE(name, params, args)                                                                 \
 	DELETE_SELDOM(name, true, params, args)                                                    \
+	PASSED(void, name, params, args)                                                           \
                                                                                                    \
 	SAMPLE_EXPORT SAMPLE_HOT void name params;                                                 \
 	SAMPLE_EXPORT SAMPLE_HOT void name params                                                  \
 	{                                                                                          \
 		if (SAMPLE_RARELY(!LOAD(name##_next.plain))) {                                     \
-			name##_seldom WITH_CALLER args;                                            \
+			name##_passed WITH_CALLER args;                                            \
 			return;                                                                    \
 		}                                                                                  \
 		if (sample_may_have(block))                                                        \

@@ -45,6 +45,7 @@ extern __thread struct sample_thread sample_thread __attribute__((visibility("hi
  * pays for each page and line of ours: the functions' code, and the addresses that they jump to.
  */
 #define SAMPLE_HOT __attribute__((hot))
+#define SAMPLE_PASSED __attribute__((noinline, hot))
 #define SAMPLE_BESIDE_NEXT __attribute__((section(".data")))
 
 /* True: nothing of these bytes is a sample, and they are counted; else call sample_allocated(). */

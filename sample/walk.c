@@ -445,16 +445,15 @@ static bool begins(const struct walk_recalled *r, const struct walk_registers *f
 }
 
 /*
- * A frame of the path whose callers are the path's still. The words between lie in `home`, which
- * has both ends.
+ * A frame of the path. Whether its callers are the path's still is compared last, as most differ
+ * between. The words between lie in `home`, which has both ends.
  */
 static bool base_is_there(const struct walker *w, const struct walk_recalled *r)
 {
 	const struct walk_frame *base = &w->path[r->base];
 
 	return r->base < w->n_path && base->node == r->base_node && base->sp == r->base_sp &&
-	       (base->bp == r->base_bp || !base->needs_bp) &&
-	       range_holds(&w->home, r->base_sp - 8) && compare(w, r->base) == 0;
+	       (base->bp == r->base_bp || !base->needs_bp) && range_holds(&w->home, r->base_sp - 8);
 }
 
 static bool words_are_there(const struct walk_recalled *r)
@@ -484,7 +483,7 @@ uint32_t walk_recall(const struct walker *w, const struct walk_registers *from)
 		return w->path[w->n_path - 1].node;
 	for (uint32_t i = 0; i < WALK_RECALLED_WAYS; i++, r++)
 		if (begins(r, from) && r->epoch == w->path_epoch && base_is_there(w, r) &&
-		    words_are_there(r))
+		    words_are_there(r) && compare(w, r->base) == 0)
 			return r->node;
 	return 0;
 }

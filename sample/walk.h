@@ -54,8 +54,8 @@ struct walk_recalled {
 	uint32_t at[WALK_RECALLED_WORDS]; /* bytes from sp, below base_sp */
 	uint64_t value[WALK_RECALLED_WORDS];
 };
-#define WALK_RECALLED 32
-#define WALK_RECALLED_WAYS 4
+#define WALK_RECALLED 64
+#define WALK_RECALLED_WAYS 8
 
 /* Memory that has been found to be readable: whole pages. */
 struct walk_range {

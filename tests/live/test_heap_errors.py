@@ -185,6 +185,21 @@ def a_block_given_to_another_allocator_is_told(path):
     assert names == [["free", "frees_wrongly", "main"], ["_rjem_malloc", "makes", "main"]], names
 
 
+@test(need_root, each=["jemalloc", "tcmalloc"])
+def reallocarray_takes_blocks_of_any_allocator(name):
+    """The C library's calls realloc, which another allocator stands in for."""
+    path = library_path(name)
+    with scratch() as folder:
+        report = os.path.join(folder, "report.json")
+        done = run_memtraced(f"--env=LD_PRELOAD={path}", "-o", f"json:{report}", "--",
+                             target("reallocs"), "100")
+        assert done.returncode == 0, done.stderr
+        (process,) = load_report(report)["processes"]
+    assert process["alloc"]["allocs"] > 100, process["alloc"]
+    foreign = [error for error in process["heap_errors"] if error["kind"] == "foreign-free"]
+    assert not foreign, foreign
+
+
 # --- forms of allocation -------------------------------------------------------------------------
 
 PAIRS = {f"void pair<{made}, {taken}>()": made != taken for made in range(3) for taken in range(3)}

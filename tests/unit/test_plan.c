@@ -163,8 +163,10 @@ static void this_machine_s_libc_is_probed_in_full(void **state)
 	}
 	assert_string_equal(libc.plan->probes[0].function, "free");
 	assert_null(probe_of(libc.plan, "cfree"));
-	/* it calls realloc, but its own failures are to be seen */
+	/* it calls realloc, of any allocator, but its own failures are to be seen */
 	assert_non_null(probe_of(libc.plan, "reallocarray"));
+	assert_int_equal(ABI_FAMILY(probe_of(libc.plan, "reallocarray")->family), 0);
+	assert_int_not_equal(ABI_FAMILY(probe_of(libc.plan, "realloc")->family), 0);
 }
 
 static void a_libc_that_starts_as_glibc_2_36_does_is_never_single_stepped(void **state)

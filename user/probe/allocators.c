@@ -212,7 +212,7 @@ static const struct allocator_function functions[] = {
 	ALLOC("pvalloc", ABI_SIZE_ARG(1)),
 	REALLOC("rallocx", ABI_SIZE_ARG(2)),
 	REALLOC("realloc", ABI_SIZE_ARG(2)),
-	REALLOC("reallocarray", ABI_SIZE_PRODUCT(2, 3)),
+	ROW("reallocarray", ABI_REALLOC, .args = ABI_SIZE_PRODUCT(2, 3), .by_realloc = true),
 	REALLOCF("reallocf", ABI_SIZE_ARG(2)),
 	FREE("sdallocx"),
 	ALLOC("tc_calloc", ABI_SIZE_PRODUCT(1, 2)),

@@ -23,6 +23,8 @@ struct allocator_function {
 	 * and resizes in place on others, tcmalloc's free_sized calls free on some.
 	 */
 	bool may_forward;
+	/* The C library's calls realloc, whoever's that is: it makes and takes no block itself. */
+	bool by_realloc;
 	bool by_user; /* probe/custom_allocators.h: preferred to rows of the table */
 };
 

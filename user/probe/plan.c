@@ -397,7 +397,9 @@ static int add_probe(struct planner *p, const struct candidate *candidate)
 		.function = function->name,
 		.kind = function->kind | (function->may_throw ? ABI_THROWS : 0),
 		.args = function->args,
-		.family = function->by_user ? 0 : allocator_family_number(family),
+		.family = function->by_user || function->by_realloc ?
+				  0 :
+				  allocator_family_number(family),
 		.forms = candidate->forms,
 		.entry_emulated = sites->entry_emulated,
 		.only_jumps = sites->only_jumps,

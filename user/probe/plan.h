@@ -30,7 +30,7 @@ struct plan_probe {
 	uint16_t args;	      /* ABI_SIZE_*, ABI_BLOCK_ARG; not of a sample's probe, which has: */
 	struct abi_sample_spec sample;
 	uint64_t semaphore_offset; /* file offset of its counter of listeners; 0: none */
-	/* allocator_family_number(); 0: not known, or of the user's own. With ABI_COMPLETE. */
+	/* allocator_family_number(); 0: not known, any, or of the user's own. With ABI_COMPLETE. */
 	uint8_t family;
 	uint8_t forms;	     /* allocator_function_forms() of all its names; 0: not known */
 	bool entry_emulated; /* the kernel emulates the instruction at entry_site */

@@ -113,7 +113,11 @@ static int try_path(struct search *search, int root, const char *path, struct sy
 		search->unread++;
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : -ENOENT;
-	r = is_trusted(search, root, path, fd) ? try_file(search, fd, ret_file) : -ENOENT;
+	if (!is_trusted(search, root, path, fd)) {
+		search->unread++;
+		return -ENOENT;
+	}
+	r = try_file(search, fd, ret_file);
 	if (r < 0)
 		return r;
 	search->found_root = root;

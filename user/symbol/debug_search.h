@@ -15,7 +15,7 @@ struct debuginfod;
 /* Each may be absent: not found, or not needed because the image holds DWARF itself. */
 struct debug_files {
 	struct symbol_file debug, alt;
-	/* Candidates that no worker could say anything of, or that the reader may not read. */
+	/* Candidates that no worker could say anything of, that the reader may not read, or of others. */
 	uint64_t unread;
 };
 

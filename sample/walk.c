@@ -128,6 +128,25 @@ static bool holds_word(struct walker *w, uint64_t address)
 	       find_range(w, address);
 }
 
+/*
+ * Where rbp is taken for a frame pointer it may lead to any memory, which the program may unmap:
+ * `home` does not grow by that, as later walks read what it holds as it is.
+ */
+static bool holds_apart(struct walker *w, uint64_t address)
+{
+	uint64_t page = address & ~PAGE_MASK;
+
+	if (range_holds(&w->home, address) || range_holds(&w->other, address))
+		return true;
+	if (!walk_can_read(page))
+		return false;
+	if (w->other.high == page)
+		w->other.high += PAGE;
+	else
+		w->other = (struct walk_range){ page, page + PAGE };
+	return true;
+}
+
 /* --- steps ----------------------------------------------------------------------------------- */
 
 typedef struct walker unwind_side;
@@ -171,12 +190,23 @@ static int unwind_rbx_of(struct walker *w, __u64 frame, __u64 *ret)
 	return unwind_saved_rbx(w, &rule, w->fresh[frame].sp, w->fresh[frame + 1].sp, ret);
 }
 
+static int by_frame_pointer(struct walker *w, struct place *p, enum abi_stack_cut why)
+{
+	bool may_be_one = p->at.bp >= p->at.sp && !(p->at.bp & 7);
+
+	if (may_be_one && !(holds_apart(w, p->at.bp) && holds_apart(w, p->at.bp + 8)))
+		return why;
+	return unwind_by_frame_pointer(w, &p->at, why);
+}
+
 static __always_inline int find_caller(struct walker *w, struct place *p,
 				       const struct abi_unwind_rule *rule)
 {
 	switch (rule->kind) {
 	case WALK_NO_OBJECT:
-		return unwind_by_frame_pointer(w, &p->at, ABI_CUT_NO_MAPPING);
+		return by_frame_pointer(w, p, ABI_CUT_NO_MAPPING);
+	case ABI_UNWIND_NONE:
+		return by_frame_pointer(w, p, ABI_CUT_NO_CFI);
 	case ABI_UNWIND_RBX:
 		return unwind_by_rbx(w, &p->at, rule, w->n_fresh, p->bx);
 	default:

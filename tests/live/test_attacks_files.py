@@ -257,3 +257,5 @@ def a_debug_file_of_ones_own_names_nothing_in_anothers_file():
     names = {process["pid"]: str(heap_sites(process)) for process in report["processes"]}
     assert all("library.so" in text for text in names.values()), names
     assert "false_name" not in names[ours.pid], names[ours.pid]
+    # It was found, and refused.
+    assert report["coverage"]["lost"].get("symbols-unread"), report["coverage"]

@@ -193,5 +193,6 @@ def children_that_crash_one_after_another_hold_nobody_up(way):
     faults = [process["fault"] for process in report["processes"] if process["fault"]]
     assert len(faults) == 100 and coverage["exact"], (len(faults), coverage)
     unsearched = [fault for fault in faults if not fault["blocks_searched"]]
-    assert 0 < coverage["lost"]["crash-block-not-searched"] < len(faults), coverage["lost"]
-    assert len(unsearched) == coverage["lost"]["crash-block-not-searched"], unsearched
+    # How many is the machine's speed; that there is a limit: test_fault.c.
+    assert len(unsearched) < len(faults), unsearched
+    assert coverage["lost"].get("crash-block-not-searched", 0) == len(unsearched), coverage["lost"]

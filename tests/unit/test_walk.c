@@ -465,6 +465,30 @@ static void *walk_filtered(void *data)
 }
 
 /* Where the kernel is not asked; what was noted last holds. */
+/* Memory behind a stack, to which rbp led once, is gone the next time. */
+static void what_a_frame_pointer_leads_to_is_not_the_stacks(void **state)
+{
+	struct walker *fresh = calloc(1, sizeof(*fresh));
+	uint64_t *stack =
+		mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t *behind = stack + 2 * 512 - 1; /* one word in each of two pages */
+	const struct walk_registers from = { .bp = (uintptr_t)behind,
+					     .pc = (uintptr_t)stack,
+					     .sp = (uintptr_t)(stack + 8) };
+
+	(void)state;
+	assert_non_null(fresh);
+	assert_true((void *)stack != MAP_FAILED);
+	behind[1] = (uintptr_t)stack;
+	for (int i = 0; i < 2; i++) {
+		walk(fresh, &from);
+		assert_int_equal(fresh->n_fresh, 2 - i);
+		assert_int_equal(munmap(stack + 512, 3 * 4096), 0);
+	}
+	free(fresh);
+	assert_int_equal(munmap(stack, 4096), 0);
+}
+
 static void behind_a_filter_what_was_readable_before_is_read(void **state)
 {
 	pthread_t thread;
@@ -544,6 +568,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			callers_without_information_are_compared_until_code_is_loaded, begin, done),
 		cmocka_unit_test_setup_teardown(wild_registers_are_no_fault, begin, done),
+		cmocka_unit_test_setup_teardown(what_a_frame_pointer_leads_to_is_not_the_stacks,
+						begin, done),
 		cmocka_unit_test_setup_teardown(behind_a_filter_what_was_readable_before_is_read,
 						begin, done),
 	};

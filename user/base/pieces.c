@@ -46,9 +46,11 @@ static int add_piece(struct pieces *pieces, const void *words, struct words_piec
 
 int pieces_add(struct pieces *pieces, const void *words, size_t n, struct words_piece **ret_list)
 {
-	const unsigned char *shared =
-		(const unsigned char *)words + pieces_own(n) * sizeof(uint64_t);
+	const unsigned char *shared = words;
 
+	if (pieces_count(n) == 0)
+		return 0; /* there may be no words */
+	shared += pieces_own(n) * sizeof(uint64_t);
 	pieces->by_words.ops = &piece_ops;
 	for (size_t i = 0; i < pieces_count(n); i++) {
 		int r = add_piece(pieces, shared + i * sizeof(ret_list[i]->words), &ret_list[i]);

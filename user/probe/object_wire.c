@@ -31,6 +31,7 @@ static const struct field custom_fields[] = {
 	F(custom_function, row.args, FIELD_U16),
 	F(custom_function, row.may_throw, FIELD_BOOL),
 	F(custom_function, row.may_forward, FIELD_BOOL),
+	F(custom_function, row.by_realloc, FIELD_BOOL),
 	F(custom_function, row.by_user, FIELD_BOOL),
 	F(custom_function, address, FIELD_U64),
 	F_MAX(custom_function, object, FIELD_OPTIONAL_STRING, PATH_MAX),

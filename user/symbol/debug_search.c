@@ -21,7 +21,8 @@ struct search {
 	const struct file_reader *reader;
 	int target_root;
 	pid_t pid;     /* whose root that is; 0: ours */
-	int host_root; /* -1 where the target's root is the host's */
+	int host_root; /* -1 where the target's root is the host's, or it could not be opened */
+	bool target_is_host;
 	struct elf_build_id id;
 	bool has_crc;
 	uint32_t crc;
@@ -87,16 +88,20 @@ static int try_file(struct search *search, int fd, struct symbol_file *ret_file)
 	return 0;
 }
 
-/* Anybody can have such a file in a root of an own, and a build ID, or a CRC, of any image. */
+/*
+ * Anybody can have such a file in a root of an own, and a build ID, or a CRC, of any image; or have
+ * a file of root's there that all may write.
+ */
 static bool is_trusted(const struct search *search, int root, const char *path, int fd)
 {
-	bool is_ours = root == search->host_root || search->host_root < 0;
+	bool is_ours = search->target_is_host || root == search->host_root;
 	struct stat image, st;
 
 	if (is_ours && strncmp(path, DEBUG_DIR "/", sizeof(DEBUG_DIR)) == 0)
 		return true;
-	return fstat(fd, &st) == 0 && (st.st_uid == 0 || (fstat(search->image->fd, &image) == 0 &&
-							  image.st_uid == st.st_uid));
+	return fstat(fd, &st) == 0 && !(st.st_mode & S_IWOTH) &&
+	       (st.st_uid == 0 ||
+		(fstat(search->image->fd, &image) == 0 && image.st_uid == st.st_uid));
 }
 
 /* 0, -ENOENT when the path holds nothing of use, -ENOMEM. */
@@ -113,13 +118,14 @@ static int try_path(struct search *search, int root, const char *path, struct sy
 		search->unread++;
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : -ENOENT;
-	if (!is_trusted(search, root, path, fd)) {
-		search->unread++;
-		return -ENOENT;
-	}
 	r = try_file(search, fd, ret_file);
 	if (r < 0)
 		return r;
+	if (!is_trusted(search, root, path, fd)) {
+		symbol_file_done(ret_file);
+		search->unread++;
+		return -ENOENT;
+	}
 	search->found_root = root;
 	if (path != search->found_path)
 		strcpy(search->found_path, path);
@@ -223,6 +229,7 @@ int debug_search(struct worker *worker, const struct symbol_file *image, const c
 	if (root)
 		(void)sscanf(root, "/proc/%d/root", &search->pid); /* another: no process's */
 	search->host_root = host_root;
+	search->target_is_host = !root;
 	search->id = image->facts.stamp.build_id;
 	search->found_root = target_root;
 	snprintf(search->found_path, sizeof(search->found_path), "%s", path);

@@ -15,7 +15,10 @@ struct debuginfod;
 /* Each may be absent: not found, or not needed because the image holds DWARF itself. */
 struct debug_files {
 	struct symbol_file debug, alt;
-	/* Candidates that no worker could say anything of, that the reader may not read, or of others. */
+	/*
+	 * Candidates that no worker could say anything of, that the reader may not read, or that
+	 * belong to others.
+	 */
 	uint64_t unread;
 };
 

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #define STAT_MAX 4096
@@ -48,6 +49,9 @@ struct beside_loop beside_loop_begin(void)
 		return beside;
 	others = beside.before;
 	CPU_CLR(cpu, &others);
+	/* All that there are: then those that come later, too. The kernel takes what it has. */
+	if (CPU_COUNT(&beside.before) == get_nprocs())
+		memset(&beside.before, 0xff, sizeof(beside.before));
 	/* Refused where no CPU is left. */
 	beside.has_moved = sched_setaffinity(0, sizeof(others), &others) == 0;
 	return beside;

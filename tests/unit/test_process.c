@@ -90,6 +90,17 @@ static void a_process_without_faults_of_children_has_reaped_none(void **state)
 	assert_false(info.has_reaped);
 }
 
+static void fields_are_counted_behind_the_name(void **state)
+{
+	const char *text = "7 (a ) b) S 5 6\n";
+
+	(void)state;
+	assert_string_equal(process_stat_field(text, 3), "S 5 6\n");
+	assert_string_equal(process_stat_field(text, 5), "6\n");
+	assert_null(process_stat_field(text, 6));
+	assert_null(process_stat_field("7", 3));
+}
+
 static void *wait_for_ever(void *arg)
 {
 	pause();
@@ -484,6 +495,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stat_is_parsed_whatever_the_name),
 		cmocka_unit_test(a_process_without_faults_of_children_has_reaped_none),
+		cmocka_unit_test(fields_are_counted_behind_the_name),
 		cmocka_unit_test(a_process_goes_on_without_its_first_thread),
 		cmocka_unit_test(descendants_are_listed_without_the_one_that_is_excepted),
 		cmocka_unit_test(status_is_parsed_with_and_without_seccomp),

@@ -264,14 +264,10 @@ static int find_environment(pid_t pid, uint64_t *ret_start, uint64_t *ret_end)
 {
 	_cleanup_strbuf_ struct strbuf text = {};
 	int r = proc_file_read(pid, "stat", PROC_TEXT_MAX, &text);
-	const char *at = r < 0 ? NULL : strrchr(strbuf_str(&text), ')');
+	const char *at = r < 0 ? NULL : process_stat_field(strbuf_str(&text), 50);
 
 	if (r < 0)
 		return r;
-	for (int field = 2; at && field < 50; field++) {
-		at = strchr(at, ' ');
-		at = at ? at + 1 : NULL;
-	}
 	if (!at || sscanf(at, "%" SCNu64 " %" SCNu64, ret_start, ret_end) != 2)
 		return -EBADMSG;
 	return *ret_end < *ret_start || *ret_end - *ret_start > MOST_BYTES ? -EFBIG : 0;

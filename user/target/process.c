@@ -42,6 +42,18 @@ static int gone_or(int error)
 	return error == ENOENT ? -ESRCH : -error;
 }
 
+const char *process_stat_field(const char *text, int number)
+{
+	/* The name, which is field 2, may hold spaces and parentheses itself. */
+	const char *at = strrchr(text, ')');
+
+	for (int field = 2; at && field < number; field++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	return at;
+}
+
 int process_parse_stat(const char *text, struct process_info *info)
 {
 	/* The name may hold spaces and parentheses itself, nothing behind it does. */

@@ -82,6 +82,8 @@ pid_t process_of_thread(pid_t tid);
 
 /* The two parsers of the above, for text of /proc/PID/stat and /proc/PID/status. 0 or -EBADMSG. */
 int process_parse_stat(const char *text, struct process_info *info);
+/* Where the field of this number begins (proc_pid_stat(5)), from 3 on; NULL: there are fewer. */
+const char *process_stat_field(const char *text, int number);
 int process_parse_status(const char *text, struct process_info *info, pid_t *ret_tgid);
 
 /*

@@ -3,6 +3,7 @@
 
 #include "base/strbuf.h"
 #include "target/proc_file.h"
+#include "target/process.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,6 @@
 
 #define STAT_MAX 4096
 /* Of proc(5)'s stat: the CPU that the first thread was on last. */
-#define NAME_FIELD 2
 #define CPU_FIELD 39
 
 static bool loop_has_deadline(void)
@@ -30,9 +30,7 @@ static int loop_cpu(void)
 
 	if (proc_file_read(getpid(), "stat", STAT_MAX, &stat) < 0)
 		return -1;
-	at = strrchr(strbuf_str(&stat), ')');
-	for (int field = NAME_FIELD; at && field < CPU_FIELD; field++)
-		at = strchr(at + 1, ' ');
+	at = process_stat_field(strbuf_str(&stat), CPU_FIELD);
 	return at ? atoi(at) : -1;
 }
 

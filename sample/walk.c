@@ -103,18 +103,24 @@ static bool range_is_near(const struct walk_range *range, uint64_t address)
 	return address >= range->high ? address - range->high < NEAR : range->low - address < NEAR;
 }
 
-static __attribute__((noinline)) bool find_range(struct walker *w, uint64_t address)
+/* Of memory that may be no stack: it is looked for again by each walk. */
+static bool find_apart(struct walker *w, uint64_t address)
 {
 	uint64_t page = address & ~PAGE_MASK;
 
-	if (range_is_near(&w->home, address) && range_extend(&w->home, address))
-		return true;
 	if (range_is_near(&w->other, address) && range_extend(&w->other, address))
 		return true;
 	if (!walk_can_read(page))
 		return false;
 	w->other = (struct walk_range){ page, page + PAGE };
 	return true;
+}
+
+static __attribute__((noinline)) bool find_range(struct walker *w, uint64_t address)
+{
+	if (range_is_near(&w->home, address) && range_extend(&w->home, address))
+		return true;
+	return find_apart(w, address);
 }
 
 static const uint64_t *word_at(uint64_t address)
@@ -134,17 +140,8 @@ static bool holds_word(struct walker *w, uint64_t address)
  */
 static bool holds_apart(struct walker *w, uint64_t address)
 {
-	uint64_t page = address & ~PAGE_MASK;
-
-	if (range_holds(&w->home, address) || range_holds(&w->other, address))
-		return true;
-	if (!walk_can_read(page))
-		return false;
-	if (w->other.high == page)
-		w->other.high += PAGE;
-	else
-		w->other = (struct walk_range){ page, page + PAGE };
-	return true;
+	return range_holds(&w->home, address) || range_holds(&w->other, address) ||
+	       find_apart(w, address);
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */

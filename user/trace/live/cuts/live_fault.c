@@ -145,24 +145,6 @@ static int find_block(struct live *live, struct live_process *process, struct se
 	return r;
 }
 
-/* Of blocks that the address is only near, another one may be nearer. */
-static void give_up(struct live *live, const struct search *search)
-{
-	struct record_fault *record = search->record;
-
-	live_count_loss(live, NULL, LOSS_FAULT);
-	record->unsearched = true;
-	if (!search->found || near_block_distance(&search->best, record->addr) == 0)
-		return;
-	record->block = 0;
-	record->block_size = 0;
-	record->block_fn = 0;
-	record->block_stack = 0;
-	record->freed = false;
-	record->freed_fn = 0;
-	record->freed_stack = 0;
-}
-
 int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 {
 	struct live_process *process = live_process_at(live, event_slot(&ev->head));
@@ -175,6 +157,7 @@ int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 					    .addr = ev->addr,
 					    .stack = ev->stack,
 					    .time_ns = ev->head.time_ns } };
+	const struct record_fault without_block = record.fault;
 	struct search search = { .slot = event_slot(&ev->head), .record = &record.fault };
 	int r = 0;
 
@@ -186,8 +169,12 @@ int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 		r = find_block(live, process, &search);
 	if (r == -ENOMEM)
 		return r;
-	/* What is known is said without a block, too. */
-	if (r)
-		give_up(live, &search);
+	/* What is known is said without a block, too. One that is only near may not be the nearest. */
+	if (r) {
+		live_count_loss(live, NULL, LOSS_FAULT);
+		if (search.found && near_block_distance(&search.best, ev->addr) > 0)
+			record.fault = without_block;
+		record.fault.unsearched = true;
+	}
 	return live_emit(live, &record);
 }

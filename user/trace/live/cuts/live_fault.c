@@ -169,7 +169,7 @@ int live_on_fault(struct live *live, const struct abi_ev_fault *ev)
 		r = find_block(live, process, &search);
 	if (r == -ENOMEM)
 		return r;
-	/* What is known is said without a block, too. One that is only near may not be the nearest. */
+	/* What is known is said without a block. One that is only near may not be the nearest. */
 	if (r) {
 		live_count_loss(live, NULL, LOSS_FAULT);
 		if (search.found && near_block_distance(&search.best, ev->addr) > 0)

@@ -543,10 +543,10 @@ def the_status_line_has_the_rate_of_calls():
 @test(need_root)
 def the_librarys_functions_have_their_lines():
     run = counted([target("aligned"), "20"], library=None)
-    lines = {(frame["function"], frame["file"][-len("sample/malloc.c"):])
+    lines = {(frame["function"], frame["file"][-len("sample/preload_malloc.c"):])
              for site in called_by(run.only_process(), "aligned")
              for frame in site["frames"][:1] if frame["line"]}
-    assert ("posix_memalign", "sample/malloc.c") in lines, lines
+    assert ("posix_memalign", "sample/preload_malloc.c") in lines, lines
 
 
 @test(need_root)

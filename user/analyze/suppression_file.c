@@ -295,7 +295,7 @@ static int parse_frame(struct parser *p, struct supp_entry *entry, char *line)
 	if (pattern.kind == SUPP_SOURCE)
 		split_source(&pattern, text);
 	if (pattern.kind == SUPP_FUNCTION) {
-		r = supp_stable_name(pattern.text, "", &pattern.stable);
+		r = supp_stable_name(pattern.text, &pattern.stable);
 		if (r)
 			return r;
 	}

@@ -41,13 +41,20 @@ static bool is_name_char(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
+static bool goes_on(char c)
+{
+	return is_name_char(c) || c == ']';
+}
+
 /*
  * How much of `at` changes from build to build, after how much that does not:
  *   17h0123456789abcdefE   the last component of a legacy name
  *   ::h0123456789abcdef    the same, demangled
  *   Cs1a2B_7mycrate        a crate's root in a v0 name
  *   mycrate[0123456789abcdef]
- * `before`: the last character that is kept, or 0.
+ * `before`: the last character that is kept, or 0. Where the second or the last stands, nothing is
+ * put, so what is before and behind them may not be such a part, or a version, when it meets: a
+ * pattern's name has none any more, and would lose more than the frame's.
  */
 static size_t unstable_part(const char *name, const char *at, char before, size_t *ret_keep)
 {
@@ -61,8 +68,8 @@ static size_t unstable_part(const char *name, const char *at, char before, size_
 		*ret_keep = 3;
 		return HASH_DIGITS;
 	}
-	if (before && !strncmp(at, "::h", 3) && hex_digits(at + 3) == HASH_DIGITS &&
-	    !is_name_char(at[3 + HASH_DIGITS])) {
+	if (before && !strchr(":@", before) && !strncmp(at, "::h", 3) &&
+	    hex_digits(at + 3) == HASH_DIGITS && !goes_on(at[3 + HASH_DIGITS])) {
 		*ret_keep = 0;
 		return 3 + HASH_DIGITS;
 	}
@@ -75,7 +82,8 @@ static size_t unstable_part(const char *name, const char *at, char before, size_
 	}
 	if (*at == '[' && is_name_char(before)) {
 		digits = hex_digits(at + 1);
-		if (digits >= MIN_DISAMBIGUATOR && at[1 + digits] == ']') {
+		if (digits >= MIN_DISAMBIGUATOR && at[1 + digits] == ']' &&
+		    !goes_on(at[2 + digits])) {
 			*ret_keep = 0;
 			return digits + 2;
 		}
@@ -93,7 +101,7 @@ static const char *version_of(const char *name)
 		       name + strlen(name);
 }
 
-int supp_stable_name(const char *name, const char *with, char **ret_name)
+int supp_stable_name(const char *name, char **ret_name)
 {
 	_cleanup_strbuf_ struct strbuf sb = { 0 };
 	const char *end = version_of(name), *at = name;
@@ -107,7 +115,7 @@ int supp_stable_name(const char *name, const char *with, char **ret_name)
 		if (part) {
 			strbuf_add(&sb, at, keep);
 			/* Demangled ones are often not there at all. */
-			strbuf_adds(&sb, *at == ':' || *at == '[' ? "" : with);
+			strbuf_adds(&sb, *at == ':' || *at == '[' ? "" : "*");
 			at += keep + part;
 			changed = true;
 		} else {
@@ -202,9 +210,9 @@ int supp_names_init(struct supp_names *names, const struct suppression_frame *fr
 
 	*names = (struct supp_names){ .frame = frame };
 	if (frame->linkage)
-		r = supp_stable_name(frame->linkage, "", &names->stable_linkage);
+		r = supp_stable_name(frame->linkage, &names->stable_linkage);
 	if (!r && frame->function)
-		r = supp_stable_name(frame->function, "", &names->stable_function);
+		r = supp_stable_name(frame->function, &names->stable_function);
 	if (!r && frame->function && (frame->is_inline || !frame->linkage)) {
 		size_t len;
 		const char *base = supp_base_name(frame->function, &len);
@@ -422,7 +430,7 @@ void supp_names_write(const struct suppression_frame *f, struct strbuf *out)
 	} else if (begins_thread(f)) {
 		strbuf_adds(out, "clone");
 	} else if (name) {
-		if (!strchr(name, '*') && supp_stable_name(name, "*", &stable))
+		if (!strchr(name, '*') && supp_stable_name(name, &stable))
 			out->error = -ENOMEM;
 		if (stable)
 			strbuf_adds(out, stable);

@@ -49,10 +49,11 @@ bool supp_glob(const char *pattern, const char *string);
 
 /*
  * The name without what changes from build to build, malloc'ed: Rust's hashes and crate
- * disambiguators, mangled or not, and ELF versions. In mangled names `with` is put for the former.
+ * disambiguators, mangled or not, and ELF versions. In mangled names there is `*` for the former. Of
+ * such a name there is nothing to leave out again.
  * Success with NULL: there is nothing of the kind. Or -ENOMEM.
  */
-int supp_stable_name(const char *name, const char *with, char **ret_name);
+int supp_stable_name(const char *name, char **ret_name);
 
 /* The last part of a C++ or Rust name, without arguments: where it begins, and its length. */
 const char *supp_base_name(const char *name, size_t *ret_len);

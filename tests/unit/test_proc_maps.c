@@ -156,6 +156,24 @@ static void malformed_text_is_refused(void **state)
 	assert_int_equal(proc_maps_parse(with_nul, sizeof(with_nul) - 1, &maps), -EBADMSG);
 }
 
+static void a_file_is_known_by_its_device_too(void **state)
+{
+	static const struct proc_map a = { .ino = 7, .dev_major = 8, .dev_minor = 1 };
+	static const struct proc_map others[] = {
+		{ .ino = 8, .dev_major = 8, .dev_minor = 1 },
+		{ .ino = 7, .dev_major = 9, .dev_minor = 1 },
+		{ .ino = 7, .dev_major = 8, .dev_minor = 2 },
+	};
+
+	(void)state;
+	assert_true(proc_map_is_of(&a, 7, makedev(8, 1)));
+	assert_true(proc_map_is_same_file(&a, &a));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		assert_false(proc_map_is_of(&others[i], 7, makedev(8, 1)));
+		assert_false(proc_map_is_same_file(&a, &others[i]));
+	}
+}
+
 static void no_text_is_no_maps(void **state)
 {
 	struct proc_maps maps;
@@ -360,6 +378,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_gives_all_its_fields),
 		cmocka_unit_test(malformed_text_is_refused),
+		cmocka_unit_test(a_file_is_known_by_its_device_too),
 		cmocka_unit_test(no_text_is_no_maps),
 		cmocka_unit_test(an_address_is_found_in_its_map_only),
 		cmocka_unit_test(the_maps_of_this_process_hold_what_is_in_it),

@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -153,8 +152,7 @@ enum name_trust {
 static bool is_mapped_file(int fd, const struct stat *st, const struct proc_map *map,
 			   enum name_trust trust)
 {
-	if (st->st_ino == map->ino && major(st->st_dev) == map->dev_major &&
-	    minor(st->st_dev) == map->dev_minor)
+	if (proc_map_is_of(map, st->st_ino, st->st_dev))
 		return true;
 	/* Overlays may show another inode number too (xino), hence no more can be asked of a link.
 	 */

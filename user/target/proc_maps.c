@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #define MAPS_TEXT_MAX (256u << 20)
 
@@ -196,6 +197,16 @@ int proc_map_read_path(pid_t pid, struct proc_map *map, struct strbuf *ret_text)
 		return -ENOENT;
 	parse_path(ret_text->data, map);
 	return 0;
+}
+
+bool proc_map_is_of(const struct proc_map *map, uint64_t ino, dev_t dev)
+{
+	return map->ino == ino && map->dev_major == major(dev) && map->dev_minor == minor(dev);
+}
+
+bool proc_map_is_same_file(const struct proc_map *a, const struct proc_map *b)
+{
+	return proc_map_is_of(a, b->ino, makedev(b->dev_major, b->dev_minor));
 }
 
 void proc_maps_done(struct proc_maps *maps)

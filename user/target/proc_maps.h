@@ -51,6 +51,10 @@ int proc_maps_read(pid_t pid, struct proc_maps *ret_maps);
  */
 int proc_map_read_path(pid_t pid, struct proc_map *map, struct strbuf *ret_text);
 
+/* Are both of one file? Any user can have one of the same number in a file system of an own. */
+bool proc_map_is_of(const struct proc_map *map, uint64_t ino, dev_t dev);
+bool proc_map_is_same_file(const struct proc_map *a, const struct proc_map *b);
+
 void proc_maps_done(struct proc_maps *maps);
 
 /* The map that holds addr, or NULL. */

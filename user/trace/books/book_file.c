@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/books/book_file.h"
 
+#include "base/clock.h"
 #include "base/file_system.h"
 #include "target/clock_offset.h"
 #include "target/file_open.h"
@@ -16,7 +17,6 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -199,7 +199,8 @@ static bool is_first_page(const struct proc_map *map)
 static bool is_fence(const struct proc_map *map, const struct proc_map *book)
 {
 	return map->start == book->start + ABI_BOOK_BYTES && map->offset == ABI_BOOK_BYTES &&
-	       map->ino == book->ino && map->shared && !map->read && !map->write && !map->exec;
+	       proc_map_is_same_file(map, book) && map->shared && !map->read && !map->write &&
+	       !map->exec;
 }
 
 /*
@@ -229,12 +230,6 @@ int book_open_mapped(pid_t pid, struct book **ret_book)
 	return place_fd < 0 ? place_fd : open_found(pid, place_fd, ret_book);
 }
 
-/* Any user can have a file of the same number in a file system of an own. */
-static bool is_of_file(const struct proc_map *map, const struct book *book)
-{
-	return map->ino == book->inode && makedev(map->dev_major, map->dev_minor) == book->device;
-}
-
 /* 1, 0, or negative errno. */
 static int is_mapped(const struct book *book, pid_t pid)
 {
@@ -245,7 +240,8 @@ static int is_mapped(const struct book *book, pid_t pid)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < maps.n_maps && !found; i++)
-		found = is_first_page(&maps.maps[i]) && is_of_file(&maps.maps[i], book);
+		found = is_first_page(&maps.maps[i]) &&
+			proc_map_is_of(&maps.maps[i], book->inode, book->device);
 	proc_maps_done(&maps);
 	return found;
 }
@@ -267,8 +263,12 @@ static int is_mapped_later(const struct book *book, pid_t pid, const struct proc
 	return r || info.start_ticks < own->start_ticks ? r : is_mapped(book, pid);
 }
 
+/* Of a reader's time: any user may have thousands of processes, each of which is slow to read. */
+#define SEARCH_NS SECOND_NS
+
 bool book_is_mapped_elsewhere(const struct book *book, pid_t pid)
 {
+	const uint64_t end_ns = clock_monotonic_ns() + SEARCH_NS;
 	struct process_info own;
 	pid_vec pids = {};
 	int r = process_stat_read(pid, &own);
@@ -276,7 +276,8 @@ bool book_is_mapped_elsewhere(const struct book *book, pid_t pid)
 	if (r == 0)
 		r = process_list_host(&pids);
 	for (size_t i = 0; i < pids.len && r == 0; i++) {
-		r = is_mapped_later(book, pids.data[i], &own);
+		r = clock_monotonic_ns() < end_ns ? is_mapped_later(book, pids.data[i], &own) :
+						    -ETIMEDOUT;
 		if (r == -ESRCH)
 			r = 0;
 	}

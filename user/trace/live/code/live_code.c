@@ -105,11 +105,6 @@ int live_read_maps(const struct live *live, const struct live_process *process,
 	return 0;
 }
 
-static bool is_same_file(const struct proc_map *a, const struct proc_map *b)
-{
-	return a->ino == b->ino && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
-}
-
 /*
  * The programs are told where the file's mappings begin, as they tell themselves of later ones: its
  * unmapping begins there. Without room, which is counted, its stacks may be taken for those of what
@@ -123,7 +118,7 @@ static void note_start(struct live *live, const struct live_process *process,
 	uint64_t key;
 
 	while (i > 0 && maps->maps[i - 1].end == maps->maps[i].start &&
-	       is_same_file(&maps->maps[i - 1], &maps->maps[i]))
+	       proc_map_is_same_file(&maps->maps[i - 1], &maps->maps[i]))
 		i--;
 	key = ABI_BLOCK_KEY(process->slot.n, maps->maps[i].start);
 	if (urgent_update(fd, &key, &mapped))

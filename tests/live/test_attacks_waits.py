@@ -13,7 +13,9 @@ import fuse_server
 import schema
 from lib import (Skip, attached, eventually, need_kernel, need_long, need_program, need_root,
                  need_sampling, run, run_memtraced, scratch, send_line, started, target, test)
-from test_service import NOBODY, service
+from test_attach import started_target
+from test_attacks_hang import traced_exactly
+from test_service import NOBODY, ask_as, service, until_traced
 
 BESIDE_OTHERS = "services"
 
@@ -383,3 +385,91 @@ def a_server_in_a_users_own_namespace_holds_nobody_up():
             send_line(process)
             assert process.wait(20) == 0
     assert "served by another user" in why, why
+
+
+# Children that execute a program, for which the kernel unmaps a file first, and waits for its
+# server to take what was written. Until then, who reads /proc/PID/stat or exe waits as well.
+EXECS = """
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CLOEXEC)
+shared = mmap.mmap(fd, 0, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+shared[0]
+print("ready", flush=True)
+sys.stdin.readline()
+shared[:4] = b"abcd"
+children = []
+for _ in range(4):
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.read(read, 1)
+        os.execv("/bin/sleep", ["sleep", "1000"])
+    children.append((child, write))
+print(*(child for child, _ in children), flush=True)
+sys.stdin.readline()
+for _, write in children:
+    os.write(write, b"x")
+print("executed", flush=True)
+sys.stdin.readline()
+"""
+
+
+def is_executing(pid):
+    """Its new image has no words yet."""
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        return file.read() == b""
+
+
+@contextlib.contextmanager
+def executors(folder):
+    """Such children, and a function that has them wait."""
+    with client_of(folder, 1000, EXECS) as (process, _):
+        send_line(process)
+        pids = [int(word) for word in process.lines.next().split()]
+
+        def execute():
+            send_line(process)
+            process.lines.until("executed")
+            eventually(lambda: all(is_executing(pid) for pid in pids), "they do not wait")
+        try:
+            yield pids, execute
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+
+
+@test(need_root, need_sampling)
+def an_exec_that_waits_for_a_server_holds_up_nothing_of_a_service():
+    watch = "[watch]\ninterval = 1s"
+    with scratch() as folder, scratch() as counts, \
+            service(folder, growth="enabled = yes\nperiod = 10", trace=watch) as served, \
+            started_target(counts) as other, executors(folder) as (pids, execute):
+        until_traced(served, 0)
+        execute()
+        began = time.monotonic()
+        status = ask_as(served, "unix", f"/debug/pprof/heap?pid={pids[0]}&seconds=1")
+        while time.monotonic() - began < 3:
+            for path in ("/healthz", "/host", "/metrics", "/debug/pprof/", "/ctl/status"):
+                assert served.text(path, timeout=5)
+        traced_exactly(served, counts, other)
+        assert all(is_executing(pid) for pid in pids), "they wait no more"
+    assert "503" in status[0], status
+
+
+@test(need_root, each=["named", "traced", "all"])
+def an_exec_that_waits_for_a_server_holds_up_no_trace(which):
+    with scratch() as folder, executors(folder) as (pids, execute):
+        if which == "traced":
+            with attached(pids) as session:
+                execute()
+                report = session.later_report()
+                session.finish()
+                assert all(is_executing(pid) for pid in pids), "they wait no more"
+            assert {process["pid"] for process in report["processes"]} >= set(pids), report
+            return
+        execute()
+        target_ = ["-a"] if which == "all" else ["-p", str(pids[0])]
+        done = run_memtraced(*target_, "-d", "1", "-f", "json", timeout=20)
+        assert all(is_executing(pid) for pid in pids), "they wait no more"
+        assert done.returncode == (0 if which == "all" else 2), done.stderr
+        assert ("cannot be read in time" in done.stderr) == (which == "named"), done.stderr

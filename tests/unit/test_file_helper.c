@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file_system.h"
 #include "target/file_helper.h"
 #include "target/proc_file.h"
 
@@ -13,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -90,6 +92,20 @@ static void a_link_of_proc_is_read(void **state)
 	assert_int_equal(missing.len, 0);
 }
 
+static void a_file_of_proc_is_opened_by_the_helper(void **state)
+{
+	_cleanup_close_ int fd = file_helper_open_proc(getpid(), "root", O_PATH | O_DIRECTORY);
+	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_strbuf_ struct strbuf text = {};
+
+	(void)state;
+	assert_true(fd >= 0 && file_is_same(fd, root_fd));
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(file_helper_open_proc(getpid(), "no such file", O_RDONLY), -ENOENT);
+	assert_int_equal(file_helper_read_thread(getpid(), "stat", 4096, &text), 0);
+	assert_int_equal(strtol(strbuf_str(&text), NULL, 10), getpid());
+}
+
 static void what_is_too_long_is_cut_off(void **state)
 {
 	_cleanup_strbuf_ struct strbuf text = {};
@@ -156,6 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_text_of_proc_is_read_whole),
 		cmocka_unit_test(a_link_of_proc_is_read),
+		cmocka_unit_test(a_file_of_proc_is_opened_by_the_helper),
 		cmocka_unit_test(what_is_too_long_is_cut_off),
 		cmocka_unit_test(a_process_that_is_gone_is_told),
 		cmocka_unit_test(a_file_is_opened_by_the_helper),

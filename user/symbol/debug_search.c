@@ -3,6 +3,7 @@
 
 #include "base/hex.h"
 #include "symbol/debuginfod.h"
+#include "target/file_helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -215,19 +216,22 @@ static int find_debug(struct search *search, const char *path, struct symbol_fil
 int debug_search(struct worker *worker, const struct symbol_file *image, const char *path,
 		 const char *root, const struct file_reader *reader, struct debug_files *files)
 {
-	_cleanup_close_ int target_root = open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_close_ int host_root = root ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	_cleanup_free_ struct search *search = calloc(1, sizeof(*search));
+	_cleanup_close_ int host_root = root ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	_cleanup_close_ int target_root = -1;
 	int r = 0;
 
 	if (!search)
 		return -ENOMEM;
+	if (root)
+		(void)sscanf(root, "/proc/%d/root", &search->pid); /* another: no process's */
+	target_root = search->pid ?
+			      file_helper_open_proc(search->pid, "root", O_PATH | O_DIRECTORY) :
+			      open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	search->worker = worker;
 	search->image = image;
 	search->reader = reader;
 	search->target_root = target_root;
-	if (root)
-		(void)sscanf(root, "/proc/%d/root", &search->pid); /* another: no process's */
 	search->host_root = host_root;
 	search->target_is_host = !root;
 	search->id = image->facts.stamp.build_id;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "target/clock_offset.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file_system.h"
+#include "target/file_helper.h"
 #include "target/proc_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MOST_BYTES 4096
@@ -32,14 +35,10 @@ int clock_offset_parse(const char *text, int64_t *ret_ns)
 /* The file has the offsets that its children get, as a process stays where it is. */
 static bool are_its_own(pid_t pid)
 {
-	struct stat own, childrens;
-	char path[64];
+	_cleanup_close_ int own = file_helper_open_proc(pid, "ns/time", O_PATH);
+	_cleanup_close_ int childrens = file_helper_open_proc(pid, "ns/time_for_children", O_PATH);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/time", (int)pid); /* fits */
-	if (stat(path, &own))
-		return false;
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/time_for_children", (int)pid); /* fits */
-	return stat(path, &childrens) == 0 && own.st_ino == childrens.st_ino;
+	return own >= 0 && childrens >= 0 && file_is_same(own, childrens);
 }
 
 static int64_t offset_of(pid_t pid)

@@ -3,6 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/strbuf.h"
+#include "target/file_helper.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +12,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#define MOST_BYTES 4096
 
 static uint64_t ticks_ns(uint64_t ticks)
 {
@@ -22,19 +26,13 @@ static uint64_t ticks_ns(uint64_t ticks)
 /* Ticks of user and system time. */
 static int children_ticks(pid_t pid, uint64_t *ret_ticks)
 {
-	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_strbuf_ struct strbuf text = {};
 	unsigned long long user, system;
-	char text[1024], path[32];
 	const char *behind;
-	size_t len;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid); /* fits */
-	file = fopen(path, "re");
-	if (!file)
+	if (file_helper_read_thread(pid, "stat", MOST_BYTES, &text) < 0)
 		return -ESRCH;
-	len = fread(text, 1, sizeof(text) - 1, file);
-	text[len] = '\0';
-	behind = strrchr(text, ')');
+	behind = strrchr(strbuf_str(&text), ')');
 	if (!behind || sscanf(behind + 1, BEFORE_CHILDREN " %llu %llu", &user, &system) != 2)
 		return -ESRCH;
 	*ret_ticks = user + system;

@@ -22,6 +22,8 @@
 #define ANSWER_NS (2 * SECOND_NS)
 /* Nothing that reads /proc sleeps longer; while it runs it gets more time: smaps takes seconds. */
 #define READ_WAIT_MS 250
+/* What does not need the mmap_lock: the loop of a service waits for it, too. */
+#define ACCESS_WAIT_MS 50
 /* A server far away. */
 #define OPEN_WAIT_MS 1000
 #define MOST_NS (10 * SECOND_NS)
@@ -254,8 +256,8 @@ static int receive(const struct helper *helper, int wait_ms, struct strbuf *answ
 }
 
 /* *ret_failed: as of return_helper(). */
-static int receive_text(const struct helper *helper, size_t max_bytes, struct strbuf *text,
-			int *ret_failed)
+static int receive_text(const struct helper *helper, int wait_ms, size_t max_bytes,
+			struct strbuf *text, int *ret_failed)
 {
 	_cleanup_strbuf_ struct strbuf answer = {};
 	bool more = true;
@@ -267,7 +269,7 @@ static int receive_text(const struct helper *helper, size_t max_bytes, struct st
 		struct decoder decoder;
 		size_t n;
 
-		*ret_failed = receive(helper, READ_WAIT_MS, &answer, NULL);
+		*ret_failed = receive(helper, wait_ms, &answer, NULL);
 		if (*ret_failed < 0)
 			return *ret_failed;
 		decoder = decoder_of(&answer);
@@ -284,53 +286,13 @@ static int receive_text(const struct helper *helper, size_t max_bytes, struct st
 	return error ? error : strbuf_error(text);
 }
 
-static int ask_for_text(struct pool *pool, enum file_helper_request kind, pid_t pid,
-			const char *name, size_t max_bytes, struct strbuf *text)
-{
-	const struct file_helper_asked asked = { pid, name, max_bytes };
-	const uint64_t what = UINT64_C(1) << 63 | (uint32_t)pid;
-	_cleanup_strbuf_ struct strbuf request = {};
-	struct helper helper;
-	int failed, r;
-
-	strbuf_addch(&request, (char)kind);
-	codec_write(&request, &file_helper_asked_layout, &asked, NULL);
-	r = strbuf_error(&request);
-	if (r == 0)
-		r = acquire_helper(pool, what, false, &helper);
-	if (r < 0)
-		return r;
-	failed = message_send(helper.fd, &request, NULL, 0, clock_monotonic_ns() + ANSWER_NS);
-	r = failed < 0 ? failed : receive_text(&helper, text->len + max_bytes, text, &failed);
-	return_helper(pool, what, false, helper, failed);
-	return r;
-}
-
-int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
-{
-	struct pool *pool = the_pool;
-
-	pid = proc_living_thread(pid);
-	return pool ? ask_for_text(pool, FILE_HELPER_READ, pid, name, max_bytes, text) :
-		      proc_file_read(pid, name, max_bytes, text);
-}
-
-int file_helper_read_link(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
-{
-	struct pool *pool = the_pool;
-
-	return pool ? ask_for_text(pool, FILE_HELPER_LINK, proc_living_thread(pid), name, max_bytes,
-				   text) :
-		      -ENOSYS;
-}
-
-static int receive_opened(const struct helper *helper, int *ret_failed)
+static int receive_opened(const struct helper *helper, int wait_ms, int *ret_failed)
 {
 	_cleanup_strbuf_ struct strbuf answer = {};
 	struct message_fds fds = {};
 	int error;
 
-	*ret_failed = receive(helper, OPEN_WAIT_MS, &answer, &fds);
+	*ret_failed = receive(helper, wait_ms, &answer, &fds);
 	if (*ret_failed < 0)
 		return *ret_failed;
 	if (codec_read_all(&answer, &codec_u32, &error) == 0 && fds.n == (error ? 0 : 1))
@@ -338,6 +300,67 @@ static int receive_opened(const struct helper *helper, int *ret_failed)
 	message_fds_close(&fds);
 	*ret_failed = -EBADMSG;
 	return -EBADMSG;
+}
+
+/* text: of READ and LINK. */
+static int ask_of_process(struct pool *pool, enum file_helper_request kind,
+			  const struct file_helper_asked *asked, int wait_ms, struct strbuf *text)
+{
+	const uint64_t what = UINT64_C(1) << 63 | (uint32_t)asked->pid;
+	_cleanup_strbuf_ struct strbuf request = {};
+	struct helper helper;
+	int failed, r;
+
+	strbuf_addch(&request, (char)kind);
+	codec_write(&request, &file_helper_asked_layout, asked, NULL);
+	r = strbuf_error(&request);
+	if (r == 0)
+		r = acquire_helper(pool, what, false, &helper);
+	if (r < 0)
+		return r;
+	r = failed = message_send(helper.fd, &request, NULL, 0, clock_monotonic_ns() + ANSWER_NS);
+	if (r == 0)
+		r = text ? receive_text(&helper, wait_ms, text->len + asked->max_bytes, text,
+					&failed) :
+			   receive_opened(&helper, wait_ms, &failed);
+	return_helper(pool, what, false, helper, failed);
+	return r;
+}
+
+int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
+{
+	const struct file_helper_asked asked = { proc_living_thread(pid), name, max_bytes, 0 };
+	struct pool *pool = the_pool;
+
+	return pool ? ask_of_process(pool, FILE_HELPER_READ, &asked, READ_WAIT_MS, text) :
+		      proc_file_read(asked.pid, name, max_bytes, text);
+}
+
+int file_helper_read_thread(pid_t tid, const char *name, size_t max_bytes, struct strbuf *text)
+{
+	const struct file_helper_asked asked = { tid, name, max_bytes, 0 };
+	struct pool *pool = the_pool;
+
+	return pool ? ask_of_process(pool, FILE_HELPER_READ, &asked, ACCESS_WAIT_MS, text) :
+		      proc_file_read(tid, name, max_bytes, text);
+}
+
+int file_helper_read_link(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
+{
+	const struct file_helper_asked asked = { proc_living_thread(pid), name, max_bytes, 0 };
+	struct pool *pool = the_pool;
+
+	return pool ? ask_of_process(pool, FILE_HELPER_LINK, &asked, ACCESS_WAIT_MS, text) :
+		      proc_link_read(asked.pid, name, max_bytes, text);
+}
+
+int file_helper_open_proc(pid_t pid, const char *name, int flags)
+{
+	const struct file_helper_asked asked = { proc_living_thread(pid), name, 0, flags };
+	struct pool *pool = the_pool;
+
+	return pool ? ask_of_process(pool, FILE_HELPER_OPEN_PROC, &asked, ACCESS_WAIT_MS, NULL) :
+		      proc_file_open(asked.pid, name, flags);
 }
 
 int file_helper_open(uint64_t device, const struct strbuf *request, int fd)
@@ -358,7 +381,7 @@ int file_helper_open(uint64_t device, const struct strbuf *request, int fd)
 		return r;
 	failed = message_send(helper.fd, &message, &fd, fd < 0 ? 0 : 1,
 			      clock_monotonic_ns() + ANSWER_NS);
-	r = failed < 0 ? failed : receive_opened(&helper, &failed);
+	r = failed < 0 ? failed : receive_opened(&helper, OPEN_WAIT_MS, &failed);
 	return_helper(pool, device, true, helper, failed);
 	return r;
 }

@@ -2,8 +2,10 @@
 /*
  * memtraced-open: processes that open and read for us what another process can make hang for ever,
  * in the kernel, where no signal but SIGKILL, or not even that, ends the wait: files of servers
- * (NFS, FUSE), and files of /proc/PID for which that process's mmap_lock is needed. They answer by
- * a deadline; one that does not is killed and forgotten, what it hung on is refused for a while.
+ * (NFS, FUSE), and files of /proc/PID for which that process's mmap_lock is needed, or for which
+ * the kernel checks access as ptrace(2) does (stat, exe, root, fd and more), as it waits then for
+ * the end of an exec, which closes files. They answer by a deadline; one that does not is killed
+ * and forgotten, what it hung on is refused for a while.
  * The process that forks them is started again when it was killed (sandbox/forker.h).
  *
  * There is one pool for all threads, begun by main() before there are any; where there is none (in
@@ -37,9 +39,14 @@ unsigned int file_helper_restarts(void);
  * more, -ETIMEDOUT when it let us wait.
  */
 int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text);
+/* The same of a thread itself, also when it has ended before others: "stat", "auxv". */
+int file_helper_read_thread(pid_t tid, const char *name, size_t max_bytes, struct strbuf *text);
 
 /* The same of what the link /proc/PID/NAME leads to: "map_files/START-END". */
 int file_helper_read_link(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text);
+
+/* proc_file_open() there: "root", "exe", "ns/user". Also -ETIMEDOUT. */
+int file_helper_open_proc(pid_t pid, const char *name, int flags);
 
 /*
  * Has open_fn() called there, and what it opened read. fd: as there. device: what is refused when

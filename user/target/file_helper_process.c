@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
@@ -36,6 +35,7 @@ static const struct field asked_fields[] = {
 	F(file_helper_asked, pid, FIELD_U32),
 	F_MAX(file_helper_asked, name, FIELD_STRING, FILE_HELPER_NAME_MAX),
 	F(file_helper_asked, max_bytes, FIELD_U64),
+	F(file_helper_asked, flags, FIELD_U32),
 	F_END,
 };
 const struct layout file_helper_asked_layout = LAYOUT(file_helper_asked, asked_fields);
@@ -103,33 +103,19 @@ static int serve_read(int fd, const struct file_helper_asked *asked)
 
 static int serve_link(int fd, const struct file_helper_asked *asked)
 {
-	static char target[PATH_MAX];
-	_cleanup_strbuf_ struct strbuf path = {}, text = {};
-	ssize_t n;
+	_cleanup_strbuf_ struct strbuf text = {};
+	int r = proc_link_read(asked->pid, asked->name, asked->max_bytes, &text);
 
-	strbuf_addf(&path, "/proc/%d/%s", (int)asked->pid, asked->name);
-	if (strbuf_error(&path))
-		return -ENOMEM;
-	n = readlink(strbuf_str(&path), target, sizeof(target));
-	if (n < 0)
-		return send_chunk(fd, false, -errno, NULL);
-	if ((size_t)n == sizeof(target) || (uint64_t)n > asked->max_bytes)
-		return send_chunk(fd, false, -EFBIG, NULL);
-	strbuf_add(&text, target, (size_t)n);
-	return strbuf_error(&text) ? -ENOMEM : send_chunk(fd, false, 0, &text);
+	return r == -ENOMEM ? r : send_chunk(fd, false, r, r < 0 ? NULL : &text);
 }
 
-/* Its server must answer a reading, too, before anybody else may meet it. */
+/* It closes the descriptor. */
 static int send_opened(int fd, int opened)
 {
 	_cleanup_close_ int file_fd = opened;
 	_cleanup_strbuf_ struct strbuf answer = {};
-	int error = opened < 0 ? opened : 0;
-	char byte;
+	int error = opened < 0 ? -opened : 0;
 
-	if (opened >= 0 && pread(file_fd, &byte, 1, 0) < 0)
-		error = -errno;
-	error = -error;
 	codec_write(&answer, &codec_u32, &error, NULL);
 	return strbuf_error(&answer) ?
 		       -ENOMEM :
@@ -140,11 +126,32 @@ static int serve_open(int fd, const struct strbuf *message, const struct message
 		      file_helper_open_fn open_fn)
 {
 	_cleanup_strbuf_ struct strbuf request = {};
+	int opened;
+	char byte;
 
 	strbuf_add(&request, strbuf_str(message) + 1, message->len - 1);
-	return strbuf_error(&request) ?
-		       -ENOMEM :
-		       send_opened(fd, open_fn(&request, fds->n ? fds->fds[0] : -1));
+	if (strbuf_error(&request))
+		return -ENOMEM;
+	opened = open_fn(&request, fds->n ? fds->fds[0] : -1);
+	/* Its server must answer a reading, too, before anybody else may meet it. */
+	if (opened >= 0 && pread(opened, &byte, 1, 0) < 0) {
+		int error = -errno;
+
+		close(opened);
+		opened = error;
+	}
+	return send_opened(fd, opened);
+}
+
+static int serve_asked(int fd, uint8_t what, const struct file_helper_asked *asked)
+{
+	switch (what) {
+	case FILE_HELPER_READ:
+		return serve_read(fd, asked);
+	case FILE_HELPER_LINK:
+		return serve_link(fd, asked);
+	}
+	return send_opened(fd, proc_file_open(asked->pid, asked->name, asked->flags));
 }
 
 static int serve_one(int fd, file_helper_open_fn open_fn)
@@ -160,14 +167,15 @@ static int serve_one(int fd, file_helper_open_fn open_fn)
 		return r;
 	decoder = decoder_of(&request);
 	what = decoder_byte(&decoder);
-	if (what == FILE_HELPER_READ || what == FILE_HELPER_LINK) {
+	if (what == FILE_HELPER_OPEN) {
+		r = serve_open(fd, &request, &fds, open_fn);
+	} else if (what <= FILE_HELPER_OPEN_PROC) {
 		codec_read(&decoder, &file_helper_asked_layout, &asked);
 		r = decoder_end(&decoder);
 		if (r == 0)
-			r = what == FILE_HELPER_READ ? serve_read(fd, &asked) :
-						       serve_link(fd, &asked);
+			r = serve_asked(fd, what, &asked);
 	} else {
-		r = what == FILE_HELPER_OPEN ? serve_open(fd, &request, &fds, open_fn) : -EBADMSG;
+		r = -EBADMSG;
 	}
 	message_fds_close(&fds);
 	return r;

@@ -35,15 +35,22 @@ struct file_helper_order {
 
 /*
  * To the others, the first byte of a request. Of READ and LINK struct file_helper_asked follows;
- * they are answered by struct file_helper_chunk and text, as often as more comes. Of OPEN what
- * file_helper_open_fn takes; it is answered by an error, and a descriptor.
+ * they are answered by struct file_helper_chunk and text, as often as more comes. Of OPEN_PROC the
+ * same follows, of OPEN what file_helper_open_fn takes; both are answered by an error, and a
+ * descriptor.
  */
-enum file_helper_request { FILE_HELPER_READ, FILE_HELPER_LINK, FILE_HELPER_OPEN };
+enum file_helper_request {
+	FILE_HELPER_READ,
+	FILE_HELPER_LINK,
+	FILE_HELPER_OPEN,
+	FILE_HELPER_OPEN_PROC
+};
 
 struct file_helper_asked {
 	pid_t pid;
 	const char *name;
 	uint64_t max_bytes;
+	int flags; /* of OPEN_PROC */
 };
 
 struct file_helper_chunk {

@@ -173,19 +173,21 @@ static int reopen_mapped(int path_fd, pid_t pid, const struct proc_map *map, enu
 	return S_ISREG(st.st_mode) ? reopen_for_reading(path_fd, pid, most) : -ENODEV;
 }
 
-static int open_link(const char *link, pid_t pid, const struct proc_map *map, enum name_trust trust,
+/* name: below /proc/PID. */
+static int open_link(const char *name, pid_t pid, const struct proc_map *map, enum name_trust trust,
 		     enum file_system most)
 {
-	_cleanup_close_ int fd = open(link, O_PATH | O_CLOEXEC);
+	_cleanup_close_ int fd = file_helper_open_proc(pid, name, O_PATH);
 
-	if (fd < 0)
-		return -errno;
-	return reopen_mapped(fd, pid, map, trust, most);
+	/* Before Linux 5.9 a helper may not: target/file_helper_process.c. */
+	if (fd == -EPERM)
+		fd = proc_file_open(pid, name, O_PATH);
+	return fd < 0 ? fd : reopen_mapped(fd, pid, map, trust, most);
 }
 
 static int open_in_root(pid_t pid, const struct proc_map *map, enum file_system most)
 {
-	_cleanup_close_ int root_fd = proc_file_open(pid, "root", O_PATH | O_DIRECTORY);
+	_cleanup_close_ int root_fd = file_helper_open_proc(pid, "root", O_PATH | O_DIRECTORY);
 	_cleanup_close_ int fd = root_fd < 0 ? root_fd : root_find(root_fd, pid, map->path, most);
 
 	return fd < 0 ? fd : reopen_mapped(fd, pid, map, NAME_BY_PATH, most);
@@ -200,22 +202,20 @@ static bool is_final(int r)
 /* Before this nothing is asked of the file: also what looks up the links may ask its server. */
 static int open_map(pid_t pid, const struct proc_map *map, enum file_system most)
 {
-	char link[96];
+	char name[64];
 	int fd, r = file_system_check(file_system_of_device(map->dev_major, map->dev_minor, pid),
 				      most);
 
 	if (r < 0)
 		return r;
-	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, map->start,
-		 map->end);
-	fd = open_link(link, pid, map, NAME_BY_RANGE, most);
+	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, map->start, map->end);
+	fd = open_link(name, pid, map, NAME_BY_RANGE, most);
 	if (is_final(fd))
 		return fd;
 	r = open_in_root(pid, map, most);
 	if (is_final(r))
 		return r;
-	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
-	fd = open_link(link, pid, map, NAME_BY_PATH, most);
+	fd = open_link("exe", pid, map, NAME_BY_PATH, most);
 	return fd >= 0 ? fd : r;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/file_system.h"
+#include "target/file_helper.h"
 #include "target/file_open.h"
 #include "target/proc_file.h"
 #include "target/process.h"
@@ -40,8 +41,7 @@ static int read_ns_pid(pid_t pid, pid_t *ret_ns_pid)
 
 int jit_home_open(pid_t pid, struct jit_home *ret_home)
 {
-	_cleanup_close_ int root_fd =
-		proc_file_open(proc_living_thread(pid), "root", O_PATH | O_DIRECTORY);
+	_cleanup_close_ int root_fd = file_helper_open_proc(pid, "root", O_PATH | O_DIRECTORY);
 	struct jit_home home = { .tmp_fd = -1 };
 	struct process_info info;
 	int r;

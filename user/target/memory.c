@@ -3,6 +3,7 @@
 
 #include "base/glob.h"
 #include "base/vec.h"
+#include "target/file_helper.h"
 #include "target/file_open.h"
 #include "target/proc_file.h"
 #include "target/proc_maps.h"
@@ -51,7 +52,7 @@ struct pm_scan_arg {
 struct memory {
 	pid_t pid;
 	uint64_t page;
-	int pagemap; /* -1: cannot be opened */
+	int pagemap; /* below 0: cannot be opened */
 	/* Frames of pages of zeros, of the huge one its first, unless the kernel tells these. */
 	uint64_t zero_frame, huge_zero_frame; /* 0: not known */
 	uint64_t huge_pages;		      /* small ones that it has */
@@ -171,15 +172,13 @@ static bool has_scan(const struct memory *memory)
 int memory_new(pid_t pid, struct memory **ret_memory)
 {
 	_cleanup_(memory_free_p) struct memory *memory = calloc(1, sizeof(*memory));
-	char path[32];
 	int r;
 
 	if (!memory)
 		return -ENOMEM;
 	memory->pid = proc_living_thread(pid);
 	memory->page = (uint64_t)sysconf(_SC_PAGESIZE);
-	(void)snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)memory->pid);
-	memory->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	memory->pagemap = file_helper_open_proc(memory->pid, "pagemap", O_RDONLY);
 	if (!has_scan(memory))
 		find_zero_frames(memory);
 	r = proc_maps_read(memory->pid, &memory->all);

@@ -6,26 +6,37 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define STAT_BEGIN 128 /* id, name and state */
+#define STATUS_BEGIN 256 /* name, umask and state */
 
+/* By what nobody can make us wait for: stat is shown when an exec is over. */
 static bool has_ended(pid_t pid, const char *tid)
 {
-	char path[64], text[STAT_BEGIN] = "";
+	static const char key[] = "\nState:\t";
+	char path[64], text[STATUS_BEGIN] = "";
 	_cleanup_close_ int fd = -1;
-	const char *name_end;
+	const char *state;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", (int)pid, tid); /* fits */
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/status", (int)pid, tid); /* fits */
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
 		return true;
-	name_end = strrchr(text, ')');
-	return !name_end || name_end[1] == '\0' || strchr("ZX", name_end[2]);
+	state = strstr(text, key);
+	return !state || strchr("ZX", state[sizeof(key) - 1]);
+}
+
+bool proc_thread_has_ended(pid_t tid)
+{
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "%d", (int)tid); /* fits */
+	return has_ended(tid, name);
 }
 
 pid_t proc_living_thread(pid_t pid)
@@ -34,8 +45,7 @@ pid_t proc_living_thread(pid_t pid)
 	const struct dirent *entry;
 	char path[32];
 
-	(void)snprintf(path, sizeof(path), "%d", (int)pid); /* fits */
-	if (!has_ended(pid, path))
+	if (!proc_thread_has_ended(pid))
 		return pid;
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid); /* fits */
 	dir = opendir(path);
@@ -62,6 +72,21 @@ int proc_file_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf 
 	if (fd < 0)
 		return fd == -ENOENT ? -ESRCH : fd;
 	return strbuf_read(text, fd, max_bytes);
+}
+
+int proc_link_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
+{
+	char path[64], target[PATH_MAX];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	n = readlink(path, target, sizeof(target));
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == sizeof(target) || (size_t)n > max_bytes)
+		return -EFBIG;
+	strbuf_add(text, target, (size_t)n);
+	return strbuf_error(text);
 }
 
 int proc_kallsyms_read(size_t max_bytes, struct strbuf *text)

@@ -7,6 +7,7 @@
 
 #include "base/strbuf.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -15,6 +16,9 @@
  * that one has ended before others (pthread_exit(3) in main), one of these.
  */
 pid_t proc_living_thread(pid_t pid);
+
+/* Also when there is none. */
+bool proc_thread_has_ended(pid_t tid);
 
 /* open(2) of /proc/PID/NAME with O_CLOEXEC: a descriptor or negative errno. */
 int proc_file_open(pid_t pid, const char *name, int flags);
@@ -25,7 +29,10 @@ int proc_file_open(pid_t pid, const char *name, int flags);
  */
 int proc_file_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text);
 
-/* The same of /proc/kallsyms, which is no process's. */
+/* What the link /proc/PID/NAME leads to, whole. 0 or negative errno; -EFBIG as above. */
+int proc_link_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text);
+
+/* As proc_file_read() of /proc/kallsyms, which is no process's. */
 int proc_kallsyms_read(size_t max_bytes, struct strbuf *text);
 
 #endif

@@ -120,16 +120,16 @@ int process_parse_status(const char *text, struct process_info *info, pid_t *ret
 
 int process_auxval(pid_t pid, uint64_t type, uint64_t *ret_value)
 {
-	_cleanup_close_ int fd = proc_file_open(proc_living_thread(pid), "auxv", O_RDONLY);
+	_cleanup_strbuf_ struct strbuf text = { 0 };
 	Elf64_auxv_t all[MOST_AUX];
-	ssize_t n;
+	int r = file_helper_read_thread(proc_living_thread(pid), "auxv", sizeof(all), &text);
 
-	if (fd < 0)
-		return fd;
-	n = read(fd, all, sizeof(all));
-	if (n <= 0)
-		return n < 0 ? -errno : -ENOENT;
-	for (size_t i = 0; i < (size_t)n / sizeof(all[0]) && all[i].a_type != AT_NULL; i++) {
+	if (r < 0)
+		return r;
+	if (text.len == 0)
+		return -ENOENT;
+	memcpy(all, text.data, text.len);
+	for (size_t i = 0; i < text.len / sizeof(all[0]) && all[i].a_type != AT_NULL; i++) {
 		if (all[i].a_type == type) {
 			*ret_value = all[i].a_un.a_val;
 			return 0;
@@ -155,7 +155,7 @@ int process_stat_read(pid_t pid, struct process_info *ret_info)
 {
 	_cleanup_strbuf_ struct strbuf stat = { 0 };
 	struct process_info info = { .pid = pid };
-	int r = proc_file_read(pid, "stat", PROC_TEXT_MAX, &stat);
+	int r = file_helper_read_thread(pid, "stat", PROC_TEXT_MAX, &stat);
 
 	if (r == 0)
 		r = process_parse_stat(strbuf_str(&stat), &info);
@@ -240,24 +240,20 @@ pid_t process_of_thread(pid_t tid)
 /* 0 or negative errno; a link that cannot be read whole is refused, not cut. */
 static int read_link(pid_t pid, const char *name, char *buf, size_t size)
 {
-	char link[64];
-	ssize_t n;
+	_cleanup_strbuf_ struct strbuf text = { 0 };
+	int r = file_helper_read_link(pid, name, size - 1, &text);
 
-	snprintf(link, sizeof(link), "/proc/%d/%s", pid, name);
-	n = readlink(link, buf, size);
-	if (n < 0)
-		return -errno;
-	if ((size_t)n == size)
-		return -ENAMETOOLONG;
-	buf[n] = '\0';
+	if (r < 0)
+		return r == -EFBIG ? -ENAMETOOLONG : r;
+	memcpy(buf, strbuf_str(&text), text.len + 1);
 	return 0;
 }
 
 /* Whether the executable still has this name, so that a " (deleted)" at its end is its own. */
 static bool is_name_of_exe(pid_t pid, const char *path)
 {
-	_cleanup_close_ int root_fd = proc_file_open(pid, "root", O_PATH | O_DIRECTORY);
-	_cleanup_close_ int exe_fd = proc_file_open(pid, "exe", O_PATH);
+	_cleanup_close_ int root_fd = file_helper_open_proc(pid, "root", O_PATH | O_DIRECTORY);
+	_cleanup_close_ int exe_fd = file_helper_open_proc(pid, "exe", O_PATH);
 	_cleanup_close_ int fd =
 		root_fd < 0 ? root_fd : root_find(root_fd, pid, path, FILE_SYSTEM_LOCAL);
 

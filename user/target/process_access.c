@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "target/file_helper.h"
 #include "target/proc_file.h"
 
 #include <errno.h>
@@ -79,7 +80,7 @@ static bool owns_namespace(int fd, uid_t uid, const struct stat *ours)
 
 static bool may_see_capabilities(pid_t pid, uid_t uid, uint64_t permitted)
 {
-	_cleanup_close_ int fd = proc_file_open(pid, "ns/user", O_RDONLY);
+	_cleanup_close_ int fd = file_helper_open_proc(pid, "ns/user", O_RDONLY);
 	struct stat st, ours;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || stat("/proc/self/ns/user", &ours) < 0)

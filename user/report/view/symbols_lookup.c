@@ -6,6 +6,7 @@
 #include "report/view/symbols_state.h"
 #include "symbol/jit/jit_codes.h"
 #include "symbol/object_symbols.h"
+#include "target/file_helper.h"
 #include "target/proc_file.h"
 
 #include <errno.h>
@@ -100,7 +101,7 @@ static bool foreign_root(const struct model *model, image_t image, char path[32]
 	if (!process || !process->known || process->ended)
 		return false;
 	snprintf(path, 32, "/proc/%d/root", (int)proc_living_thread((pid_t)process->pid));
-	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	root_fd = file_helper_open_proc((pid_t)process->pid, "root", O_PATH | O_DIRECTORY);
 	if (root_fd < 0 || our_fd < 0 || file_status(root_fd, &theirs) < 0 ||
 	    file_status(our_fd, &ours) < 0)
 		return false;

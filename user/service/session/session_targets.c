@@ -192,7 +192,10 @@ int session_trace_pid(struct session *s, pid_t pid)
 		return -ESRCH;
 	}
 	if (r) {
-		log_error("process %d: %s", (int)pid, strerror(-r));
+		log_error("process %d: %s", (int)pid,
+			  r == -ETIMEDOUT ? "cannot be read in time, as its exec may wait for "
+					    "a file server; try again later" :
+					    strerror(-r));
 		return r;
 	}
 	if (!info.kernel_thread && info.exe_error && tracing_needs_code(s->options)) {

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "target/hold/tracer_thread.h"
+#include "target/proc_file.h"
 #include "target/process.h"
 
 #include <elf.h>
@@ -137,9 +138,7 @@ static bool knows(const struct stop *stop, pid_t tid)
 /* The first thread's id stays in the list as a zombie for as long as there are others. */
 static bool stop_has_ended(pid_t tid)
 {
-	struct process_info info;
-
-	return process_info_read(tid, &info) < 0 || info.thread_ended;
+	return proc_thread_has_ended(tid);
 }
 
 /* What SEIZE says of a thread that has ended is EPERM, as of one that is traced. */

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/file_system.h"
 #include "target/clock_offset.h"
+#include "target/file_helper.h"
 #include "target/file_open.h"
-#include "target/proc_file.h"
 #include "target/proc_maps.h"
 #include "target/process.h"
 #include "target/process_list.h"
@@ -182,13 +182,13 @@ static int open_found(pid_t pid, int place_fd, struct book **ret_book)
 int book_open(pid_t pid, int fd, struct book **ret_book)
 {
 	_cleanup_close_ int place_fd = -1;
-	char path[64];
+	char name[32];
 
 	if (fd < 0)
 		return -EINVAL;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", proc_living_thread(pid), fd);
-	place_fd = open(path, O_PATH | O_CLOEXEC);
-	return place_fd < 0 ? -errno : open_found(pid, place_fd, ret_book);
+	snprintf(name, sizeof(name), "fd/%d", fd);
+	place_fd = file_helper_open_proc(pid, name, O_PATH);
+	return place_fd < 0 ? place_fd : open_found(pid, place_fd, ret_book);
 }
 
 static bool is_first_page(const struct proc_map *map)

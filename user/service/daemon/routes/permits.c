@@ -94,6 +94,9 @@ void service_check_process(struct service_call *call, struct http_answer *answer
 
 	if (r == -EACCES)
 		http_answer_error(answer, 403, "process %d is not yours", pid);
+	else if (r == -ETIMEDOUT)
+		http_answer_error(answer, 503, "process %d cannot be read in time: try again later",
+				  pid);
 	else if (r < 0)
 		http_answer_error(answer, 404, "there is no process %d", pid);
 }

@@ -11,6 +11,8 @@
 
 /* One slice takes some milliseconds, for which requests wait. */
 #define SLICE_PROCESSES 256
+/* And one more process, which may let us wait (target/file_helper.h). */
+#define SLICE_NS (10 * MS_NS)
 #define SLICE_CGROUPS 64
 /* Of a CPU, by sweeps; as much again by reading PSS. */
 #define COST_SHARE 200
@@ -150,9 +152,15 @@ static int begin_sweep(struct watch *watch, uint64_t now_ns)
 
 static int sweep_processes(struct watch *watch)
 {
+	const uint64_t end_ns = clock_monotonic_ns() + SLICE_NS;
+
 	for (size_t i = 0; i < SLICE_PROCESSES && watch->next_pid < watch->pids.len; i++) {
 		struct process_info info;
-		int r = process_stat_read(watch->pids.data[watch->next_pid++], &info);
+		int r;
+
+		if (clock_monotonic_ns() > end_ns)
+			break;
+		r = process_stat_read(watch->pids.data[watch->next_pid++], &info);
 
 		/* It has ended, or has no memory: a kernel thread, a zombie. */
 		if (r < 0 || info.rss_bytes == 0)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #define FIRST_CAP 16
 
@@ -187,4 +188,15 @@ uint64_t hash_bytes(const void *data, size_t len, uint64_t seed)
 		h *= UINT64_C(0x100000001b3);
 	}
 	return hash_u64(h);
+}
+
+/* The kernel gives each program random bytes when it starts (getauxval(3)). */
+uint64_t hash_seed(void)
+{
+	const void *random = (const void *)getauxval(AT_RANDOM);
+	uint64_t seed = 0;
+
+	if (random)
+		memcpy(&seed, random, sizeof(seed));
+	return seed;
 }

@@ -79,4 +79,11 @@ void *hashmap_next(const struct hashmap *map, size_t *pos);
 uint64_t hash_u64(uint64_t x);
 uint64_t hash_bytes(const void *data, size_t len, uint64_t seed);
 
+/*
+ * What to begin with where a key is of several words or bytes that others choose: they could have
+ * the same hash of all, and a map of them would take quadratic time. This process alone knows it;
+ * what has such a hash is in another order each time.
+ */
+uint64_t hash_seed(void);
+
 #endif

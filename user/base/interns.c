@@ -17,7 +17,7 @@ static uint64_t item_hash(const void *item)
 {
 	const struct interned *i = item;
 
-	return hash_bytes(i->data, i->len, 0);
+	return hash_bytes(i->data, i->len, hash_seed());
 }
 
 static bool item_equal(const void *item_a, const void *item_b)

@@ -10,7 +10,7 @@ _Static_assert(sizeof(void *) == sizeof(uint64_t), "pointers are words");
 static uint64_t piece_hash(const void *item)
 {
 	const struct words_piece *piece = item;
-	uint64_t h = 0;
+	uint64_t h = hash_seed();
 
 	for (size_t i = 0; i < PIECE_WORDS; i++)
 		h = hash_u64(h ^ piece->words[i]);

@@ -296,8 +296,9 @@ int main(int argc, char **argv)
 	}
 	occupy_closed_streams();
 	allow_open_files(&inherited);
-	/* A closed stdout is an error of the write that finds it. */
+	/* A closed stdout, or a limit of file sizes, is an error of the write that finds it. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	r = parse_arguments(argc, argv, &options, &error);
 	if (r) {
 		log_error("%s", r == -EINVAL ? strbuf_str(&error) : strerror(-r));

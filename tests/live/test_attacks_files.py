@@ -5,6 +5,8 @@ looks for maps of code and debug information, or writes its reports."""
 import functools
 import os
 import re
+import resource
+import signal
 import struct
 import subprocess
 import zlib
@@ -259,3 +261,26 @@ def a_debug_file_of_ones_own_names_nothing_in_anothers_file():
     assert "false_name" not in names[ours.pid], names[ours.pid]
     # It was found, and refused.
     assert report["coverage"]["lost"].get("symbols-unread"), report["coverage"]
+
+
+def with_files_of(size):
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+@test(need_root, each=["file", "stdout", "record"])
+def a_limit_of_file_sizes_is_an_error_of_the_output(where):
+    """A user who may run memtraced by sudo has root's run with such limits; the command has them,
+    too, and the signal's action."""
+    command = ["/bin/sh", "-c", "grep SigIgn: /proc/self/status >&2"]
+    with scratch() as folder:
+        path = os.path.join(folder, "report")
+        option = ["-f", "json"] if where == "stdout" else \
+            ["-o", f"{where if where == 'record' else 'json'}:{path}"]
+        with open(path, "w", encoding="ascii") as file:
+            done = run_memtraced("-q", *option, "--", *command, preexec_fn=with_files_of(8192),
+                                 stdout=file)
+        assert done.returncode == 2, done
+        assert "File too large" in done.stderr, done.stderr
+        assert os.listdir(folder) == ["report"], os.listdir(folder)
+        ignored = int(re.search(r"SigIgn:\s*(\w+)", done.stderr).group(1), 16)
+        assert not ignored >> (signal.SIGXFSZ - 1) & 1, done.stderr

@@ -400,7 +400,7 @@ def check_calls(process, ended, where):
 # Losses of stacks and names, which leave totals exact.
 SPARES_TOTALS = {"stack-map-full", "process-stacks-full", "book-stacks-full",
                  "stack-unreadable",
-                 "stack-scratch-busy", "mapping-unknown",
+                 "stack-scratch-busy", "mapping-unknown", "code-places-full",
                  "file-name", "unwind-tables-full", "free-pair-map-full", "birth-map-full",
                  "symbols-unread", "unwind-rows-not-parsed", "process-mapping-stacks-full",
                  "code-start-map-full", "cpu-was-away", "crash-block-not-searched"}

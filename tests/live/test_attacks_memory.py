@@ -3,13 +3,17 @@
 themselves. --memory-limit makes the limits small, so that targets can be, too."""
 
 import os
+import subprocess
 
-from lib import Place, attached, need_root, send_line, started, target, test
+import schema
+from lib import (Place, attached, heap_sites, memtraced, need_root, scratch, send_line, started,
+                 target, test, with_function)
 from test_attacks_books import LIBRARY, preloading
 
 BESIDE_OTHERS = True
 LIMIT = "--memory-limit=96M"
 MIB = 1 << 10
+STRANGE_LIMIT, STRANGE_KIB = "--memory-limit=256M", 256 * MIB
 
 
 def most_memory(pid):
@@ -85,3 +89,33 @@ def deep_stacks_cost_no_more_than_the_limit_allows(exact):
     assert whole + beyond >= 1024 and 500 < whole < 1365 * 64 // 110, coverage
     assert not coverage["lost"], coverage
     assert report["processes"][0]["alloc"]["live_blocks"] >= 1024, report["processes"][0]["alloc"]
+
+
+def of_strange_code(exact, where, how, folder):
+    """The most that memtraced takes, in KiB, for 16,000 stacks of 60 frames, and its report."""
+    path = os.path.join(folder, f"{how}.json")
+    with subprocess.Popen([memtraced(), "-q", STRANGE_LIMIT, f"--exact={exact}", "--max-stack=200",
+                           "-o", f"json:{path}", target("strange_code"), "16000", "60", where,
+                           how], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        status, usage = os.wait4(process.pid, 0)[1:]
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, process.returncode
+    with open(path, encoding="utf-8") as file:
+        report = schema.loads(file.read())
+    schema.check(report)
+    return usage.ru_maxrss, report
+
+
+@test(need_root, each=["probes anonymous", "probes file", "library anonymous", "library file"])
+def addresses_that_do_not_come_again_cost_no_more_than_the_limit_allows(how):
+    """With the same addresses in all stacks nothing is left out."""
+    exact, where = how.split()
+    with scratch() as folder:
+        few, same = of_strange_code(exact, where, "same", folder)
+        kib, report = of_strange_code(exact, where, "random", folder)
+    assert "code-places-full" not in same["coverage"]["lost"], same["coverage"]
+    assert kib < STRANGE_KIB and kib - few < 96 * MIB, f"{kib} KiB, {few} for recurring addresses"
+    assert report["coverage"]["lost"]["code-places-full"] > 100000, report["coverage"]
+    (process,) = report["processes"]
+    assert process["alloc"]["live_blocks"] == 16000, process["alloc"]
+    assert with_function(heap_sites(process), "[other code]")

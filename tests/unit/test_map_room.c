@@ -36,6 +36,8 @@ static void by_default_there_is_room_for_the_stacks_of_a_browser(void **state)
 	(void)state;
 	assert_int_equal(choose(0, 0, 0).sites, 1048576);
 	assert_int_equal(choose(0, 0, 0).frames, 67108864);
+	assert_int_equal(choose(0, 0, 0).places, 1032ULL << 20);
+	assert_int_equal(choose(96 * MIB, 0, 0).places, (8ULL << 20) + (1365 << 10));
 }
 
 static void one_process_has_an_eighth_of_the_room_for_samples(void **state)

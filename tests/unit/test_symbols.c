@@ -4,6 +4,7 @@
 
 #include "symbol_fixture.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,14 +74,22 @@ static int end(void **state)
 	return fixture_free_symbolizer(state);
 }
 
-static const struct resolved *resolve(struct run *run, uint64_t addr)
+/* `image`: who asks; the mappings are the run's. */
+static int try_to_resolve(struct run *run, uint32_t image, uint64_t addr,
+			  const struct resolved **ret_resolved)
 {
-	const struct symbols_at at = { { IMAGE }, addr, 1, false };
-	const struct resolved *resolved = NULL;
+	const struct symbols_at at = { { image }, addr, 1, false };
 	struct model_place place;
 
 	assert_true(model_resolve(run->model, (image_t){ IMAGE }, addr, 1, &place));
-	assert_int_equal(symbols_resolve(run->symbols, &place, &at, &resolved), 0);
+	return symbols_resolve(run->symbols, &place, &at, ret_resolved);
+}
+
+static const struct resolved *resolve(struct run *run, uint64_t addr)
+{
+	const struct resolved *resolved = NULL;
+
+	assert_int_equal(try_to_resolve(run, IMAGE, addr, &resolved), 0);
 	return resolved;
 }
 
@@ -171,6 +180,63 @@ static void what_is_kept_of_a_place_is_kept_once(void **state)
 	assert_memory_equal(next, &other, sizeof(other));
 }
 
+/* How many more the process may have. */
+static uint64_t fill(struct run *run, uint32_t image, uint64_t *addr)
+{
+	const struct resolved *resolved;
+	uint64_t n = 0;
+	int r;
+
+	while ((r = try_to_resolve(run, image, (*addr)++, &resolved)) == 0)
+		n++;
+	assert_int_equal(r, -ENOSPC);
+	return n;
+}
+
+static void places_beyond_the_room_are_others_and_counted(void **state)
+{
+	struct run *run = *state;
+	uint64_t addr = START + SIZE / 2, first, second;
+	const struct resolved *one, *again, *none;
+	struct model_place place;
+	const void *kept;
+
+	map(run, START, run->built->path, 1);
+	symbols_limit(run->symbols, 1 << 20);
+	first = fill(run, IMAGE, &addr);
+	assert_in_range(first, 1 << 10, 4 << 10);
+	/* Another process has a share, and the one that took much has none. */
+	second = fill(run, IMAGE + 1, &addr);
+	assert_in_range(second, first / 8, first / 2);
+
+	/* What is known stays, and nothing more is kept of it. */
+	one = resolve(run, START + SIZE / 2);
+	assert_int_equal(symbols_keep(run->symbols, one, "a", 1, &kept), 0);
+	while (try_to_resolve(run, IMAGE + 1, addr++, &again) == 0)
+		continue;
+	assert_int_equal(symbols_keep(run->symbols, one, "a", 1, &kept), 0);
+	assert_int_equal(symbols_keep(run->symbols, one, "b", 1, &kept), -ENOSPC);
+
+	assert_int_equal(symbols_others(run->symbols), 0);
+	assert_true(model_resolve(run->model, (image_t){ IMAGE }, addr, 1, &place));
+	assert_int_equal(symbols_other(run->symbols, place.object, &one), 0);
+	assert_int_equal(symbols_other(run->symbols, place.object, &again), 0);
+	assert_int_equal(symbols_other(run->symbols, NULL, &none), 0);
+	assert_ptr_equal(one, again);
+	assert_ptr_not_equal(one, none);
+	assert_named(one, "[other code]");
+	assert_string_equal(one->object, run->built->path);
+	assert_int_equal(symbols_keep(run->symbols, one, "a", 1, &kept), 0);
+	assert_int_equal(symbols_others(run->symbols), 3);
+
+	/* No report holds them any more: there is room again. */
+	assert_int_equal(symbols_settle(run->symbols), 0);
+	assert_true(symbols_has_many(run->symbols));
+	assert_int_equal(symbols_age(run->symbols), 0);
+	assert_false(symbols_has_many(run->symbols));
+	assert_true(fill(run, IMAGE, &addr) >= first);
+}
+
 static int count(const struct record *record, void *userdata)
 {
 	size_t *n = userdata;
@@ -207,6 +273,7 @@ int main(void)
 		TEST(symbols_are_looked_up_object_by_object),
 		TEST(what_was_forgotten_is_found_again),
 		TEST(what_is_kept_of_a_place_is_kept_once),
+		TEST(places_beyond_the_room_are_others_and_counted),
 		TEST(what_is_new_is_handed_over_once),
 	};
 

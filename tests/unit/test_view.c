@@ -588,6 +588,43 @@ static void jit_map_names_code_without_a_file(void **state)
 	assert_int_equal(frame.place->vaddr, 0x300110);
 }
 
+static void places_beyond_the_room_are_shown_as_others_and_lost(void **state)
+{
+	struct fixture *f = *state;
+	struct view_frames it = { 0 };
+	struct view_frame frame;
+
+	symbols_limit(f->symbols, 0);
+	emit_jit_site(&f->script);
+	emit_cut(&f->script, 9500);
+	emit_site(&f->script, live_site(0, 71, 100));
+	emit_coverage(&f->script, true, 1, NULL, 0);
+	emit_cut_end(&f->script);
+	/* A report's count is its own. */
+	for (size_t i = 0; i < 2; i++) {
+		const struct record_coverage *coverage;
+
+		it = (struct view_frames){
+			.stack = &view_process(fixture_view(f, NULL), 0)->sites[0].stack
+		};
+		assert_true(view_frames_next(&it, &frame));
+		assert_string_equal(frame.function, "malloc");
+		assert_true(view_frames_next(&it, &frame));
+		assert_string_equal(frame.function, "[other code]");
+		assert_string_equal(frame.place->object, "[anon]");
+		assert_false(frame.place->has_addr);
+		assert_true(view_frames_next(&it, &frame));
+		assert_string_equal(frame.function, "[other code]");
+		assert_string_equal(frame.place->object, APP);
+		assert_false(view_frames_next(&it, &frame));
+		coverage = view_coverage(f->view);
+		assert_int_equal(coverage->n_losses, 1);
+		assert_string_equal(coverage->losses[0].cause, "code-places-full");
+		assert_int_equal(coverage->losses[0].count, 2);
+		assert_true(coverage->exact);
+	}
+}
+
 /* As recordings had it that know no RECORD_JIT_CODE. */
 static void recorded_symbol_of_a_process_names_code_without_a_file(void **state)
 {
@@ -660,6 +697,7 @@ int main(void)
 		TEST(bytes_without_blocks_are_none_and_not_exact),
 		TEST(mmap_sites_are_a_class_of_their_own),
 		TEST(jit_map_names_code_without_a_file),
+		TEST(places_beyond_the_room_are_shown_as_others_and_lost),
 		TEST(recorded_symbol_of_a_process_names_code_without_a_file),
 		TEST(recorded_symbols_give_the_same_report),
 	};

@@ -21,6 +21,7 @@ struct resolved {
 	const struct symbol *symbol;
 	const char *object; /* path for people: the JIT map's where that knew the function */
 	uint64_t vaddr;	    /* the place as the object's own ELF address */
+	bool is_other;	    /* symbols_other: it stands for places beyond the room */
 };
 
 /*
@@ -32,6 +33,12 @@ int symbols_new(const struct model *model, struct symbolizer *symbolizer, bool o
 /* NULL is legal. */
 void symbols_free(struct symbols *symbols);
 DEFINE_CLEANUP(struct symbols, symbols_free)
+
+/*
+ * So much may be used for places, of which one process leaves a part to others; without this call
+ * half of what a report from a recording may use (service/report_confine.c).
+ */
+void symbols_limit(struct symbols *symbols, uint64_t max_bytes);
 
 /* Opens what the model has learnt of since the last call. 0 or -ENOMEM. */
 int symbols_update(struct symbols *symbols);
@@ -50,14 +57,27 @@ struct symbols_at {
 	bool is_call; /* it is a return address */
 };
 
-/* Looks a place up, but for its symbol. 0 or -ENOMEM. */
+/*
+ * Looks a place up, but for its symbol; without an object it is an address where nothing known was
+ * mapped. 0; -ENOSPC: it is new, and there is no room; or -ENOMEM.
+ */
 int symbols_resolve(struct symbols *symbols, const struct model_place *place,
 		    const struct symbols_at *at, const struct resolved **ret_resolved);
+
+/* What stands for an object's places that find no room; NULL: for addresses. 0 or -ENOMEM. */
+#define SYMBOLS_OTHER_NAME "[other code]"
+int symbols_other(struct symbols *symbols, const struct model_object *object,
+		  const struct resolved **ret_resolved);
+
+/* Places for which there was no room: each time that symbols_other is asked; and they are not. */
+uint64_t symbols_others(const struct symbols *symbols);
+void symbols_forget_others(struct symbols *symbols, uint64_t n);
 
 /*
  * A copy of what is made of a place, valid as long as what symbols_resolve gave. Equal bytes for
  * the same place, one after the other, are one copy, so all of one `resolved` have one length;
- * NULL: of no place. 0 or -ENOMEM.
+ * NULL: of no place, for which there is room. 0; -ENOSPC: it is new, and there is no room; or
+ * -ENOMEM.
  */
 int symbols_keep(struct symbols *symbols, const struct resolved *resolved, const void *data,
 		 size_t len, const void **ret_kept);
@@ -70,6 +90,8 @@ int symbols_settle(struct symbols *symbols);
  * not used for long is forgotten, and all that was given is void. 0 or -ENOMEM.
  */
 int symbols_age(struct symbols *symbols);
+/* There is so much that it will be forgotten. */
+bool symbols_has_many(const struct symbols *symbols);
 
 /*
  * Of a run that goes on for good: files that nothing maps any more are closed, when all that the

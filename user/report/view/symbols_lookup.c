@@ -20,11 +20,23 @@
  * what the last report needed if that is more.
  */
 #define MAX_CACHED_BYTES (32ULL << 20)
+#define DEFAULT_MAX_BYTES (512ULL << 20)
+/* What malloc and a table's slot add to an item. */
+#define ITEM_BYTES 32
+/* Of a function that has no others inlined, with its names, in the symbolizer. */
+#define SYMBOL_BYTES 200
+/* As of all room (bpf/room.bpf.h): one process may take three times what it leaves. */
+#define ROOM_TIMES 3
+/* So many places of an object are looked up at a time. */
+#define MOST_AT_ONCE 4096
 /* The kernel's has 15 MB at most so far. */
 #define KALLSYMS_MAX (256u << 20)
 
 static const struct symbol_frame nothing_frame = { 0 };
 static const struct symbol nothing = { .n_frames = 1, .frames = &nothing_frame };
+
+static const struct symbol_frame other_frame = { .function = SYMBOLS_OTHER_NAME };
+static const struct symbol other_symbol = { .n_frames = 1, .frames = &other_frame };
 
 static uint64_t entry_hash(const void *item)
 {
@@ -60,11 +72,45 @@ int symbols_new(const struct model *model, struct symbolizer *symbolizer, bool o
 	symbols->symbolizer = symbolizer;
 	symbols->open_files = open_files;
 	symbols->entries.ops = &entry_ops;
+	symbols->max_bytes = DEFAULT_MAX_BYTES;
+	symbols->image = RECORD_NO_IMAGE;
 	r = jit_codes_new(&symbols->jit);
 	if (r < 0)
 		return r;
 	*ret_symbols = TAKE_PTR(symbols);
 	return 0;
+}
+
+void symbols_limit(struct symbols *symbols, uint64_t max_bytes)
+{
+	symbols->max_bytes = max_bytes;
+}
+
+static uint64_t own_bytes(const struct symbols *symbols)
+{
+	return symbols->entries.len * (sizeof(struct entry) + ITEM_BYTES) + symbols->kept_bytes;
+}
+
+static uint64_t used_bytes(const struct symbols *symbols)
+{
+	return own_bytes(symbols) + symbols->symbol_bytes;
+}
+
+/* For a place more of the process whose places are being looked up. */
+static bool has_room(const struct symbols *symbols)
+{
+	uint64_t used = used_bytes(symbols);
+
+	return used < symbols->max_bytes &&
+	       used - symbols->before_image <= (symbols->max_bytes - used) * ROOM_TIMES;
+}
+
+static void begin_image(struct symbols *symbols, image_t image)
+{
+	if (image_is(symbols->image, image))
+		return;
+	symbols->image = image;
+	symbols->before_image = used_bytes(symbols);
 }
 
 static void drop_kept(struct symbols *symbols)
@@ -223,22 +269,55 @@ static int resolve_jit(struct symbols *symbols, const struct model_place *place,
 		.is_call = at->is_call,
 		.symbol = nothing,
 	};
-	struct jit_place found;
+	struct jit_place found = { 0 };
 	struct entry *kept;
-	int r = find_jit(symbols, at, &found);
+	int r = place->object ? find_jit(symbols, at, &found) : 0;
 
 	if (r < 0)
 		return r;
 	entry.code = found.code;
 	entry.frame = found.frame;
-	entry.resolved = (struct resolved){
-		.object = found.code && found.source ? found.source : place->object->path,
-		.vaddr = at->addr,
-	};
-	r = symbols_remember(symbols, &entry, &kept);
+	entry.resolved.vaddr = at->addr;
+	if (place->object)
+		entry.resolved.object =
+			found.code && found.source ? found.source : place->object->path;
+	kept = hashmap_find(&symbols->entries, &entry);
+	r = kept ? 0 : has_room(symbols) ? symbols_remember(symbols, &entry, &kept) : -ENOSPC;
 	if (r == 0)
 		*ret_resolved = &kept->resolved;
 	return r;
+}
+
+int symbols_other(struct symbols *symbols, const struct model_object *object,
+		  const struct resolved **ret_resolved)
+{
+	/* No file is as large. */
+	const struct entry entry = {
+		.object = object,
+		.image = RECORD_NO_IMAGE,
+		.offset = UINT64_MAX,
+		.resolved = { .object = object ? object->path : NULL, .is_other = true },
+		.symbol = other_symbol,
+		.handed_over = true,
+	};
+	struct entry *kept;
+	int r = symbols_remember(symbols, &entry, &kept);
+
+	if (r < 0)
+		return r;
+	symbols->others++;
+	*ret_resolved = &kept->resolved;
+	return 0;
+}
+
+uint64_t symbols_others(const struct symbols *symbols)
+{
+	return symbols->others;
+}
+
+void symbols_forget_others(struct symbols *symbols, uint64_t n)
+{
+	symbols->others -= n;
 }
 
 int symbols_resolve(struct symbols *symbols, const struct model_place *place,
@@ -253,14 +332,15 @@ int symbols_resolve(struct symbols *symbols, const struct model_place *place,
 	struct entry *kept;
 	int r;
 
-	if (place->object->is_anonymous)
+	begin_image(symbols, at->image);
+	if (!place->object || place->object->is_anonymous)
 		return resolve_jit(symbols, place, at, ret_resolved);
 	kept = hashmap_find(&symbols->entries, &entry);
 	if (kept) {
 		*ret_resolved = &kept->resolved;
 		return 0;
 	}
-	r = symbols_update(symbols);
+	r = has_room(symbols) ? symbols_update(symbols) : -ENOSPC;
 	if (r == 0 && model_object_is_kernel(place->object))
 		r = read_kernel(symbols, place->object);
 	if (r == 0)
@@ -274,6 +354,7 @@ int symbols_resolve(struct symbols *symbols, const struct model_place *place,
 	if (r < 0)
 		return r;
 	symbols->pending.data[symbols->pending.len++] = kept;
+	symbols->symbol_bytes += SYMBOL_BYTES;
 	*ret_resolved = &kept->resolved;
 	return 0;
 }
@@ -292,13 +373,15 @@ int symbols_keep(struct symbols *symbols, const struct resolved *resolved, const
 		*ret_kept = entry->kept;
 		return 0;
 	}
+	if (entry && !entry->resolved.is_other && !has_room(symbols))
+		return -ENOSPC;
 	r = vec_reserve(&symbols->kept, symbols->kept.len + 1);
 	copy = r == 0 ? malloc(len) : NULL;
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, data, len);
 	symbols->kept.data[symbols->kept.len++] = copy;
-	symbols->kept_bytes += len + sizeof(copy);
+	symbols->kept_bytes += len + ITEM_BYTES;
 	if (entry)
 		entry->kept = copy;
 	*ret_kept = copy;
@@ -328,8 +411,10 @@ static int settle_entry(struct symbols *symbols, struct entry *entry)
 				       entry->is_call, &symbol);
 	else
 		r = symbolizer_find(symbols->symbolizer, entry->opened, &place, &symbol);
-	if (r == 0)
+	if (r == 0) {
 		entry->symbol = *symbol;
+		symbols->symbol_bytes += (symbol->n_frames - 1) * sizeof(*symbol->frames);
+	}
 	if (r != -ENOENT)
 		return r;
 	entry->is_missed = true;
@@ -337,7 +422,7 @@ static int settle_entry(struct symbols *symbols, struct entry *entry)
 	return 0;
 }
 
-/* The next pending places that belong to one object; `places` has room for all. */
+/* The next pending places that belong to one object; `places` has room for MOST_AT_ONCE. */
 static int settle_object(struct symbols *symbols, size_t first, struct object_place *places,
 			 size_t *ret_end)
 {
@@ -345,7 +430,7 @@ static int settle_object(struct symbols *symbols, size_t first, struct object_pl
 	size_t i;
 	int r;
 
-	for (i = first; i < symbols->pending.len; i++) {
+	for (i = first; i < symbols->pending.len && i - first < MOST_AT_ONCE; i++) {
 		const struct entry *entry = symbols->pending.data[i];
 
 		if (entry->opened != opened)
@@ -364,13 +449,16 @@ static int settle_object(struct symbols *symbols, size_t first, struct object_pl
 /* By object, since not all can be held in memory at once. */
 int symbols_settle(struct symbols *symbols)
 {
-	_cleanup_free_ struct object_place *places =
-		calloc(symbols->pending.len + 1, sizeof(*places));
+	_cleanup_free_ struct object_place *places = calloc(MOST_AT_ONCE, sizeof(*places));
+	/* Functions that are inlined into others have not been counted so far. */
+	uint64_t most = symbols->max_bytes + symbols->max_bytes / 4;
 	int r = places ? 0 : -ENOMEM;
+	size_t i = 0;
 
 	vec_sort(&symbols->pending, symbols_compare);
-	for (size_t i = 0; r == 0 && i < symbols->pending.len;)
+	while (r == 0 && i < symbols->pending.len && used_bytes(symbols) <= most)
 		r = settle_object(symbols, i, places, &i);
+	symbols->others += symbols->pending.len - i;
 	if (r == 0)
 		symbols->pending.len = 0;
 	return r;
@@ -382,20 +470,34 @@ static void forget_entries(struct symbols *symbols)
 	hashmap_done(&symbols->entries);
 	symbols->pending.len = 0;
 	symbols->n_missed = 0;
+	symbols->symbol_bytes = symbols->before_image = 0;
+	symbols->image = RECORD_NO_IMAGE;
 	drop_kept(symbols);
+}
+
+/* Places that no report has yet have most of the room. */
+static uint64_t most_cached(const struct symbols *symbols)
+{
+	uint64_t share = symbols->max_bytes / 3;
+
+	return share < MAX_CACHED_BYTES ? share : MAX_CACHED_BYTES;
+}
+
+bool symbols_has_many(const struct symbols *symbols)
+{
+	return symbols->open_files && own_bytes(symbols) > most_cached(symbols);
 }
 
 int symbols_age(struct symbols *symbols)
 {
-	uint64_t own = symbols->entries.len * sizeof(struct entry) + symbols->kept_bytes;
+	uint64_t own = own_bytes(symbols), most = most_cached(symbols);
 	int r;
 
 	/* What a recording said is said once. */
 	if (!symbols->open_files)
 		return 0;
-	r = symbolizer_age(symbols->symbolizer,
-			   own < MAX_CACHED_BYTES ? MAX_CACHED_BYTES - own : 0);
-	if (r > 0 || (r == 0 && own > MAX_CACHED_BYTES))
+	r = symbolizer_age(symbols->symbolizer, own < most ? most - own : 0);
+	if (r > 0 || (r == 0 && own > most))
 		forget_entries(symbols);
 	return r < 0 ? r : 0;
 }
@@ -427,6 +529,7 @@ static int resolve_frame(struct symbols *symbols, const bool *closing,
 				       stack->time_ns, model_stack_is_call(stack, frame) };
 	const struct resolved *resolved;
 	struct model_place place;
+	int r;
 
 	if (at.addr < at.is_call ||
 	    !model_resolve(symbols->model, at.image, at.addr - at.is_call, at.time_ns, &place))
@@ -434,7 +537,8 @@ static int resolve_frame(struct symbols *symbols, const bool *closing,
 	if (place.object->index >= symbols->objects.len || !closing[place.object->index])
 		return 0;
 	place.file_offset += at.is_call;
-	return symbols_resolve(symbols, &place, &at, &resolved);
+	r = symbols_resolve(symbols, &place, &at, &resolved);
+	return r == -ENOSPC ? symbols_other(symbols, place.object, &resolved) : r;
 }
 
 static int resolve_closing(struct symbols *symbols, const bool *closing)

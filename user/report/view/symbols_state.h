@@ -36,9 +36,13 @@ struct symbols {
 	VEC(struct symbol_object *) objects; /* by the index of the model's */
 	struct jit_codes *jit;
 	struct hashmap entries;
-	VEC(struct entry *) pending; /* not looked up so far */
-	VEC(void *) kept;	     /* as long as the entries */
-	uint64_t kept_bytes;
+	VEC(struct entry *) pending;	   /* not looked up so far */
+	VEC(void *) kept;		   /* as long as the entries */
+	uint64_t kept_bytes, symbol_bytes; /* of the entries: by symbols_keep, in the symbolizer */
+	uint64_t max_bytes;		   /* symbols_limit */
+	image_t image;			   /* of the latest place, and what was used before it */
+	uint64_t before_image;
+	uint64_t others;
 	uint64_t unread_codes;
 	uint64_t recorded_unread; /* what a recording says of it; of what was handed over */
 	size_t last_object;	  /* where the last RECORD_SYMBOL belonged: they come grouped */

@@ -284,6 +284,7 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 {
 	_cleanup_(view_free_p) struct view *view = calloc(1, sizeof(*view));
 	const struct record_coverage *coverage = model_coverage(model)->at_cut;
+	uint64_t others = symbols_others(symbols);
 	int r;
 
 	if (!view)
@@ -312,6 +313,8 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 		r = name_sites(view);
 	if (r == 0)
 		r = view_coverage_init(model, symbols, &view->coverage);
+	/* The next view finds its own. */
+	symbols_forget_others(symbols, symbols_others(symbols) - others);
 	if (r < 0)
 		return r;
 	if (view_has_only_samples(view)) {

@@ -12,19 +12,22 @@ int view_coverage_init(const struct model *model, const struct symbols *symbols,
 {
 	const struct record_coverage *known = model_coverage(model)->at_cut;
 	uint64_t unread = symbols_unread(symbols), left_out = model_regions_left_out(model);
+	uint64_t others = symbols_others(symbols);
 	struct record_loss *losses;
 	size_t n = known ? known->n_losses : 0;
 
 	*ret_coverage = (struct view_coverage){ .is_known = known != NULL };
 	if (!known)
 		return 0;
-	losses = calloc(n + 2, sizeof(*losses));
+	losses = calloc(n + 3, sizeof(*losses));
 	if (!losses)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		losses[i] = known->losses[i];
 	if (unread > 0)
 		losses[n++] = (struct record_loss){ RECORD_CAUSE_UNREAD, unread };
+	if (others > 0)
+		losses[n++] = (struct record_loss){ RECORD_CAUSE_PLACES, others };
 	if (left_out > 0)
 		losses[n++] = (struct record_loss){ RECORD_CAUSE_REGIONS, left_out };
 	ret_coverage->losses = losses;

@@ -176,7 +176,27 @@ static int add_allocator(const struct view_resolver *resolver,
 		place.has_addr = true;
 		r = resolve_place(resolver, image, time_ns, &at, false, &place, &resolved);
 	}
-	return r < 0 ? r : cache_resolved(resolver, resolved, &place, stack);
+	if (r == 0)
+		r = cache_resolved(resolver, resolved, &place, stack);
+	/* Each site has room for this one. */
+	return r == -ENOSPC ? cache_resolved(resolver, NULL, &place, stack) : r;
+}
+
+/* There is no room for where in the object it is. */
+static int add_other_place(const struct view_resolver *resolver, const struct model_object *object,
+			   struct view_stack *stack)
+{
+	const struct resolved *resolved;
+	struct view_place place;
+	int r = symbols_other(resolver->symbols, object, &resolved);
+
+	if (r < 0)
+		return r;
+	place_init(&place);
+	place.mapped = object;
+	place.object = resolved->object;
+	place.symbol = resolved->symbol;
+	return cache_resolved(resolver, resolved, &place, stack);
 }
 
 /* `is_call`: the address is where a call returns to. */
@@ -184,9 +204,9 @@ static int add_frame(const struct view_resolver *resolver, const struct model_st
 		     uint64_t addr, bool is_call, struct view_stack *stack)
 {
 	const struct resolved *resolved = NULL;
+	struct model_place at = { 0 };
 	struct view_place place;
-	struct model_place at;
-	int r = 0;
+	int r;
 
 	place_init(&place);
 	place.has_addr = true;
@@ -197,12 +217,12 @@ static int add_frame(const struct view_resolver *resolver, const struct model_st
 	 * mapping of what made it: the call itself counts.
 	 */
 	if (addr >= is_call &&
-	    model_resolve(resolver->model, from->image, addr - is_call, from->time_ns, &at)) {
+	    model_resolve(resolver->model, from->image, addr - is_call, from->time_ns, &at))
 		at.file_offset += is_call;
-		r = resolve_place(resolver, from->image, from->time_ns, &at, is_call, &place,
-				  &resolved);
-	}
-	return r < 0 ? r : cache_resolved(resolver, resolved, &place, stack);
+	r = resolve_place(resolver, from->image, from->time_ns, &at, is_call, &place, &resolved);
+	if (r == 0)
+		r = cache_resolved(resolver, resolved, &place, stack);
+	return r == -ENOSPC ? add_other_place(resolver, at.object, stack) : r;
 }
 
 /* `from` may be NULL: there is nothing to add then. */

@@ -516,9 +516,12 @@ int outputs_save(struct outputs *outputs, const char *spec, struct strbuf *messa
 static int end_recording(struct outputs *outputs)
 {
 	_cleanup_(view_free_p) struct view *view = NULL;
+	const struct view_resolver resolver = { outputs->model, outputs->symbols };
 	const struct report_opts everything = { 0 };
-	int r = view_new(outputs->model, outputs->symbols, &everything, &view);
+	int r = recorder_checkpoint(outputs->recorder, &resolver, true);
 
+	if (r == 0)
+		r = view_new(outputs->model, outputs->symbols, &everything, &view);
 	return r ? r : recorder_finish(outputs->recorder, outputs->symbols);
 }
 

@@ -133,19 +133,31 @@ static int look_up_stack(const struct view_resolver *resolver, const struct fres
 	return r;
 }
 
+static int write_symbols(struct recorder *recorder, struct symbols *symbols)
+{
+	int r = symbols_settle(symbols);
+
+	if (r < 0)
+		return r;
+	r = symbols_each_new(symbols, recording_write, recorder->writer);
+	return end_on_error(recorder, r);
+}
+
+/* However many there are: what was written is forgotten where there is no room for all. */
 static int add_symbols(struct recorder *recorder, const struct view_resolver *resolver)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < recorder->fresh.len; i++)
+	for (size_t i = 0; r == 0 && !recorder->failed && i < recorder->fresh.len; i++) {
 		r = look_up_stack(resolver, &recorder->fresh.data[i]);
+		if (r < 0 || !symbols_has_many(resolver->symbols))
+			continue;
+		r = write_symbols(recorder, resolver->symbols);
+		if (r == 0)
+			r = symbols_age(resolver->symbols);
+	}
 	recorder->fresh.len = 0;
-	if (r == 0)
-		r = symbols_settle(resolver->symbols);
-	if (r < 0)
-		return r;
-	return end_on_error(recorder,
-			    symbols_each_new(resolver->symbols, recording_write, recorder->writer));
+	return r < 0 || recorder->failed ? r : write_symbols(recorder, resolver->symbols);
 }
 
 int recorder_checkpoint(struct recorder *recorder, const struct view_resolver *resolver,

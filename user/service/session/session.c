@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "config/words.h"
 #include "model/series.h"
+#include "report/view/symbols.h"
 #include "sandbox/worker.h"
 #include "service/leak/leak_log.h"
 #include "service/output/stdout_queue.h"
@@ -303,6 +304,7 @@ static int session_begin(struct session *s)
 			&s->live);
 	if (r)
 		return r;
+	symbols_limit(outputs_symbols(s->outputs), live_place_bytes(s->live));
 	live_leave_out(s->live, worker_keeper(s->worker), file_helper_pid());
 	/* its numbers are those of allocations */
 	r = status_line_new(s->options->quiet || !options_trace_allocations(s->options) ||

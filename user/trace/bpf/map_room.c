@@ -29,6 +29,12 @@
 #define SITE_BYTES 3072
 #define FRAMES_A_STACK 64
 #define LEAST_SITES 1024
+/*
+ * Of a site's bytes those for places, which stacks share, and what a few sites of a program with
+ * many have in common: symbols_limit().
+ */
+#define PLACE_BYTES_A_SITE 1024
+#define LEAST_PLACE_BYTES (8ULL << 20)
 /* --free-stacks: an element of the map of births for each block; pairs, of the rest a share. */
 #define BIRTH_BYTES 104
 #define DEFAULT_PAIRS (64U << 10)
@@ -115,6 +121,7 @@ int map_room_choose(const struct map_room_opts *opts, struct map_room *ret_room)
 	if (room.samples < LEAST_SAMPLES)
 		room.samples = LEAST_SAMPLES;
 	room.frames = (uint64_t)room.sites * FRAMES_A_STACK;
+	room.places = LEAST_PLACE_BYTES + (uint64_t)room.sites * PLACE_BYTES_A_SITE;
 	if (r == 0)
 		*ret_room = room;
 	return r;

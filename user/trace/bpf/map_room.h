@@ -14,6 +14,7 @@ struct map_room {
 	uint32_t samples; /* of these, of one process that shows samples */
 	uint32_t sites;	  /* and stacks, each */
 	uint64_t frames;  /* of all stacks together */
+	uint64_t places;  /* bytes, for what reports know of the addresses in these */
 	uint32_t pairs;	  /* of where blocks are allocated and where they are freed */
 	uint32_t tombs;	  /* of blocks freed while forked children share them, and of those */
 	uint64_t copies;  /* of blocks that we hold for a while, of all processes together */

@@ -222,6 +222,8 @@ uint64_t live_events(const struct live *live);
 uint64_t live_book_calls(const struct live *live);
 int64_t live_bytes(const struct live *live);
 uint64_t live_lost(const struct live *live);
+/* Bytes that there is room for, of what reports know of addresses in stacks. */
+uint64_t live_place_bytes(const struct live *live);
 
 /* No more allocations are seen from about now on: what probes may cost is used up. */
 void live_end_probes(struct live *live);

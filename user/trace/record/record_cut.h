@@ -164,6 +164,8 @@ bool record_loss_spares_totals(const char *cause);
 #define RECORD_CAUSE_CUT_OFF "recording-cut-off"
 /* Of names: the files could not be read (RECORD_SYMBOLS_UNREAD). Added by views. */
 #define RECORD_CAUSE_UNREAD "symbols-unread"
+/* Of addresses in code: SYMBOLS_OTHER_NAME stands for them. Added by views. */
+#define RECORD_CAUSE_PLACES "code-places-full"
 /* Of regions: the process has more than are kept of one (model_limit_regions). Added by views. */
 #define RECORD_CAUSE_REGIONS "process-mappings-full"
 

@@ -217,6 +217,11 @@ static void cut_to_room(const struct live *live, const struct live_process *proc
 	memset(frames->exact + 1, 0, sizeof(frames->exact) - sizeof(frames->exact[0]));
 }
 
+uint64_t live_place_bytes(const struct live *live)
+{
+	return live->opts.run.room.places;
+}
+
 int live_take_stack(struct live *live, const struct abi_ev_stack *ev)
 {
 	struct live_process *process = live_process_at(live, event_slot(&ev->head));

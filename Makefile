@@ -595,6 +595,13 @@ $(O)/tests/unit/test_live_follow: TEST_LDFLAGS := -Wl,--wrap=urgent_lookup,--wra
 $(O)/tests/unit/test_beside_loop: TEST_LDFLAGS := -Wl,--wrap=bpf_map_create
 # The rules by which the library walks are the test's: linked as one unit, it would call its own.
 $(O)/tests/unit/test_unwind_steps: TEST_LDFLAGS := -Wl,--wrap=walk_rule
+# Files, and whether a translator runs, are what the test says.
+$(O)/tests/unit/test_live_links: TEST_LDFLAGS := -Wl,--wrap=translator_find,--wrap=objects_count \
+	-Wl,--wrap=objects_probe,--wrap=object_attached,--wrap=object_unprobed \
+	-Wl,--wrap=object_is_probed,--wrap=objects_attach,--wrap=programs_walk_waits
+# So are blocks.
+$(O)/tests/unit/test_live_fault: TEST_LDFLAGS := -Wl,--wrap=live_blocks,--wrap=live_book_freed \
+	-Wl,--wrap=live_book_read_stacks
 # There are no maps of losses to read.
 $(O)/tests/unit/test_live_jobs: TEST_LDFLAGS := -Wl,--wrap=programs_refused
 $(UNIT_SRCS:%.c=$(O)/%): $(O)/%: $(O)/%.o $(HELPER_OBJS) $(SAMPLE_PURE_OBJS) $(LIB)

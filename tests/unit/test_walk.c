@@ -549,6 +549,82 @@ static void callers_without_information_are_compared_until_code_is_loaded(void *
 	assert_int_equal(munmap(made, 4096), 0);
 }
 
+/* Of the caller of what calls it, and what is noted of that. */
+static uint32_t walk_and_note(const struct walk_registers *from)
+{
+	uint32_t node;
+
+	walk(walker, from);
+	assert_int_equal(walker->cut, ABI_CUT_NONE);
+	node = give_nodes(walker);
+	walk_keep(walker);
+	walk_note(walker, from, node);
+	return node;
+}
+
+/* The same, but as long as the word is another one. */
+static void assert_not_recalled(const struct walk_registers *from, uint64_t *word)
+{
+	*word ^= 8;
+	assert_int_equal(walk_recall(walker, from), 0);
+	*word ^= 8;
+}
+
+/* Its caller goes by rbp, of which the first word is its caller's and the second where it is. */
+static uint32_t noted;
+static __attribute__((noinline)) void recall_from_made_code(void)
+{
+	uint64_t *frame = __builtin_frame_address(0);
+	const struct walk_registers from = { .bp = frame[0],
+					     .pc = frame[1],
+					     .sp = (uintptr_t)(frame + 2) };
+	uint64_t *words = (uint64_t *)(uintptr_t)from.bp;
+
+	if (!noted) {
+		noted = walk_and_note(&from);
+		assert_true(walk_frame_at(walker, 0)->flags & ABI_BOOK_GUIDED);
+		assert_true(walker->joined > 0 && walker->path[walker->n_path - 2].needs_bp);
+		return;
+	}
+	/* A stack of before, then the last one: all their words are compared. */
+	for (int is_last = 0; is_last < 2; is_last++) {
+		assert_int_equal(walk_recall(walker, &from), noted);
+		assert_not_recalled(&from, &words[0]);
+		assert_not_recalled(&from, &words[1]);
+		assert_int_equal(walk_recall(walker, &from), noted);
+		assert_int_equal(walk_and_note(&from), noted);
+	}
+}
+
+static __attribute__((noinline)) void recall_beside(void (*code)(void (*function)(void)))
+{
+	const uint64_t *frame = __builtin_frame_address(0);
+	const struct walk_registers from = { .bp = frame[0],
+					     .pc = frame[1],
+					     .sp = (uintptr_t)(frame + 2) };
+	volatile char *room = alloca(1 + random_below(&numbers, 1)); /* so that it goes by rbp */
+
+	code(walk_from_made_code); /* the stack is known down to there */
+	for (int i = 0; i < 2; i++) {
+		room[0] = (char)walk_and_note(&from);
+		code(recall_from_made_code);
+	}
+}
+
+static void a_stack_without_information_whose_words_have_changed_is_not_recalled(void **state)
+{
+	void *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_true(made != MAP_FAILED);
+	memcpy(made, made_code, sizeof(made_code));
+	assert_int_equal(mprotect(made, 4096, PROT_READ | PROT_EXEC), 0);
+	noted = 0;
+	recall_beside((void (*)(void (*function)(void)))made);
+	assert_true(noted);
+	assert_int_equal(munmap(made, 4096), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -567,6 +643,9 @@ int main(void)
 			a_call_that_goes_on_is_met_and_one_that_was_left_is_not, begin, done),
 		cmocka_unit_test_setup_teardown(
 			callers_without_information_are_compared_until_code_is_loaded, begin, done),
+		cmocka_unit_test_setup_teardown(
+			a_stack_without_information_whose_words_have_changed_is_not_recalled, begin,
+			done),
 		cmocka_unit_test_setup_teardown(wild_registers_are_no_fault, begin, done),
 		cmocka_unit_test_setup_teardown(what_a_frame_pointer_leads_to_is_not_the_stacks,
 						begin, done),

@@ -6,7 +6,8 @@
  * no memory; the process has sealed its size. It may write anything here: the daemon believes none
  * of it.
  *
- *   header | threads | nodes of stacks | objects | sites | tombs | errors | pairs | freed | blocks
+ *   header | threads | nodes of stacks | objects | sites | sites at the cut | tombs | errors |
+ *   pairs | freed | blocks
  */
 #ifndef MEMTRACED_BPF_ABI_BOOK_H
 #define MEMTRACED_BPF_ABI_BOOK_H
@@ -16,7 +17,7 @@
 #include "abi_heap_error.h"
 
 #define ABI_BOOK_MAGIC 0x6b6f6f62U
-#define ABI_BOOK_VERSION 11
+#define ABI_BOOK_VERSION 12
 /* As memfd_create(2) is told it; in /proc/PID/maps behind "/memfd:". */
 #define ABI_BOOK_NAME "memtraced-book"
 
@@ -201,15 +202,26 @@ enum abi_book_function {
 	ABI_BOOK_FUNCTIONS
 };
 
-/* What one thread has counted of one site; live counts may be negative. */
+/*
+ * What one thread has counted of one site; live counts may be negative. Peaks and epochs are as of
+ * struct abi_site.
+ */
 struct abi_book_site {
 	__u32 node; /* 0, while `thread` is: it is being written */
 	__u16 function;
-	__u16 pad;
-	__u32 thread; /* from 1 on */
-	__u32 pad2;
-	struct abi_site site;
-	__u64 pad3;
+	__u16 thread;	  /* from 1 on */
+	__u32 peak_epoch; /* of peak_bytes and now.peak_blocks */
+	__u32 cut_epoch;  /* of the site's abi_book_site_cut */
+	__s64 peak_bytes;
+	struct abi_site_counts now;
+};
+/*
+ * What it was at that cut, by the same number. Apart, as most processes end without one: nobody
+ * writes here then. Where the site is newer, it is zero.
+ */
+struct abi_book_site_cut {
+	__s64 peak_bytes; /* at the peak that was current then */
+	struct abi_site_counts counts;
 };
 #define ABI_BOOK_SITES (1U << 21)
 
@@ -321,7 +333,8 @@ struct abi_book_freed {
 #define ABI_BOOK_AT_NODES (ABI_BOOK_AT_THREADS + ABI_BOOK_THREADS * sizeof(struct abi_book_thread))
 #define ABI_BOOK_AT_OBJECTS (ABI_BOOK_AT_NODES + ABI_BOOK_NODES * sizeof(struct abi_book_node))
 #define ABI_BOOK_AT_SITES (ABI_BOOK_AT_OBJECTS + ABI_BOOK_OBJECTS * sizeof(__u64))
-#define ABI_BOOK_AT_HEADS (ABI_BOOK_AT_SITES + ABI_BOOK_SITES * sizeof(struct abi_book_site))
+#define ABI_BOOK_AT_CUTS (ABI_BOOK_AT_SITES + ABI_BOOK_SITES * sizeof(struct abi_book_site))
+#define ABI_BOOK_AT_HEADS (ABI_BOOK_AT_CUTS + ABI_BOOK_SITES * sizeof(struct abi_book_site_cut))
 #define ABI_BOOK_AT_TOMBS (ABI_BOOK_AT_HEADS + ABI_BOOK_TOMB_HEADS * sizeof(__u32))
 #define ABI_BOOK_AT_ERRORS (ABI_BOOK_AT_TOMBS + ABI_BOOK_TOMBS * sizeof(struct abi_book_tomb))
 /* Where a huge page begins. */
@@ -350,7 +363,9 @@ static_assert(ABI_BOOK_AT_GONE + ABI_BOOK_GONE * sizeof(struct abi_book_gone) <=
 static_assert(offsetof(struct abi_book_header, live_bytes) == 64, "a line of its own");
 static_assert(sizeof(struct abi_book_thread) == 64, "abi_book_thread");
 static_assert(sizeof(struct abi_book_node) == 16, "abi_book_node");
-static_assert(sizeof(struct abi_book_site) == 192, "abi_book_site");
+static_assert(sizeof(struct abi_book_site) == 96, "abi_book_site");
+static_assert(sizeof(struct abi_book_site_cut) == 80, "abi_book_site_cut");
+static_assert(ABI_BOOK_THREADS <= 1U << 16, "abi_book_site.thread");
 static_assert(sizeof(struct abi_book_block) == 16, "abi_book_block");
 static_assert(sizeof(struct abi_book_tomb) == 32, "abi_book_tomb");
 static_assert(sizeof(struct abi_book_error) == 80, "abi_book_error");

@@ -210,6 +210,7 @@ int book_map(void)
 	book.threads = (struct abi_book_thread *)(at + ABI_BOOK_AT_THREADS);
 	book.nodes = (struct abi_book_node *)(at + ABI_BOOK_AT_NODES);
 	book.sites = (struct abi_book_site *)(at + ABI_BOOK_AT_SITES);
+	book.cuts = (struct abi_book_site_cut *)(at + ABI_BOOK_AT_CUTS);
 	book.pairs = (struct abi_book_pair *)(at + ABI_BOOK_AT_PAIRS);
 	book.freed = (struct abi_book_freed *)(at + ABI_BOOK_AT_FREED);
 	book.buckets = (struct abi_book_bucket *)(at + ABI_BOOK_AT_BLOCKS);

@@ -22,6 +22,7 @@ struct book {
 	struct abi_book_thread *threads;
 	struct abi_book_node *nodes;
 	struct abi_book_site *sites;
+	struct abi_book_site_cut *cuts;
 	struct abi_book_pair *pairs;
 	struct abi_book_freed *freed;
 	struct abi_book_bucket *buckets;

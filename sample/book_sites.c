@@ -40,8 +40,10 @@ static __attribute__((noinline)) struct abi_book_site *make_site(struct book_thr
 		return NULL;
 	book.sites[number].node = key->node;
 	book.sites[number].function = (uint16_t)key->function;
+	/* It was nothing at the last cut, as is what nobody wrote. */
+	book.sites[number].cut_epoch = __atomic_load_n(&book.header->cut_epoch, __ATOMIC_RELAXED);
 	/* Readers know by it that the rest is there. */
-	__atomic_store_n(&book.sites[number].thread, thread->number, __ATOMIC_RELEASE);
+	__atomic_store_n(&book.sites[number].thread, (uint16_t)thread->number, __ATOMIC_RELEASE);
 	thread->sites.n_used++;
 	*place_of(thread, key) = number;
 	return &book.sites[number];
@@ -58,4 +60,16 @@ struct abi_book_site *book_site_find(struct book_thread *thread, uint32_t node, 
 	else
 		book_lose(ABI_BOOK_LOST_SITES);
 	return site;
+}
+
+BOOK_SELDOM void book_site_keep_cut(struct abi_book_site *site, uint32_t cut)
+{
+	struct abi_book_site_cut *kept = &book.cuts[site - book.sites];
+	bool had_peak = site->peak_epoch == book.header->cut_peak_epoch;
+
+	kept->counts = site->now;
+	kept->peak_bytes = had_peak ? site->peak_bytes : site->now.live_bytes;
+	if (!had_peak)
+		kept->counts.peak_blocks = site->now.live_blocks;
+	__atomic_store_n(&site->cut_epoch, cut, __ATOMIC_RELEASE);
 }

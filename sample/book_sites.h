@@ -25,24 +25,20 @@ enum book_end {
 	BOOK_FREE_MISSED, /* its address was handed out again */
 };
 
+/* What it is now belongs to this cut. */
+void book_site_keep_cut(struct abi_book_site *site, uint32_t cut);
+
 /*
  * Keeps what belongs to the last cut and the last peak before the site changes; the daemon knows
  * by the cut's epoch which of its counts were those at the cut (bpf/site.bpf.h,
  * site_enter_epochs()).
  */
-static inline void book_site_enter_epochs(struct abi_site *site, uint32_t peak_epoch)
+static inline void book_site_enter_epochs(struct abi_book_site *site, uint32_t peak_epoch)
 {
 	uint32_t cut = __atomic_load_n(&book.header->cut_epoch, __ATOMIC_RELAXED);
 
-	if (__builtin_expect(site->cut_epoch != cut, 0)) {
-		bool had_peak = site->peak_epoch == book.header->cut_peak_epoch;
-
-		site->cut = site->now;
-		site->cut_peak_bytes = had_peak ? site->peak_bytes : site->now.live_bytes;
-		if (!had_peak)
-			site->cut.peak_blocks = site->now.live_blocks;
-		__atomic_store_n(&site->cut_epoch, cut, __ATOMIC_RELEASE);
-	}
+	if (BOOK_RARELY(site->cut_epoch != cut))
+		book_site_keep_cut(site, cut);
 	if (site->peak_epoch != peak_epoch) {
 		site->peak_bytes = site->now.live_bytes;
 		site->now.peak_blocks = site->now.live_blocks;
@@ -57,9 +53,9 @@ static inline void book_site_enter_epochs(struct abi_site *site, uint32_t peak_e
 static inline void book_site_add(struct abi_book_site *site, int64_t bytes, uint32_t peak_epoch,
 				 uint64_t now_ns)
 {
-	struct abi_site_counts *now = &site->site.now;
+	struct abi_site_counts *now = &site->now;
 
-	book_site_enter_epochs(&site->site, peak_epoch);
+	book_site_enter_epochs(site, peak_epoch);
 	now->live_bytes += bytes;
 	now->live_blocks++;
 	now->allocs++;
@@ -70,9 +66,9 @@ static inline void book_site_add(struct abi_book_site *site, int64_t bytes, uint
 static inline void book_site_remove(struct abi_book_site *site, int64_t bytes, enum book_end how,
 				    uint32_t peak_epoch, uint64_t now_ns)
 {
-	struct abi_site_counts *now = &site->site.now;
+	struct abi_site_counts *now = &site->now;
 
-	book_site_enter_epochs(&site->site, peak_epoch);
+	book_site_enter_epochs(site, peak_epoch);
 	now->live_bytes -= bytes;
 	now->live_blocks--;
 	now->lifetimes += now_ns >> ABI_CLOCK_SHIFT;

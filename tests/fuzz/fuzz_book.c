@@ -48,6 +48,7 @@ static const struct table tables[] = {
 	{ ABI_BOOK_AT_THREADS, THREADS_READ + 1, ABI_BOOK_THREADS, sizeof(struct abi_book_thread) },
 	{ ABI_BOOK_AT_NODES, NODES_READ, ABI_BOOK_NODES, sizeof(struct abi_book_node) },
 	{ ABI_BOOK_AT_SITES, SITES_READ + 1, ABI_BOOK_SITES, sizeof(struct abi_book_site) },
+	{ ABI_BOOK_AT_CUTS, SITES_READ + 1, ABI_BOOK_SITES, sizeof(struct abi_book_site_cut) },
 	{ ABI_BOOK_AT_BLOCKS, ABI_BOOK_BUCKETS(0), ABI_BOOK_BUCKETS(ABI_BOOK_DOUBLINGS),
 	  sizeof(struct abi_book_bucket) },
 	{ 0, 1, 1, sizeof(struct abi_book_header) },

@@ -111,7 +111,7 @@ static void deepen(uint64_t n)
 		sites[i].node = tip;
 		sites[i].function = ABI_BOOK_MALLOC;
 		sites[i].thread = 1;
-		sites[i].site.now.allocs = sites[i].site.now.live_blocks = 1;
+		sites[i].now.allocs = sites[i].now.live_blocks = 1;
 	}
 	for (uint32_t i = 0; i < ABI_BOOK_GONE; i++)
 		gone[i] = (struct abi_book_gone){ 0x70000000, 0x80000000, UINT64_MAX };
@@ -365,7 +365,7 @@ static void be_client(int socket, uint64_t n)
 	sites[1].node = 2;
 	sites[1].function = ABI_BOOK_MALLOC;
 	sites[1].thread = 1;
-	sites[1].site.now.allocs = sites[1].site.now.live_blocks = n;
+	sites[1].now.allocs = sites[1].now.live_blocks = n;
 	header->sites = 1;
 	header->nodes = 2;
 	send_fd(socket, book_fd);

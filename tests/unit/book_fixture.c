@@ -54,6 +54,11 @@ struct abi_book_site *hand_site(const struct hand_book *hand, uint32_t number)
 	return (struct abi_book_site *)(hand->bytes + ABI_BOOK_AT_SITES) + number;
 }
 
+struct abi_book_site_cut *hand_site_cut(const struct hand_book *hand, uint32_t number)
+{
+	return (struct abi_book_site_cut *)(hand->bytes + ABI_BOOK_AT_CUTS) + number;
+}
+
 struct abi_book_tomb *hand_tomb(const struct hand_book *hand, uint32_t number)
 {
 	return (struct abi_book_tomb *)(hand->bytes + ABI_BOOK_AT_TOMBS) + number;

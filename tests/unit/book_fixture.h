@@ -28,6 +28,7 @@ struct abi_book_header *hand_header(const struct hand_book *hand);
 struct abi_book_thread *hand_thread(const struct hand_book *hand, uint32_t number);
 struct abi_book_node *hand_node(const struct hand_book *hand, uint32_t number);
 struct abi_book_site *hand_site(const struct hand_book *hand, uint32_t number);
+struct abi_book_site_cut *hand_site_cut(const struct hand_book *hand, uint32_t number);
 struct abi_book_tomb *hand_tomb(const struct hand_book *hand, uint32_t number);
 struct abi_book_error *hand_error(const struct hand_book *hand, uint32_t number);
 struct abi_book_bucket *hand_bucket(const struct hand_book *hand, uint64_t number);

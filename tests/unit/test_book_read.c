@@ -42,13 +42,12 @@ static void put_site(const struct hand_book *hand, uint32_t number, uint32_t nod
 		.node = node,
 		.function = ABI_BOOK_CALLOC,
 		.thread = 1,
-		.site = { .now = { .live_bytes = live,
-				   .live_blocks = 1,
-				   .allocs = 1,
-				   .peak_blocks = 4 },
-			  .peak_bytes = live + 1,
-			  .cut = { .live_bytes = live + 2, .peak_blocks = 5 },
-			  .cut_peak_bytes = live + 3 },
+		.now = { .live_bytes = live, .live_blocks = 1, .allocs = 1, .peak_blocks = 4 },
+		.peak_bytes = live + 1,
+	};
+	*hand_site_cut(hand, number) = (struct abi_book_site_cut){
+		.peak_bytes = live + 3,
+		.counts = { .live_bytes = live + 2, .peak_blocks = 5 },
 	};
 }
 
@@ -69,13 +68,13 @@ static void sites_far_apart_are_read(void **state)
 
 	put_site(hand, 0, 10, 100); /* none has this number */
 	put_site(hand, 1, 11, 100);
-	put_site(hand, 21, 12, -200); /* over the end of a page */
+	put_site(hand, 42, 12, -200); /* over the end of a page */
 	put_site(hand, ABI_BOOK_SITES - 1, 13, 300);
-	put_site(hand, 22, 14, 400);
-	hand_site(hand, 22)->thread = 0; /* is being written */
-	put_site(hand, 23, 14, 400);
-	hand_site(hand, 23)->function = ABI_BOOK_FUNCTIONS;
-	put_site(hand, 24, ABI_BOOK_NODES, 400);
+	put_site(hand, 43, 14, 400);
+	hand_site(hand, 43)->thread = 0; /* is being written */
+	put_site(hand, 44, 14, 400);
+	hand_site(hand, 44)->function = ABI_BOOK_FUNCTIONS;
+	put_site(hand, 45, ABI_BOOK_NODES, 400);
 	assert_int_equal(read_sites(book).n, 0);
 	hand_header(hand)->sites = UINT32_MAX;
 	assert_int_equal(book_read_sites(book, CUT, add_site, &sites), -EBADMSG);
@@ -113,8 +112,8 @@ static void a_site_is_what_it_was_at_the_cut(void **state)
 		struct sites sites;
 
 		put_site(hand, 1, 1, 100);
-		hand_site(hand, 1)->site.cut_epoch = rows[i].cut_epoch;
-		hand_site(hand, 1)->site.peak_epoch = rows[i].peak_epoch;
+		hand_site(hand, 1)->cut_epoch = rows[i].cut_epoch;
+		hand_site(hand, 1)->peak_epoch = rows[i].peak_epoch;
 		sites = read_sites(book);
 		assert_int_equal(sites.n, 1);
 		assert_int_equal(sites.site[0].counts.live_bytes, rows[i].live);
@@ -147,13 +146,13 @@ static void *changes_sites(void *arg)
 {
 	const struct hand_book *hand = arg;
 	struct abi_book_header *header = hand_header(hand);
-	struct abi_site *site = &hand_site(hand, 1)->site;
+	struct abi_book_site *site = hand_site(hand, 1);
 
 	while (!__atomic_load_n(&header->failed, __ATOMIC_RELAXED)) {
 		uint32_t cut = __atomic_load_n(&header->cut_epoch, __ATOMIC_ACQUIRE);
 
 		if (site->cut_epoch != cut) {
-			site->cut = site->now;
+			hand_site_cut(hand, 1)->counts = site->now;
 			__atomic_store_n(&site->cut_epoch, cut, __ATOMIC_RELEASE);
 		}
 		/* In memory in this order: one that is half changed is seen. */
@@ -172,8 +171,8 @@ static void a_site_that_changes_is_read_whole(void **state)
 	pthread_t thread;
 
 	put_site(hand, 1, 1, 0);
-	hand_site(hand, 1)->site.now = (struct abi_site_counts){};
-	hand_site(hand, 1)->site.cut_epoch = CUT;
+	hand_site(hand, 1)->now = (struct abi_site_counts){};
+	hand_site(hand, 1)->cut_epoch = CUT;
 	hand_header(hand)->sites = 1;
 	hand_header(hand)->cut_epoch = CUT;
 	assert_int_equal(pthread_create(&thread, NULL, changes_sites, hand), 0);

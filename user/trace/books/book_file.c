@@ -86,7 +86,8 @@ int book_get_tables(const struct book *book, struct abi_book_header *ret_header)
 		r = get_written(book, &written);
 	if (r)
 		return r;
-	said = bytes_of(ret_header->sites, ABI_BOOK_SITES, sizeof(struct abi_book_site)) +
+	said = bytes_of(ret_header->sites, ABI_BOOK_SITES,
+			sizeof(struct abi_book_site) + sizeof(struct abi_book_site_cut)) +
 	       bytes_of(ret_header->tombs, ABI_BOOK_TOMBS, sizeof(struct abi_book_tomb)) +
 	       bytes_of(ret_header->pairs, ABI_BOOK_PAIRS, sizeof(struct abi_book_pair)) +
 	       ABI_BOOK_BUCKETS(book_at_most(ret_header->doublings & ~ABI_BOOK_DOUBLES,

@@ -50,35 +50,14 @@ struct site_reading {
 	struct told told;
 	uint32_t cut_epoch, peak_epoch;
 	struct abi_book_site *first, *second;
+	struct abi_book_site_cut *cuts;
 	int64_t sum; /* of what was told */
 };
 
 /* Has it changed since the cut, or is it about to? */
 static bool is_saved(const struct site_reading *reading, const struct abi_book_site *site)
 {
-	return (site->site.cut_epoch & ~ABI_CUT_BUSY) == reading->cut_epoch;
-}
-
-static uint64_t site_place(uint64_t number)
-{
-	return ABI_BOOK_AT_SITES + number * sizeof(struct abi_book_site);
-}
-
-/*
- * The site's copy that holds what it was at the cut. The first change after the cut saves and then
- * says so: what a second reading finds unsaved was unchanged in the first one, and what is found
- * saved is whole in the next.
- */
-static int settle_copy(const struct site_reading *reading, uint64_t number, size_t i,
-		       const struct abi_book_site **ret)
-{
-	struct abi_book_site *first = &reading->first[i], *second = &reading->second[i];
-
-	*ret = is_saved(reading, first) ? second : first;
-	if (is_saved(reading, first) || !is_saved(reading, second))
-		return 0;
-	*ret = second;
-	return book_get(reading->book, site_place(number), second, sizeof(*second));
+	return (site->cut_epoch & ~ABI_CUT_BUSY) == reading->cut_epoch;
 }
 
 /* Is there room for it in sums? */
@@ -90,27 +69,38 @@ static bool add_up(int64_t *sum, int64_t n)
 	return *sum <= BOOK_MOST;
 }
 
-static int tell_site(struct site_reading *reading, const struct abi_book_site *copy,
-		     book_site_fn fn, void *userdata)
+/*
+ * What it was at the cut. The first change after the cut saves and then says so: what a second
+ * reading finds unsaved was unchanged in the first one, and what one of them finds saved is whole
+ * in what was read after them.
+ */
+static void site_at_cut(const struct site_reading *reading, size_t i, struct book_site *ret)
 {
-	const struct abi_site *site = &copy->site;
-	struct book_site told = { .node = copy->node, .function = copy->function };
+	const struct abi_book_site *site = &reading->first[i];
 
-	/* One that is being written, or that no library has made. */
-	if (!copy->thread || copy->thread >= ABI_BOOK_THREADS || copy->node >= ABI_BOOK_NODES ||
-	    !copy->function || copy->function >= ABI_BOOK_FUNCTIONS)
-		return 0;
-	if (is_saved(reading, copy)) {
-		told.counts = site->cut;
-		told.peak_bytes = site->cut_peak_bytes;
+	if (is_saved(reading, site) || is_saved(reading, &reading->second[i])) {
+		ret->counts = reading->cuts[i].counts;
+		ret->peak_bytes = reading->cuts[i].peak_bytes;
 	} else {
 		bool had_peak = site->peak_epoch == reading->peak_epoch;
 
-		told.counts = site->now;
-		told.peak_bytes = had_peak ? site->peak_bytes : site->now.live_bytes;
+		ret->counts = site->now;
+		ret->peak_bytes = had_peak ? site->peak_bytes : site->now.live_bytes;
 		if (!had_peak)
-			told.counts.peak_blocks = site->now.live_blocks;
+			ret->counts.peak_blocks = site->now.live_blocks;
 	}
+}
+
+static int tell_site(struct site_reading *reading, size_t i, book_site_fn fn, void *userdata)
+{
+	const struct abi_book_site *site = &reading->first[i];
+	struct book_site told = { .node = site->node, .function = site->function };
+
+	/* One that is being written, or that no library has made. */
+	if (!site->thread || site->thread >= ABI_BOOK_THREADS || site->node >= ABI_BOOK_NODES ||
+	    !site->function || site->function >= ABI_BOOK_FUNCTIONS)
+		return 0;
+	site_at_cut(reading, i, &told);
 	/* By our clock. */
 	told.counts.lifetimes += (uint64_t)told.counts.live_blocks *
 				 (uint64_t)(reading->book->clock_ns >> ABI_CLOCK_SHIFT);
@@ -118,7 +108,7 @@ static int tell_site(struct site_reading *reading, const struct abi_book_site *c
 	    !add_up(&reading->sum, told.counts.live_blocks) ||
 	    !add_up(&reading->sum, told.peak_bytes) ||
 	    !add_up(&reading->sum, told.counts.peak_blocks) ||
-	    count_told(reading->book, &reading->told, sizeof(*copy)))
+	    count_told(reading->book, &reading->told, sizeof(*site)))
 		return -EBADMSG;
 	return fn(&told, userdata);
 }
@@ -127,17 +117,16 @@ static int read_range(struct site_reading *reading, const struct book_range *ran
 		      void *userdata)
 {
 	size_t n = range->end - range->first, len = n * sizeof(struct abi_book_site);
-	int r = book_get(reading->book, site_place(range->first), reading->first, len);
+	uint64_t place = ABI_BOOK_AT_SITES + range->first * sizeof(struct abi_book_site),
+		 cuts = ABI_BOOK_AT_CUTS + range->first * sizeof(struct abi_book_site_cut);
+	int r = book_get(reading->book, place, reading->first, len);
 
 	if (r == 0)
-		r = book_get(reading->book, site_place(range->first), reading->second, len);
-	for (size_t i = 0; i < n && r == 0; i++) {
-		const struct abi_book_site *copy;
-
-		r = settle_copy(reading, range->first + i, i, &copy);
-		if (r == 0)
-			r = tell_site(reading, copy, fn, userdata);
-	}
+		r = book_get(reading->book, place, reading->second, len);
+	if (r == 0)
+		r = book_get(reading->book, cuts, reading->cuts, n * sizeof(*reading->cuts));
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = tell_site(reading, i, fn, userdata);
 	return r;
 }
 
@@ -145,16 +134,19 @@ int book_read_sites(const struct book *book, uint32_t cut_epoch, book_site_fn fn
 {
 	_cleanup_free_ struct abi_book_site *copies =
 		reallocarray(NULL, 2 * (size_t)SITES_AT_ONCE, sizeof(*copies));
+	_cleanup_free_ struct abi_book_site_cut *cuts =
+		reallocarray(NULL, SITES_AT_ONCE, sizeof(*cuts));
 	struct site_reading reading = { .book = book,
 					.cut_epoch = book->first_epoch + cut_epoch,
-					.first = copies };
+					.first = copies,
+					.cuts = cuts };
 	struct abi_book_header header;
 	struct book_totals totals;
 	struct book_range range;
 	uint64_t end, at = 1;
 	int r;
 
-	if (!copies)
+	if (!copies || !cuts)
 		return -ENOMEM;
 	reading.second = copies + SITES_AT_ONCE;
 	r = book_read_totals(book, cut_epoch, &totals);

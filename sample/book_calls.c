@@ -220,7 +220,6 @@ static inline bool take(struct book_thread *thread, void *block, uint32_t wanted
 		thread->last_block = 0;
 	if (address & 7)
 		return false;
-	book_blocks_load(&book_table, address);
 	if (BOOK_RARELY(book.header->era != book.header->ended_forks))
 		bury(address);
 	if (BOOK_RARELY(wanted & ABI_BOOK_FREES))
@@ -236,6 +235,7 @@ bool book_take(void *block, struct book_taken *ret_taken)
 
 	if (!thread)
 		return false;
+	book_blocks_load(&book_table, (uintptr_t)block);
 	taken = take(thread, block, book_wants(), ret_taken);
 	book_thread_leave(thread);
 	return taken;
@@ -381,6 +381,7 @@ void book_free(void *block, uint32_t function, const struct walk_registers *from
 
 	if (!thread)
 		return;
+	book_blocks_load(&book_table, (uintptr_t)block);
 	wanted = book_wants();
 	now_ns = book_call_ns(wanted);
 	book_enter_cut();

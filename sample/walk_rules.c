@@ -26,7 +26,7 @@ static walk_find_object *find_object;
 #define EPOCH_SHIFT 48
 #define FIRST_RULES 256
 #define MOST_RULES (1U << 18)
-#define RULE_TRIES 8
+#define RULE_TRIES 16
 
 struct known_rule {
 	uint64_t key; /* 0: none, or it is being written */
@@ -163,7 +163,7 @@ static void put_known(uint64_t key, struct abi_unwind_rule rule)
 
 	if (put_in(t, key, rule))
 		return;
-	if (t->n < MOST_RULES && t->used > t->n / 4) {
+	if (t->n < MOST_RULES && t->used > t->n / 2) {
 		t = grow(t);
 		if (put_in(t, key, rule))
 			return;

@@ -49,8 +49,8 @@ bool supp_glob(const char *pattern, const char *string);
 
 /*
  * The name without what changes from build to build, malloc'ed: Rust's hashes and crate
- * disambiguators, mangled or not, and ELF versions. In mangled names there is `*` for the former. Of
- * such a name there is nothing to leave out again.
+ * disambiguators, mangled or not, and ELF versions. In mangled names there is `*` for the former.
+ * Of such a name there is nothing to leave out again.
  * Success with NULL: there is nothing of the kind. Or -ENOMEM.
  */
 int supp_stable_name(const char *name, char **ret_name);

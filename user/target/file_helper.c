@@ -22,8 +22,11 @@
 #define ANSWER_NS (2 * SECOND_NS)
 /* Nothing that reads /proc sleeps longer; while it runs it gets more time: smaps takes seconds. */
 #define READ_WAIT_MS 250
-/* What does not need the mmap_lock: the loop of a service waits for it, too. */
-#define ACCESS_WAIT_MS 50
+/* For what does not need the mmap_lock, a thread that others wait for. */
+#define HURRIED_WAIT_MS 50
+/* Where that many processes have let us wait within a minute, which one user can have any do. */
+#define MANY_REFUSED 8
+#define MANY_WAIT_MS 10
 /* A server far away. */
 #define OPEN_WAIT_MS 1000
 #define MOST_NS (10 * SECOND_NS)
@@ -156,6 +159,16 @@ static bool is_refused(const struct pool *pool, uint64_t what)
 	return false;
 }
 
+static size_t n_refused(const struct pool *pool)
+{
+	uint64_t now = clock_monotonic_ns();
+	size_t n = 0;
+
+	for (size_t i = 0; i < MOST_REFUSED; i++)
+		n += now < pool->refused[i].until_ns;
+	return n;
+}
+
 static void refuse_request(struct pool *pool, uint64_t what)
 {
 	pool->refused[pool->next_refused++ % MOST_REFUSED] =
@@ -175,6 +188,27 @@ static bool is_exhausted(struct pool *pool)
 }
 
 /* --- requests -------------------------------------------------------------------------------- */
+
+static _Thread_local bool hurries;
+
+void file_helper_hurry(void)
+{
+	hurries = true;
+}
+
+/*
+ * For what the kernel shows when an exec is over: that may take a tenth of a second of itself,
+ * where the process had gigabytes.
+ */
+static int access_wait_ms(struct pool *pool)
+{
+	size_t n;
+
+	(void)pthread_mutex_lock(&pool->lock); /* cannot fail: it is a plain mutex */
+	n = n_refused(pool);
+	(void)pthread_mutex_unlock(&pool->lock);
+	return n >= MANY_REFUSED ? MANY_WAIT_MS : hurries ? HURRIED_WAIT_MS : READ_WAIT_MS;
+}
 
 static int acquire_helper(struct pool *pool, uint64_t what, bool opens, struct helper *ret_helper)
 {
@@ -341,7 +375,7 @@ int file_helper_read_thread(pid_t tid, const char *name, size_t max_bytes, struc
 	const struct file_helper_asked asked = { tid, name, max_bytes, 0 };
 	struct pool *pool = the_pool;
 
-	return pool ? ask_of_process(pool, FILE_HELPER_READ, &asked, ACCESS_WAIT_MS, text) :
+	return pool ? ask_of_process(pool, FILE_HELPER_READ, &asked, access_wait_ms(pool), text) :
 		      proc_file_read(tid, name, max_bytes, text);
 }
 
@@ -350,7 +384,7 @@ int file_helper_read_link(pid_t pid, const char *name, size_t max_bytes, struct 
 	const struct file_helper_asked asked = { proc_living_thread(pid), name, max_bytes, 0 };
 	struct pool *pool = the_pool;
 
-	return pool ? ask_of_process(pool, FILE_HELPER_LINK, &asked, ACCESS_WAIT_MS, text) :
+	return pool ? ask_of_process(pool, FILE_HELPER_LINK, &asked, access_wait_ms(pool), text) :
 		      proc_link_read(asked.pid, name, max_bytes, text);
 }
 
@@ -359,7 +393,8 @@ int file_helper_open_proc(pid_t pid, const char *name, int flags)
 	const struct file_helper_asked asked = { proc_living_thread(pid), name, 0, flags };
 	struct pool *pool = the_pool;
 
-	return pool ? ask_of_process(pool, FILE_HELPER_OPEN_PROC, &asked, ACCESS_WAIT_MS, NULL) :
+	return pool ? ask_of_process(pool, FILE_HELPER_OPEN_PROC, &asked, access_wait_ms(pool),
+				     NULL) :
 		      proc_file_open(asked.pid, name, flags);
 }
 

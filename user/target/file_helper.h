@@ -33,6 +33,9 @@ pid_t file_helper_pid(void);
 /* How often it was started in place of one that was killed. */
 unsigned int file_helper_restarts(void);
 
+/* Others wait for the calling thread, as for a service's loop: it gives up earlier. */
+void file_helper_hurry(void);
+
 /*
  * Appends the text of /proc/PID/NAME: "maps", "smaps", "smaps_rollup", "cmdline". 0 or negative
  * errno; -ESRCH when the process is gone, -EFBIG behind the first max_bytes or more when there are

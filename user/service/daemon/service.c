@@ -15,6 +15,7 @@
 #include "service/daemon/routes/routes.h"
 #include "service/daemon/routes/tokens.h"
 #include "service/daemon/watch/rules.h"
+#include "target/file_helper.h"
 #include "target/login_users.h"
 
 #include <errno.h>
@@ -388,6 +389,7 @@ int service_run(const char *config_path, struct worker *worker)
 		make_room_for_descriptors();
 		allocate_from_own_arena();
 		loop_raise_priority(service.loop);
+		file_helper_hurry();
 		begin_standing(&service);
 		(void)sd_notify(0, "READY=1\nSTATUS=tracing on demand");
 		log_info("ready");

@@ -25,14 +25,14 @@ def storm(folder, *words, options=()):
                   target(STORM), *map(str, words)]) as process:
         process.lines.until("ready")
         send_line(process)
-        said = process.lines.until("answers")
+        said = process.lines.until("answers", timeout=90)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, status
     return int(said), used.ru_maxrss
 
 
-@test(need_root, need_speed, each=["check", "exec"])
+@test(need_root, need_speed, each=["check", "exec"], timeout=120)
 def checks_without_end_cost_as_much_memory_as_some(request):
     """Each of 20,000 blocks: kept until the report they took 1 MiB a check."""
     with scratch() as folder:

@@ -150,6 +150,34 @@ static int begin_sweep(struct watch *watch, uint64_t now_ns)
 	return 0;
 }
 
+/*
+ * What has the memory that it had is taken for the same process: only statm waits for nothing, stat
+ * is read by another process (target/file_helper.h). 0, or negative errno: it has ended, or it has
+ * no memory (a kernel thread, a zombie).
+ */
+static int read_process(const struct watch *watch, pid_t pid, struct process_info *ret_info)
+{
+	const struct watched_process *known = watched_process(watch->data, pid);
+	uint64_t rss_bytes;
+	int r = statm_rss(pid, &rss_bytes);
+
+	if (r < 0 || rss_bytes == 0)
+		return r < 0 ? r : -ESRCH;
+	if (!known || known->rss_bytes != rss_bytes) {
+		r = process_stat_read(pid, ret_info);
+		/* stat may have it less precisely (Linux 6.2). */
+		ret_info->rss_bytes = rss_bytes;
+		return r;
+	}
+	*ret_info = (struct process_info){
+		.pid = pid,
+		.start_ticks = known->start_ticks,
+		.rss_bytes = rss_bytes,
+	};
+	memcpy(ret_info->comm, known->comm, sizeof(known->comm));
+	return 0;
+}
+
 static int sweep_processes(struct watch *watch)
 {
 	const uint64_t end_ns = clock_monotonic_ns() + SLICE_NS;
@@ -160,10 +188,8 @@ static int sweep_processes(struct watch *watch)
 
 		if (clock_monotonic_ns() > end_ns)
 			break;
-		r = process_stat_read(watch->pids.data[watch->next_pid++], &info);
-
-		/* It has ended, or has no memory: a kernel thread, a zombie. */
-		if (r < 0 || info.rss_bytes == 0)
+		r = read_process(watch, watch->pids.data[watch->next_pid++], &info);
+		if (r < 0)
 			continue;
 		r = watched_add_process(watch->data, &info, clock_monotonic_ns());
 		if (r < 0)

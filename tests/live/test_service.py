@@ -586,6 +586,34 @@ def its_end_leaves_targets_alone(name):
             assert served.text("/healthz") == "ok\n"
 
 
+# As jemalloc tells of each arena, at the end of a process.
+ARENA = re.compile(rb'"\d+":\{"nthreads":(\d+)[^{}]*"dirty_decay_ms":(-?\d+)')
+
+
+@test(need_root)
+def its_loop_waits_neither_for_room_for_descriptors_nor_for_others_memory():
+    """It has that room, and an arena that no other thread has, which gives nothing back."""
+    tells = ("env", "MALLOC_CONF=stats_print:true,stats_print_opts:J")
+    with scratch() as folder, scratch() as counts, started_target(counts) as process, \
+            service(folder, within=tells) as served:
+        pid = int(process.lines.until("ready"))
+        with open(f"/proc/{served.process.pid}/status", encoding="ascii") as file:
+            room = next(int(line.split()[1]) for line in file if line.startswith("FDSize:"))
+        assert room >= 4096, room
+        asked = Asking(served, f"/debug/pprof/heap?pid={pid}&seconds=50")
+        until_traced(served, 1)
+        served.process.send_signal(signal.SIGTERM)
+        said = bytearray()
+        while (line := served.said.next()) is not None:
+            said += line.encode() + b"\n"
+        said += served.said.buffer
+        asked.thread.join(20)
+    if b'"jemalloc"' not in said:
+        raise lib.Skip("this build does not allocate from jemalloc")
+    arenas = [(int(threads), int(decay)) for threads, decay in ARENA.findall(said)]
+    assert [threads for threads, decay in arenas if decay < 0] == [1], arenas
+
+
 @test(need_root)
 def what_ends_while_it_is_traced_is_answered_at_once():
     with scratch() as folder, scratch() as counts, service(folder) as served, \

@@ -472,4 +472,4 @@ def an_exec_that_waits_for_a_server_holds_up_no_trace(which):
         done = run_memtraced(*target_, "-d", "1", "-f", "json", timeout=20)
         assert all(is_executing(pid) for pid in pids), "they wait no more"
         assert done.returncode == (0 if which == "all" else 2), done.stderr
-        assert ("cannot be read in time" in done.stderr) == (which == "named"), done.stderr
+        assert "cannot be read in time" in done.stderr, done.stderr

@@ -194,9 +194,10 @@ uint64_t hash_bytes(const void *data, size_t len, uint64_t seed)
 uint64_t hash_seed(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);
-	uint64_t seed = 0;
+	uint64_t words[2] = {};
 
+	/* The C library has secrets of its own from these: what a hash would tell is of both. */
 	if (random)
-		memcpy(&seed, random, sizeof(seed));
-	return seed;
+		memcpy(words, random, sizeof(words));
+	return hash_u64(words[0] ^ hash_u64(words[1]));
 }

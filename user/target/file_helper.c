@@ -24,13 +24,19 @@
 #define READ_WAIT_MS 250
 /* For what does not need the mmap_lock, a thread that others wait for. */
 #define HURRIED_WAIT_MS 50
-/* Where that many processes have let us wait within a minute, which one user can have any do. */
+/* Where that many processes have let us wait of late, which one user can have any do. */
 #define MANY_REFUSED 8
-#define MANY_WAIT_MS 10
+#define MANY_SHARE 5
 /* A server far away. */
 #define OPEN_WAIT_MS 1000
 #define MOST_NS (10 * SECOND_NS)
 #define REFUSED_NS (60 * SECOND_NS)
+/* Most execs are over by then. */
+#define ACCESS_REFUSED_NS (2 * SECOND_NS)
+
+/* What is refused: a device, or of a process what needs its mmap_lock, or that its exec is over. */
+#define OF_MAPS (UINT64_C(1) << 63)
+#define OF_ACCESS (UINT64_C(1) << 62)
 
 #define MOST_IDLE 4
 #define MOST_REFUSED 256
@@ -165,14 +171,15 @@ static size_t n_refused(const struct pool *pool)
 	size_t n = 0;
 
 	for (size_t i = 0; i < MOST_REFUSED; i++)
-		n += now < pool->refused[i].until_ns;
+		n += pool->refused[i].what & OF_ACCESS && now < pool->refused[i].until_ns;
 	return n;
 }
 
 static void refuse_request(struct pool *pool, uint64_t what)
 {
-	pool->refused[pool->next_refused++ % MOST_REFUSED] =
-		(struct refusal){ what, clock_monotonic_ns() + REFUSED_NS };
+	pool->refused[pool->next_refused++ % MOST_REFUSED] = (struct refusal){
+		what, clock_monotonic_ns() + (what & OF_ACCESS ? ACCESS_REFUSED_NS : REFUSED_NS)
+	};
 }
 
 /* Are there too many that hang beyond SIGKILL? */
@@ -207,7 +214,7 @@ static int access_wait_ms(struct pool *pool)
 	(void)pthread_mutex_lock(&pool->lock); /* cannot fail: it is a plain mutex */
 	n = n_refused(pool);
 	(void)pthread_mutex_unlock(&pool->lock);
-	return n >= MANY_REFUSED ? MANY_WAIT_MS : hurries ? HURRIED_WAIT_MS : READ_WAIT_MS;
+	return (hurries ? HURRIED_WAIT_MS : READ_WAIT_MS) / (n >= MANY_REFUSED ? MANY_SHARE : 1);
 }
 
 static int acquire_helper(struct pool *pool, uint64_t what, bool opens, struct helper *ret_helper)
@@ -274,8 +281,10 @@ static int await(const struct helper *helper, int wait_ms)
 			continue;
 		if (n < 0)
 			return -errno;
-		if (clock_monotonic_ns() >= end_ns || !is_running(helper->pid))
-			return -ETIMEDOUT;
+		if (clock_monotonic_ns() < end_ns && is_running(helper->pid))
+			continue;
+		/* It may have answered since, and waits for more. */
+		return poll(&poll_fd, 1, 0) > 0 ? 0 : -ETIMEDOUT;
 	}
 }
 
@@ -338,9 +347,10 @@ static int receive_opened(const struct helper *helper, int wait_ms, int *ret_fai
 
 /* text: of READ and LINK. */
 static int ask_of_process(struct pool *pool, enum file_helper_request kind,
-			  const struct file_helper_asked *asked, int wait_ms, struct strbuf *text)
+			  const struct file_helper_asked *asked, uint64_t of, struct strbuf *text)
 {
-	const uint64_t what = UINT64_C(1) << 63 | (uint32_t)asked->pid;
+	const int wait_ms = of == OF_MAPS ? READ_WAIT_MS : access_wait_ms(pool);
+	const uint64_t what = of | (uint32_t)asked->pid;
 	_cleanup_strbuf_ struct strbuf request = {};
 	struct helper helper;
 	int failed, r;
@@ -361,12 +371,25 @@ static int ask_of_process(struct pool *pool, enum file_helper_request kind,
 	return r;
 }
 
+void file_helper_exec_is_over(pid_t pid)
+{
+	struct pool *pool = the_pool;
+
+	if (!pool)
+		return;
+	(void)pthread_mutex_lock(&pool->lock); /* as above */
+	for (size_t i = 0; i < MOST_REFUSED; i++)
+		if (pool->refused[i].what == (OF_ACCESS | (uint32_t)pid))
+			pool->refused[i].until_ns = 0;
+	(void)pthread_mutex_unlock(&pool->lock);
+}
+
 int file_helper_read(pid_t pid, const char *name, size_t max_bytes, struct strbuf *text)
 {
 	const struct file_helper_asked asked = { proc_living_thread(pid), name, max_bytes, 0 };
 	struct pool *pool = the_pool;
 
-	return pool ? ask_of_process(pool, FILE_HELPER_READ, &asked, READ_WAIT_MS, text) :
+	return pool ? ask_of_process(pool, FILE_HELPER_READ, &asked, OF_MAPS, text) :
 		      proc_file_read(asked.pid, name, max_bytes, text);
 }
 
@@ -375,7 +398,7 @@ int file_helper_read_thread(pid_t tid, const char *name, size_t max_bytes, struc
 	const struct file_helper_asked asked = { tid, name, max_bytes, 0 };
 	struct pool *pool = the_pool;
 
-	return pool ? ask_of_process(pool, FILE_HELPER_READ, &asked, access_wait_ms(pool), text) :
+	return pool ? ask_of_process(pool, FILE_HELPER_READ, &asked, OF_ACCESS, text) :
 		      proc_file_read(tid, name, max_bytes, text);
 }
 
@@ -384,7 +407,7 @@ int file_helper_read_link(pid_t pid, const char *name, size_t max_bytes, struct 
 	const struct file_helper_asked asked = { proc_living_thread(pid), name, max_bytes, 0 };
 	struct pool *pool = the_pool;
 
-	return pool ? ask_of_process(pool, FILE_HELPER_LINK, &asked, access_wait_ms(pool), text) :
+	return pool ? ask_of_process(pool, FILE_HELPER_LINK, &asked, OF_ACCESS, text) :
 		      proc_link_read(asked.pid, name, max_bytes, text);
 }
 
@@ -393,8 +416,7 @@ int file_helper_open_proc(pid_t pid, const char *name, int flags)
 	const struct file_helper_asked asked = { proc_living_thread(pid), name, 0, flags };
 	struct pool *pool = the_pool;
 
-	return pool ? ask_of_process(pool, FILE_HELPER_OPEN_PROC, &asked, access_wait_ms(pool),
-				     NULL) :
+	return pool ? ask_of_process(pool, FILE_HELPER_OPEN_PROC, &asked, OF_ACCESS, NULL) :
 		      proc_file_open(asked.pid, name, flags);
 }
 

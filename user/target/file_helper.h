@@ -35,6 +35,8 @@ unsigned int file_helper_restarts(void);
 
 /* Others wait for the calling thread, as for a service's loop: it gives up earlier. */
 void file_helper_hurry(void);
+/* What made it wait is over: it is asked again. */
+void file_helper_exec_is_over(pid_t pid);
 
 /*
  * Appends the text of /proc/PID/NAME: "maps", "smaps", "smaps_rollup", "cmdline". 0 or negative

@@ -179,8 +179,12 @@ int memory_new(pid_t pid, struct memory **ret_memory)
 	memory->pid = proc_living_thread(pid);
 	memory->page = (uint64_t)sysconf(_SC_PAGESIZE);
 	memory->pagemap = file_helper_open_proc(memory->pid, "pagemap", O_RDONLY);
-	if (!has_scan(memory))
+	if (memory->pagemap >= 0 && !has_scan(memory)) {
+		/* Frames are told to who has opened it with CAP_SYS_ADMIN, which a helper lacks. */
+		close(memory->pagemap);
+		memory->pagemap = proc_file_open(memory->pid, "pagemap", O_RDONLY);
 		find_zero_frames(memory);
+	}
 	r = proc_maps_read(memory->pid, &memory->all);
 	if (r == 0)
 		r = collect_writable(memory);

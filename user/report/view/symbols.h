@@ -69,9 +69,8 @@ int symbols_resolve(struct symbols *symbols, const struct model_place *place,
 int symbols_other(struct symbols *symbols, const struct model_object *object,
 		  const struct resolved **ret_resolved);
 
-/* Places for which there was no room: each time that symbols_other is asked; and they are not. */
+/* Places for which there was no room so far: each time that symbols_other was asked. */
 uint64_t symbols_others(const struct symbols *symbols);
-void symbols_forget_others(struct symbols *symbols, uint64_t n);
 
 /*
  * A copy of what is made of a place, valid as long as what symbols_resolve gave. Equal bytes for

@@ -51,7 +51,8 @@ static bool entry_equal(const void *item_a, const void *item_b)
 	const struct entry *a = item_a, *b = item_b;
 
 	return a->object == b->object && image_is(a->image, b->image) && a->code == b->code &&
-	       a->offset == b->offset && a->is_call == b->is_call;
+	       a->offset == b->offset && a->is_call == b->is_call &&
+	       a->is_unmapped == b->is_unmapped;
 }
 
 static const struct hashmap_ops entry_ops = {
@@ -267,6 +268,7 @@ static int resolve_jit(struct symbols *symbols, const struct model_place *place,
 		.image = at->image,
 		.offset = at->addr,
 		.is_call = at->is_call,
+		.is_unmapped = !place->object,
 		.symbol = nothing,
 	};
 	struct jit_place found = { 0 };
@@ -315,11 +317,6 @@ uint64_t symbols_others(const struct symbols *symbols)
 	return symbols->others;
 }
 
-void symbols_forget_others(struct symbols *symbols, uint64_t n)
-{
-	symbols->others -= n;
-}
-
 int symbols_resolve(struct symbols *symbols, const struct model_place *place,
 		    const struct symbols_at *at, const struct resolved **ret_resolved)
 {
@@ -354,6 +351,7 @@ int symbols_resolve(struct symbols *symbols, const struct model_place *place,
 	if (r < 0)
 		return r;
 	symbols->pending.data[symbols->pending.len++] = kept;
+	kept->is_pending = true;
 	symbols->symbol_bytes += SYMBOL_BYTES;
 	*ret_resolved = &kept->resolved;
 	return 0;
@@ -406,6 +404,7 @@ static int settle_entry(struct symbols *symbols, struct entry *entry)
 	const struct symbol *symbol;
 	int r;
 
+	entry->is_pending = false;
 	if (!symbol_object_is_closed(entry->opened))
 		r = symbolizer_resolve(symbols->symbolizer, entry->opened, entry->offset,
 				       entry->is_call, &symbol);
@@ -458,10 +457,14 @@ int symbols_settle(struct symbols *symbols)
 	vec_sort(&symbols->pending, symbols_compare);
 	while (r == 0 && i < symbols->pending.len && used_bytes(symbols) <= most)
 		r = settle_object(symbols, i, places, &i);
-	symbols->others += symbols->pending.len - i;
-	if (r == 0)
-		symbols->pending.len = 0;
-	return r;
+	if (r < 0)
+		return r;
+	/* The others are still to be looked up, and lost for who asks now. */
+	symbols->pending.len -= i;
+	memmove(symbols->pending.data, symbols->pending.data + i,
+		symbols->pending.len * sizeof(*symbols->pending.data));
+	symbols->others += symbols->pending.len;
+	return 0;
 }
 
 /* The entries point into what the symbolizer has found. */
@@ -483,9 +486,16 @@ static uint64_t most_cached(const struct symbols *symbols)
 	return share < MAX_CACHED_BYTES ? share : MAX_CACHED_BYTES;
 }
 
+/* Or functions that are inlined have. */
+static bool is_full(const struct symbols *symbols)
+{
+	return own_bytes(symbols) > most_cached(symbols) ||
+	       used_bytes(symbols) > symbols->max_bytes / 2;
+}
+
 bool symbols_has_many(const struct symbols *symbols)
 {
-	return symbols->open_files && own_bytes(symbols) > most_cached(symbols);
+	return symbols->open_files && is_full(symbols);
 }
 
 int symbols_age(struct symbols *symbols)
@@ -497,7 +507,7 @@ int symbols_age(struct symbols *symbols)
 	if (!symbols->open_files)
 		return 0;
 	r = symbolizer_age(symbols->symbolizer, own < most ? most - own : 0);
-	if (r > 0 || (r == 0 && own > most))
+	if (r > 0 || (r == 0 && is_full(symbols)))
 		forget_entries(symbols);
 	return r < 0 ? r : 0;
 }

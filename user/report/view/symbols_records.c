@@ -197,7 +197,7 @@ static int list_new_entries(const struct symbols *symbols, entry_list *list)
 
 	while (r == 0 && (entry = hashmap_next(&symbols->entries, &pos)))
 		/* of JIT code the recording has RECORD_JIT_CODE */
-		if (entry->object && !entry->handed_over)
+		if (entry->object && !entry->handed_over && !entry->is_pending)
 			r = vec_push(list, entry);
 	if (r == 0)
 		vec_sort(list, symbols_compare);

@@ -19,6 +19,8 @@ struct entry {
 	bool is_call;
 	const void *kept;	      /* by symbols_keep: the latest */
 	bool handed_over;	      /* by symbols_each_new */
+	bool is_unmapped;	      /* where nothing known was mapped: of the key */
+	bool is_pending;	      /* its symbol is still to be looked up */
 	bool is_missed;		      /* its object was closed when it was to be looked up */
 	struct symbol_object *opened; /* NULL: JIT */
 	struct resolved resolved;

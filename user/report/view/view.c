@@ -312,9 +312,8 @@ int view_new(const struct model *model, struct symbols *symbols, const struct re
 	if (r == 0)
 		r = name_sites(view);
 	if (r == 0)
-		r = view_coverage_init(model, symbols, &view->coverage);
-	/* The next view finds its own. */
-	symbols_forget_others(symbols, symbols_others(symbols) - others);
+		r = view_coverage_init(model, symbols, symbols_others(symbols) - others,
+				       &view->coverage);
 	if (r < 0)
 		return r;
 	if (view_has_only_samples(view)) {

@@ -7,12 +7,11 @@
 #include <errno.h>
 #include <string.h>
 
-int view_coverage_init(const struct model *model, const struct symbols *symbols,
+int view_coverage_init(const struct model *model, const struct symbols *symbols, uint64_t others,
 		       struct view_coverage *ret_coverage)
 {
 	const struct record_coverage *known = model_coverage(model)->at_cut;
 	uint64_t unread = symbols_unread(symbols), left_out = model_regions_left_out(model);
-	uint64_t others = symbols_others(symbols);
 	struct record_loss *losses;
 	size_t n = known ? known->n_losses : 0;
 

@@ -17,8 +17,8 @@ struct view_coverage {
 	bool is_known; /* the model has a state */
 };
 
-/* Once the symbols are settled. Strings are the model's. 0 or -ENOMEM. */
-int view_coverage_init(const struct model *model, const struct symbols *symbols,
+/* Once the symbols are settled. `others`: this view's. Strings are the model's. 0 or -ENOMEM. */
+int view_coverage_init(const struct model *model, const struct symbols *symbols, uint64_t others,
 		       struct view_coverage *ret_coverage);
 void view_coverage_done(struct view_coverage *coverage);
 

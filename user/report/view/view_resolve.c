@@ -174,6 +174,8 @@ static int add_allocator(const struct view_resolver *resolver,
 	place.alloc = function->name;
 	if (model_locate(resolver->model, image, function, time_ns, &place.addr, &at)) {
 		place.has_addr = true;
+		place.mapped = at.object;
+		place.mapping = at.mapping;
 		r = resolve_place(resolver, image, time_ns, &at, false, &place, &resolved);
 	}
 	if (r == 0)

@@ -364,6 +364,7 @@ struct live {
 	uint64_t tick_ns;   /* slots/live_epoch.c: when the last tick was told, */
 	uint64_t latest_tick_ns; /* and the longest time between two */
 	bool any_traced;	 /* lifecycle/live_follow.c: some process met the rule */
+	bool said_unread;	 /* live_targets.c: of a process that could not be read in time */
 	enum record_depth depth; /* lifecycle/live_depth.c */
 	struct live_check check; /* stacks/live_check.c */
 	uint64_t faults_paid_ns; /* cuts/live_fault.c: fault_search_pay() */

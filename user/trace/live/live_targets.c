@@ -3,6 +3,7 @@
  * The processes that run when tracing begins, named by the user or found by a rule: each gets a
  * slot, and its objects are probed.
  */
+#include "base/log.h"
 #include "bpf/abi.h"
 #include "config/name_globs.h"
 #include "memtraced.skel.h"
@@ -146,9 +147,9 @@ int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void
 static int check_found(struct live *live, struct live_process *process, uint64_t start_ticks)
 {
 	struct process_info info;
+	int r = process_info_read(process->pid, &info);
 
-	if (process_info_read(process->pid, &info) == 0 && !info.zombie &&
-	    info.start_ticks == start_ticks)
+	if (r == -ETIMEDOUT || (r == 0 && !info.zombie && info.start_ticks == start_ticks))
 		return 0;
 	return live_end_unseen(live, process, 0);
 }
@@ -183,6 +184,12 @@ static int add_found(struct live *live, pid_t pid, bool *ret_added)
 	r = process_info_read(pid, &info);
 	if (r == -ENOMEM)
 		return r;
+	if (r == -ETIMEDOUT && !live->said_unread) {
+		live->said_unread = true;
+		log_warning("process %d: cannot be read in time, as its exec may wait for a file "
+			    "server; it and others like it are not traced",
+			    (int)pid);
+	}
 	if (r || info.zombie || info.kernel_thread || is_own(live, &info) ||
 	    !matches_rule(live, &info))
 		return 0; /* gone, or not to be traced */

@@ -151,7 +151,7 @@ static int begin_sweep(struct watch *watch, uint64_t now_ns)
 }
 
 /*
- * What has the memory that it had is taken for the same process: only statm waits for nothing, stat
+ * What has the memory that it had is taken for the same process: statm waits for nothing, but stat
  * is read by another process (target/file_helper.h). 0, or negative errno: it has ended, or it has
  * no memory (a kernel thread, a zombie).
  */
@@ -167,7 +167,9 @@ static int read_process(const struct watch *watch, pid_t pid, struct process_inf
 		r = process_stat_read(pid, ret_info);
 		/* stat may have it less precisely (Linux 6.2). */
 		ret_info->rss_bytes = rss_bytes;
-		return r;
+		/* It is there, if it lets us wait. */
+		if (r != -ETIMEDOUT || !known)
+			return r;
 	}
 	*ret_info = (struct process_info){
 		.pid = pid,

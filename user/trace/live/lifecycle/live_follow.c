@@ -2,6 +2,7 @@
 /* Follows processes: birth, exec and death. */
 #include "bpf/abi.h"
 #include "memtraced.skel.h"
+#include "target/file_helper.h"
 #include "target/preload.h"
 #include "target/process.h"
 #include "trace/kernel/urgent.h"
@@ -347,6 +348,7 @@ static int on_execed(struct live *live, const struct abi_ev_process *ev)
 	bool replaced = old && !(ev->flags & ABI_PROCESS_SHARES_MM), skipped;
 	int r;
 
+	file_helper_exec_is_over(ev->pid);
 	if (ev->flags & ABI_PROCESS_SHARES_MM)
 		leave_memory(live, told);
 	if (replaced)

@@ -461,8 +461,9 @@ int symbols_settle(struct symbols *symbols)
 		return r;
 	/* The others are still to be looked up, and lost for who asks now. */
 	symbols->pending.len -= i;
-	memmove(symbols->pending.data, symbols->pending.data + i,
-		symbols->pending.len * sizeof(*symbols->pending.data));
+	if (symbols->pending.len > 0)
+		memmove(symbols->pending.data, symbols->pending.data + i,
+			symbols->pending.len * sizeof(*symbols->pending.data));
 	symbols->others += symbols->pending.len;
 	return 0;
 }

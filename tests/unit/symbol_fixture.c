@@ -200,3 +200,26 @@ void fixture_resolve_damaged(const struct fixture *f, const char *of, uint64_t t
 			(void)fixture_resolve(f, object, text + i * 3, i % 2);
 	}
 }
+
+const struct record fixture_process = {
+	.type = RECORD_PROCESS,
+	.process = { .image = { FIXTURE_IMAGE },
+		     .pid = 4242,
+		     .parent_image = RECORD_NO_IMAGE,
+		     .prev_image = RECORD_NO_IMAGE,
+		     .comm = "run" },
+};
+
+struct record fixture_mapping(uint64_t start, uint64_t len, uint64_t ino, const char *path)
+{
+	return (struct record){
+		.type = RECORD_MAPPING,
+		.mapping = { .image = { FIXTURE_IMAGE },
+			     .start = start,
+			     .end = start + len,
+			     .ino = ino,
+			     .path = path,
+			     .local_path = path,
+			     .executable = true },
+	};
+}

@@ -11,6 +11,7 @@
 
 #include "built_program.h"
 #include "symbol/symbolizer.h"
+#include "trace/record/record.h"
 
 struct fixture {
 	char *folder;
@@ -37,6 +38,11 @@ struct built_symbol fixture_find(const char *path, const char *name);
  * them, nothing may crash or hang: run with ASAN=1, too.
  */
 void fixture_resolve_damaged(const struct fixture *f, const char *path, uint64_t text);
+
+/* A process of this image, and a mapping of the program or another file in there. */
+#define FIXTURE_IMAGE 3
+extern const struct record fixture_process;
+struct record fixture_mapping(uint64_t start, uint64_t len, uint64_t ino, const char *path);
 
 /* The function begins at this place (the file may be gone), with or without a file and a line. */
 void assert_function(const struct fixture *f, struct symbol_object *object, struct built_symbol at,

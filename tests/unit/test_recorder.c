@@ -14,7 +14,6 @@
 
 #include <cmocka.h>
 
-#define IMAGE 3
 #define START 0x10000000ULL
 #define N_STACKS 2000
 #define N_FRAMES 10
@@ -27,33 +26,16 @@ static void apply(struct model *model, struct recorder *recorder, const struct r
 
 static void add_stacks(struct model *model, struct recorder *recorder, const char *path)
 {
-	const struct record mapping = {
-		.type = RECORD_MAPPING,
-		.mapping = { .image = { IMAGE },
-			     .start = START,
-			     .end = START + (1 << 24),
-			     .ino = 1,
-			     .path = path,
-			     .local_path = path,
-			     .executable = true },
-	};
-	static const struct record process = {
-		.type = RECORD_PROCESS,
-		.process = { .image = { IMAGE },
-			     .pid = 4242,
-			     .parent_image = RECORD_NO_IMAGE,
-			     .prev_image = RECORD_NO_IMAGE,
-			     .comm = "run" },
-	};
+	const struct record mapping = fixture_mapping(START, 1 << 24, 1, path);
 	uint64_t frames[N_FRAMES], at = START;
 
-	apply(model, recorder, &process);
+	apply(model, recorder, &fixture_process);
 	apply(model, recorder, &mapping);
 	for (uint64_t i = 1; i <= N_STACKS; i++) {
 		const struct record stack = {
 			.type = RECORD_STACK,
 			.stack = { .id = i,
-				   .image = { IMAGE },
+				   .image = { FIXTURE_IMAGE },
 				   .n_frames = N_FRAMES,
 				   .frames = frames },
 		};

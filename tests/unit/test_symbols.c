@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define IMAGE 3
+#define IMAGE FIXTURE_IMAGE
 /* In the first is more than any object has, so that offsets are addresses less this. */
 #define START 0x10000000ULL
 #define SIZE 0x1000000ULL
@@ -27,30 +27,13 @@ struct run {
 
 static void map(struct run *run, uint64_t start, const char *path, uint64_t ino)
 {
-	const struct record record = {
-		.type = RECORD_MAPPING,
-		.mapping = { .image = { IMAGE },
-			     .start = start,
-			     .end = start + SIZE,
-			     .ino = ino,
-			     .path = path,
-			     .local_path = path,
-			     .executable = true },
-	};
+	const struct record record = fixture_mapping(start, SIZE, ino, path);
 
 	assert_int_equal(model_apply(&record, run->model), 0);
 }
 
 static int begin(void **state)
 {
-	static const struct record process = {
-		.type = RECORD_PROCESS,
-		.process = { .image = { IMAGE },
-			     .pid = 4242,
-			     .parent_image = RECORD_NO_IMAGE,
-			     .prev_image = RECORD_NO_IMAGE,
-			     .comm = "run" },
-	};
 	struct run *run = calloc(1, sizeof(*run));
 
 	assert_non_null(run);
@@ -58,7 +41,7 @@ static int begin(void **state)
 	assert_int_equal(fixture_new_symbolizer((void **)&run->built), 0);
 	assert_int_equal(model_new(&run->model), 0);
 	assert_int_equal(symbols_new(run->model, run->built->symbolizer, true, &run->symbols), 0);
-	assert_int_equal(model_apply(&process, run->model), 0);
+	assert_int_equal(model_apply(&fixture_process, run->model), 0);
 	*state = run;
 	return 0;
 }

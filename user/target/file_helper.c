@@ -46,6 +46,7 @@
 struct helper {
 	pid_t pid;
 	int fd;
+	int wait_ms; /* for an answer, while it sleeps */
 };
 
 struct pool {
@@ -194,30 +195,30 @@ static bool is_exhausted(struct pool *pool)
 	return n == MOST_HUNG;
 }
 
-/* --- requests -------------------------------------------------------------------------------- */
-
 static _Thread_local bool hurries;
+
+static bool opens(uint64_t what)
+{
+	return !(what & (OF_MAPS | OF_ACCESS));
+}
+
+/* An exec may take a tenth of a second of itself, where the process had gigabytes. */
+static int wait_ms_for(const struct pool *pool, uint64_t what)
+{
+	if (!(what & OF_ACCESS))
+		return opens(what) ? OPEN_WAIT_MS : READ_WAIT_MS;
+	return (hurries ? HURRIED_WAIT_MS : READ_WAIT_MS) /
+	       (n_refused(pool) >= MANY_REFUSED ? MANY_SHARE : 1);
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
 
 void file_helper_hurry(void)
 {
 	hurries = true;
 }
 
-/*
- * For what the kernel shows when an exec is over: that may take a tenth of a second of itself,
- * where the process had gigabytes.
- */
-static int access_wait_ms(struct pool *pool)
-{
-	size_t n;
-
-	(void)pthread_mutex_lock(&pool->lock); /* cannot fail: it is a plain mutex */
-	n = n_refused(pool);
-	(void)pthread_mutex_unlock(&pool->lock);
-	return (hurries ? HURRIED_WAIT_MS : READ_WAIT_MS) / (n >= MANY_REFUSED ? MANY_SHARE : 1);
-}
-
-static int acquire_helper(struct pool *pool, uint64_t what, bool opens, struct helper *ret_helper)
+static int acquire_helper(struct pool *pool, uint64_t what, struct helper *ret_helper)
 {
 	int r = 0;
 
@@ -225,19 +226,19 @@ static int acquire_helper(struct pool *pool, uint64_t what, bool opens, struct h
 	/* Killed, as with the one that has forked them. */
 	while (pool->n_idle > 0 && forked_has_ended(pool->idle[pool->n_idle - 1].fd))
 		close(pool->idle[--pool->n_idle].fd);
-	if (is_refused(pool, what) || (opens && is_exhausted(pool)))
+	if (is_refused(pool, what) || (opens(what) && is_exhausted(pool)))
 		r = -ETIMEDOUT;
 	else if (pool->n_idle > 0)
 		*ret_helper = pool->idle[--pool->n_idle];
 	else
 		r = fork_helper(pool, ret_helper);
+	ret_helper->wait_ms = wait_ms_for(pool, what);
 	(void)pthread_mutex_unlock(&pool->lock);
 	return r;
 }
 
 /* failed: it has not answered, or not as it should. */
-static void return_helper(struct pool *pool, uint64_t what, bool opens, struct helper helper,
-			  int failed)
+static void return_helper(struct pool *pool, uint64_t what, struct helper helper, int failed)
 {
 	(void)pthread_mutex_lock(&pool->lock); /* as above */
 	if (failed == 0 && pool->n_idle < MOST_IDLE) {
@@ -248,7 +249,7 @@ static void return_helper(struct pool *pool, uint64_t what, bool opens, struct h
 	}
 	if (failed == -ETIMEDOUT) {
 		refuse_request(pool, what);
-		if (opens && pool->n_hung < MOST_HUNG)
+		if (opens(what) && pool->n_hung < MOST_HUNG)
 			pool->hung[pool->n_hung++] = helper.pid;
 	}
 	(void)pthread_mutex_unlock(&pool->lock);
@@ -267,13 +268,13 @@ static bool is_running(pid_t pid)
 }
 
 /* 0: something is there to be received. */
-static int await(const struct helper *helper, int wait_ms)
+static int await(const struct helper *helper)
 {
 	uint64_t end_ns = clock_monotonic_ns() + MOST_NS;
 	struct pollfd poll_fd = { .fd = helper->fd, .events = POLLIN };
 
 	for (;;) {
-		int n = poll(&poll_fd, 1, wait_ms);
+		int n = poll(&poll_fd, 1, helper->wait_ms);
 
 		if (n > 0)
 			return 0;
@@ -288,10 +289,9 @@ static int await(const struct helper *helper, int wait_ms)
 	}
 }
 
-static int receive(const struct helper *helper, int wait_ms, struct strbuf *answer,
-		   struct message_fds *fds)
+static int receive(const struct helper *helper, struct strbuf *answer, struct message_fds *fds)
 {
-	int r = await(helper, wait_ms);
+	int r = await(helper);
 
 	return r < 0 ? r :
 		       message_receive(helper->fd, FILE_HELPER_CHUNK + 16,
@@ -299,8 +299,8 @@ static int receive(const struct helper *helper, int wait_ms, struct strbuf *answ
 }
 
 /* *ret_failed: as of return_helper(). */
-static int receive_text(const struct helper *helper, int wait_ms, size_t max_bytes,
-			struct strbuf *text, int *ret_failed)
+static int receive_text(const struct helper *helper, size_t max_bytes, struct strbuf *text,
+			int *ret_failed)
 {
 	_cleanup_strbuf_ struct strbuf answer = {};
 	bool more = true;
@@ -312,7 +312,7 @@ static int receive_text(const struct helper *helper, int wait_ms, size_t max_byt
 		struct decoder decoder;
 		size_t n;
 
-		*ret_failed = receive(helper, wait_ms, &answer, NULL);
+		*ret_failed = receive(helper, &answer, NULL);
 		if (*ret_failed < 0)
 			return *ret_failed;
 		decoder = decoder_of(&answer);
@@ -329,13 +329,13 @@ static int receive_text(const struct helper *helper, int wait_ms, size_t max_byt
 	return error ? error : strbuf_error(text);
 }
 
-static int receive_opened(const struct helper *helper, int wait_ms, int *ret_failed)
+static int receive_opened(const struct helper *helper, int *ret_failed)
 {
 	_cleanup_strbuf_ struct strbuf answer = {};
 	struct message_fds fds = {};
 	int error;
 
-	*ret_failed = receive(helper, wait_ms, &answer, &fds);
+	*ret_failed = receive(helper, &answer, &fds);
 	if (*ret_failed < 0)
 		return *ret_failed;
 	if (codec_read_all(&answer, &codec_u32, &error) == 0 && fds.n == (error ? 0 : 1))
@@ -349,7 +349,6 @@ static int receive_opened(const struct helper *helper, int wait_ms, int *ret_fai
 static int ask_of_process(struct pool *pool, enum file_helper_request kind,
 			  const struct file_helper_asked *asked, uint64_t of, struct strbuf *text)
 {
-	const int wait_ms = of == OF_MAPS ? READ_WAIT_MS : access_wait_ms(pool);
 	const uint64_t what = of | (uint32_t)asked->pid;
 	_cleanup_strbuf_ struct strbuf request = {};
 	struct helper helper;
@@ -359,15 +358,14 @@ static int ask_of_process(struct pool *pool, enum file_helper_request kind,
 	codec_write(&request, &file_helper_asked_layout, asked, NULL);
 	r = strbuf_error(&request);
 	if (r == 0)
-		r = acquire_helper(pool, what, false, &helper);
+		r = acquire_helper(pool, what, &helper);
 	if (r < 0)
 		return r;
 	r = failed = message_send(helper.fd, &request, NULL, 0, clock_monotonic_ns() + ANSWER_NS);
 	if (r == 0)
-		r = text ? receive_text(&helper, wait_ms, text->len + asked->max_bytes, text,
-					&failed) :
-			   receive_opened(&helper, wait_ms, &failed);
-	return_helper(pool, what, false, helper, failed);
+		r = text ? receive_text(&helper, text->len + asked->max_bytes, text, &failed) :
+			   receive_opened(&helper, &failed);
+	return_helper(pool, what, helper, failed);
 	return r;
 }
 
@@ -433,12 +431,12 @@ int file_helper_open(uint64_t device, const struct strbuf *request, int fd)
 	strbuf_add(&message, strbuf_str(request), request->len);
 	r = strbuf_error(&message);
 	if (r == 0)
-		r = acquire_helper(pool, device, true, &helper);
+		r = acquire_helper(pool, device, &helper);
 	if (r < 0)
 		return r;
 	failed = message_send(helper.fd, &message, &fd, fd < 0 ? 0 : 1,
 			      clock_monotonic_ns() + ANSWER_NS);
-	r = failed < 0 ? failed : receive_opened(&helper, OPEN_WAIT_MS, &failed);
-	return_helper(pool, device, true, helper, failed);
+	r = failed < 0 ? failed : receive_opened(&helper, &failed);
+	return_helper(pool, device, helper, failed);
 	return r;
 }

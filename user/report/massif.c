@@ -4,6 +4,7 @@
  * its run. What each site held is known for all of them at the peak and at the end alone. Of the
  * points of the timeline each tenth has a tree, too, of the sites that were sampled then.
  */
+#include "base/interns.h"
 #include "base/saturate.h"
 #include "base/strbuf.h"
 #include "report/massif_tree.h"
@@ -17,12 +18,27 @@
 #include <errno.h>
 #include <inttypes.h>
 
+/* What a label is made from: strings of the view, whose addresses tell them apart. */
+struct frame_key {
+	const struct view_place *place;
+	const char *function, *linkage, *file, *mark;
+	uint32_t line, padding;
+};
+
+struct frame_label {
+	uint32_t number; /* in the tree */
+	bool is_allocator;
+};
+
 struct massif {
 	FILE *file;
 	const struct view *view;
 	const struct view_process *process;
 	struct massif_options options;
-	struct sample_frames frames; /* of the stack at hand */
+	struct sample_frames frames;	/* of the stack at hand */
+	struct interns keys;		/* of frames */
+	VEC(struct frame_label) labels; /* of these keys */
+	struct massif_tree tree;	/* of add_stacks() */
 	size_t n_snapshots;
 	uint64_t latest; /* time of the one before */
 };
@@ -44,31 +60,81 @@ static void add_text(struct strbuf *out, const char *text)
 	strbuf_pass_error(out, &clean);
 }
 
-/* Without the allocator functions that it begins with. */
-static int add_site(struct massif *massif, struct massif_tree *tree, const struct view_site *site,
-		    uint64_t bytes)
+/* At no moment that is shown. */
+static bool holds_nothing(const struct view_site *site)
 {
-	_cleanup_strbuf_ struct strbuf place = { 0 }, label = { 0 };
-	int r = massif_tree_begin(tree, bytes);
+	return site->class != VIEW_HEAP ||
+	       (site->peak_bytes <= 0 && site->live_bytes <= 0 && !site->series.live_bytes);
+}
+
+static int add_label(struct massif *massif, const struct sample_frame *frame)
+{
+	struct frame_label label = { .is_allocator = place_is_allocator(frame) };
+	_cleanup_strbuf_ struct strbuf place = { 0 }, text = { 0 };
+	int r;
+
+	place_label(&place, frame);
+	add_text(&text, strbuf_str(&place));
+	r = strbuf_error(&text);
+	if (r == 0)
+		r = massif_tree_label(&massif->tree, strbuf_str(&text), &label.number);
+	return r < 0 ? r : vec_push(&massif->labels, label);
+}
+
+/* *ret_label: until the next one. */
+static int find_label(struct massif *massif, const struct sample_frame *frame,
+		      const struct frame_label **ret_label)
+{
+	const struct frame_key key = {
+		.place = frame->frame.place,
+		.function = frame->frame.function,
+		.linkage = frame->frame.linkage,
+		.file = frame->frame.file,
+		.mark = frame->mark,
+		.line = frame->frame.line,
+	};
+	size_t number;
+	int r = interns_add(&massif->keys, &key, sizeof(key), &number);
+
+	if (r > 0)
+		r = add_label(massif, frame);
+	if (r == 0)
+		*ret_label = &massif->labels.data[number];
+	return r;
+}
+
+/* Without the allocator functions that it begins with. */
+static int add_site(struct massif *massif, const struct view_site *site)
+{
+	int r = massif_tree_begin(&massif->tree);
 	bool begun = false;
 
-	if (r == 0)
-		r = sample_frames_fill(&massif->frames, &site->stack);
+	if (r < 0 || holds_nothing(site))
+		return r;
+	r = sample_frames_fill(&massif->frames, &site->stack);
 	for (size_t i = 0; r == 0 && i < massif->frames.list.len; i++) {
-		const struct sample_frame *frame = &massif->frames.list.data[i];
+		const struct frame_label *label;
 
-		if (!begun && place_is_allocator(frame))
+		r = find_label(massif, &massif->frames.list.data[i], &label);
+		if (r < 0 || (!begun && label->is_allocator))
 			continue;
 		begun = true;
-		strbuf_reset(&place);
-		strbuf_reset(&label);
-		place_label(&place, frame);
-		add_text(&label, strbuf_str(&place));
-		r = strbuf_error(&label);
-		if (r == 0)
-			r = massif_tree_push(tree, strbuf_str(&label));
+		r = massif_tree_push(&massif->tree, label->number);
 	}
 	return r;
+}
+
+/* Each site has the tree's stack of its number, and what no site shown held has the one behind. */
+static int add_stacks(struct massif *massif)
+{
+	uint32_t other;
+	int r = massif_tree_label(&massif->tree, "0x0: [other sites]", &other);
+
+	for (size_t i = 0; r == 0 && i < massif->process->n_sites; i++)
+		r = add_site(massif, &massif->process->sites[i]);
+	if (r == 0)
+		r = massif_tree_begin(&massif->tree);
+	return r < 0 ? r : massif_tree_push(&massif->tree, other);
 }
 
 /* 0: nothing, or it is not known. */
@@ -76,6 +142,8 @@ static uint64_t site_bytes(const struct view_site *site, size_t at)
 {
 	const struct view_series *series = &site->series;
 
+	if (site->class != VIEW_HEAP)
+		return 0;
 	if (at == AT_PEAK)
 		return saturate_unsigned(site->peak_bytes);
 	if (at == AT_END)
@@ -85,18 +153,20 @@ static uint64_t site_bytes(const struct view_site *site, size_t at)
 		       0;
 }
 
-static int add_sites(struct massif *massif, struct massif_tree *tree, size_t at)
+/* `bytes`, or what the sites held where that is more. */
+static uint64_t hold_sites(struct massif *massif, uint64_t bytes, size_t at)
 {
-	int r = 0;
+	size_t n = massif->process->n_sites;
+	uint64_t sum = 0;
 
-	for (size_t i = 0; r == 0 && i < massif->process->n_sites; i++) {
-		const struct view_site *site = &massif->process->sites[i];
-		uint64_t bytes = site_bytes(site, at);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t held = site_bytes(&massif->process->sites[i], at);
 
-		if (site->class == VIEW_HEAP && bytes > 0)
-			r = add_site(massif, tree, site, bytes);
+		massif_tree_hold(&massif->tree, i, held);
+		sum = saturate_add_u64(sum, held);
 	}
-	return r;
+	massif_tree_hold(&massif->tree, n, sum < bytes ? bytes - sum : 0);
+	return sum < bytes ? bytes : sum;
 }
 
 static uint64_t time_of(const struct massif *massif, const struct view_point *point)
@@ -126,23 +196,14 @@ static void put_snapshot(struct massif *massif, uint64_t time, uint64_t bytes, c
  */
 static int put_detailed(struct massif *massif, uint64_t time, uint64_t bytes, size_t at)
 {
-	_cleanup_(massif_tree_done) struct massif_tree tree = { 0 };
-	int r = add_sites(massif, &tree, at);
+	uint64_t held = hold_sites(massif, bytes, at);
 
-	if (r == 0 && tree.bytes < bytes) {
-		r = massif_tree_begin(&tree, bytes - tree.bytes);
-		if (r == 0)
-			r = massif_tree_push(&tree, "0x0: [other sites]");
-	}
-	if (r < 0)
-		return r;
-	if (tree.bytes == 0 || (at < AT_END && tree.bytes > bytes)) {
+	if (held == 0 || (at < AT_END && held > bytes)) {
 		put_snapshot(massif, time, bytes, "empty");
 		return 0;
 	}
-	bytes = tree.bytes;
-	put_snapshot(massif, time, bytes, at == AT_PEAK ? "peak" : "detailed");
-	return massif_tree_write(&tree, massif->options.threshold, bytes, massif->file);
+	put_snapshot(massif, time, held, at == AT_PEAK ? "peak" : "detailed");
+	return massif_tree_write(&massif->tree, massif->options.threshold, held, massif->file);
 }
 
 /* The end of the timeline, or what is known without one. */
@@ -240,7 +301,12 @@ int massif_write_process(const struct view *view, const struct view_process *pro
 	int r = put_header(&massif);
 
 	if (r == 0)
+		r = add_stacks(&massif);
+	if (r == 0)
 		r = put_snapshots(&massif);
 	sample_frames_done(&massif.frames);
+	interns_done(&massif.keys);
+	vec_done(&massif.labels);
+	massif_tree_done(&massif.tree);
 	return r == 0 && ferror(file) ? -EIO : r;
 }

@@ -15,30 +15,36 @@ void massif_tree_done(struct massif_tree *tree)
 	interns_done(&tree->labels);
 	vec_done(&tree->frames);
 	vec_done(&tree->paths);
+	vec_done(&tree->order);
+	vec_done(&tree->held);
 	vec_done(&tree->pending);
 	vec_done(&tree->children);
 }
 
-int massif_tree_begin(struct massif_tree *tree, uint64_t bytes)
+int massif_tree_label(struct massif_tree *tree, const char *label, uint32_t *ret_number)
 {
-	int r = vec_push(&tree->paths,
-			 (struct massif_path){ .first = tree->frames.len, .bytes = bytes });
-
-	if (r == 0)
-		tree->bytes = saturate_add_u64(tree->bytes, bytes);
-	return r;
+	return interns_number_string(&tree->labels, label, ret_number);
 }
 
-int massif_tree_push(struct massif_tree *tree, const char *label)
+int massif_tree_begin(struct massif_tree *tree)
 {
-	size_t number;
-	int r = interns_add_string(&tree->labels, label, &number);
+	return tree->paths.len < UINT32_MAX ?
+		       vec_push(&tree->paths, (struct massif_path){ .first = tree->frames.len }) :
+		       -ENOMEM;
+}
 
-	if (r >= 0)
-		r = vec_push(&tree->frames, (uint32_t)number);
+int massif_tree_push(struct massif_tree *tree, uint32_t label)
+{
+	int r = vec_push(&tree->frames, label);
+
 	if (r == 0)
 		tree->paths.data[tree->paths.len - 1].n++;
 	return r;
+}
+
+void massif_tree_hold(struct massif_tree *tree, size_t stack, uint64_t bytes)
+{
+	tree->paths.data[stack].bytes = bytes;
 }
 
 static uint32_t label_at(const struct massif_tree *tree, const struct massif_path *path,
@@ -47,18 +53,51 @@ static uint32_t label_at(const struct massif_tree *tree, const struct massif_pat
 	return depth < path->n ? tree->frames.data[path->first + depth] : LABEL_ENDED;
 }
 
-struct by_depth {
-	const struct massif_tree *tree;
-	size_t depth;
-};
-
-static int compare_at(const void *a, const void *b, void *userdata)
+static int compare_paths(const void *a, const void *b, void *userdata)
 {
-	const struct by_depth *by = userdata;
-	uint32_t label_a = label_at(by->tree, a, by->depth);
-	uint32_t label_b = label_at(by->tree, b, by->depth);
+	const struct massif_tree *tree = userdata;
+	const struct massif_path *path_a = &tree->paths.data[*(const uint32_t *)a];
+	const struct massif_path *path_b = &tree->paths.data[*(const uint32_t *)b];
+	uint32_t label_a, label_b;
+	size_t depth = 0;
 
+	do {
+		label_a = label_at(tree, path_a, depth);
+		label_b = label_at(tree, path_b, depth++);
+	} while (label_a == label_b && label_a != LABEL_ENDED);
 	return (label_a > label_b) - (label_a < label_b);
+}
+
+/* Those of stacks that have been added since the last snapshot are not in the order yet. */
+static int order_paths(struct massif_tree *tree)
+{
+	int r = 0;
+
+	if (tree->order.len == tree->paths.len)
+		return 0;
+	for (size_t i = tree->order.len; r == 0 && i < tree->paths.len; i++)
+		r = vec_push(&tree->order, (uint32_t)i);
+	if (r == 0)
+		qsort_r(tree->order.data, tree->order.len, sizeof(*tree->order.data), compare_paths,
+			tree);
+	return r;
+}
+
+static int find_held(struct massif_tree *tree, uint64_t *ret_bytes)
+{
+	int r = order_paths(tree);
+
+	*ret_bytes = 0;
+	tree->held.len = 0;
+	for (size_t i = 0; r == 0 && i < tree->order.len; i++) {
+		const struct massif_path *path = &tree->paths.data[tree->order.data[i]];
+
+		if (path->bytes == 0)
+			continue;
+		*ret_bytes = saturate_add_u64(*ret_bytes, path->bytes);
+		r = vec_push(&tree->held, *path);
+	}
+	return r;
 }
 
 /* The largest last, which is written first. */
@@ -74,27 +113,23 @@ static int compare_nodes(const void *item_a, const void *item_b)
 /* Groups the node's paths by their next frames. */
 static int make_children(struct massif_tree *tree, const struct massif_node *node)
 {
-	struct by_depth by = { tree, node->depth };
-	struct massif_path *paths = tree->paths.data + node->first;
 	int r = 0;
 
 	tree->children.len = 0;
-	if (node->n == 0)
-		return 0;
-	qsort_r(paths, node->n, sizeof(*paths), compare_at, &by);
 	for (size_t i = 0; r == 0 && i < node->n; i++) {
+		const struct massif_path *path = &tree->held.data[node->first + i];
 		size_t n = tree->children.len;
 		struct massif_node *last = n > 0 ? &tree->children.data[n - 1] : NULL;
-		uint32_t label = label_at(tree, &paths[i], node->depth);
+		uint32_t label = label_at(tree, path, node->depth);
 
 		if (!last || last->label != label) {
 			r = vec_push(&tree->children,
 				     (struct massif_node){ label, node->depth + 1, node->first + i,
-							   1, paths[i].bytes });
+							   1, path->bytes });
 			continue;
 		}
 		last->n++;
-		last->bytes = saturate_add_u64(last->bytes, paths[i].bytes);
+		last->bytes = saturate_add_u64(last->bytes, path->bytes);
 	}
 	if (tree->children.len == 1 && tree->children.data[0].label == LABEL_ENDED)
 		tree->children.len = 0;
@@ -142,11 +177,13 @@ static void put_node(const struct massif_tree *tree, const struct massif_node *n
 
 int massif_tree_write(struct massif_tree *tree, uint32_t threshold, uint64_t total, FILE *file)
 {
-	int r;
+	uint64_t bytes;
+	int r = find_held(tree, &bytes);
 
 	tree->pending.len = 0;
-	r = vec_push(&tree->pending,
-		     (struct massif_node){ LABEL_ROOT, 0, 0, tree->paths.len, tree->bytes });
+	if (r == 0)
+		r = vec_push(&tree->pending,
+			     (struct massif_node){ LABEL_ROOT, 0, 0, tree->held.len, bytes });
 	while (r == 0 && tree->pending.len > 0) {
 		const struct massif_node node = tree->pending.data[--tree->pending.len];
 

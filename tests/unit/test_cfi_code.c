@@ -106,6 +106,11 @@ static const struct code_case cases[] = {
 	    { 16, SP_BP(24, -16) },
 	    { 21, NONE },
 	    { 23, SP(8) } } },
+	{ "calls within a function that lead to themselves and each other",
+	  /* push %rbx; 1: call 1b; 2: call 3f; 3: call 2b; pop %rbx; ret */
+	  { 0x53, 0xe8, 0xfb, 0xff, 0xff, 0xff, 0xe8, 0, 0, 0, 0, 0xe8, 0xf6, 0xff, 0xff, 0xff,
+	    0x5b, 0xc3 },
+	  { { 0, SP(8) }, { 1, SP(8) }, { 6, SP(8) }, { 11, SP(8) }, { 16, NONE } } },
 	{ "bytes that are no instruction",
 	  /* push %rbx; (bad) */
 	  { 0x53, 0x06, 0x5b, 0xc3 },

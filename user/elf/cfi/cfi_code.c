@@ -133,6 +133,8 @@ static int add_function(struct follower *f, uint64_t at)
 				 &X86_FRAME_AT_START);
 	mark_wrong(f, owner);
 	mark_wrong(f, (uint32_t)f->functions.len - 1);
+	/* So it is known: a call to there which is its own first instruction adds it only once. */
+	f->owner_at[at] = (uint32_t)f->functions.len - 1;
 	f->has_new_parts = true;
 	return 0;
 }

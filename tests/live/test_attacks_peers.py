@@ -8,14 +8,16 @@ import http.server
 import json
 import os
 import signal
+import socket
 import threading
 
 import browser
-from lib import (Skip, eventually, need_program, need_root, run, scratch, started, target,
-                 target_for_all, test)
+from lib import (Lines, Skip, eventually, need_kernel, need_program, need_root, run, scratch,
+                 started, target, target_for_all, test)
 from test_attacks_setuid import become, build
 from test_ctl import nobodys_targets
 from test_service import NOBODY, ask_as, service, until_traced
+from test_systemd import inherit
 
 BESIDE_OTHERS = "services"
 # Sends a request and closes without reading the answer, while the service does not run.
@@ -342,6 +344,50 @@ def users_who_hold_connections_keep_no_others_out(where):
                 assert status_of(served, "/healthz") == 200
                 assert ask_as(served, where, "/ctl/status")[0].startswith("200 ")
             assert served.metric("memtraced_http_connections") > (64 if where == "unix" else 32)
+
+
+def passes_descriptor(client):
+    """Whoever receives it closes it, and waits then: for what is not sent of a TCP connection, for
+    as long as SO_LINGER says."""
+    try:
+        socket.send_fds(client, [b"G"], [client.fileno()])
+    except PermissionError:
+        return False
+    return True
+
+
+@test(need_root, lambda: need_kernel(6, 16))
+def no_descriptor_can_be_passed_to_a_service():
+    with scratch() as folder, service(folder) as served, \
+            started([target("leak"), "0", "60000"]) as process, \
+            socket.socket(socket.AF_UNIX) as client:
+        pid = int(process.lines.until("ready"))
+        client.connect(served.path)
+        assert not passes_descriptor(client)
+        client.sendall(request_for(f"/debug/pprof/heap?pid={pid}&seconds=500").encode())
+        until_traced(served, 1)
+        assert not passes_descriptor(client)
+        with stopped(served.process), socket.socket(socket.AF_UNIX) as not_accepted:
+            not_accepted.connect(served.path)
+            assert not passes_descriptor(not_accepted)
+
+
+@test(need_root, lambda: need_kernel(6, 16))
+def no_descriptor_can_be_passed_over_a_socket_of_systemds():
+    with scratch() as folder, socket.socket(socket.AF_UNIX) as given, \
+            socket.socket(socket.AF_UNIX) as before, socket.socket(socket.AF_UNIX) as later:
+        path, config = (os.path.join(folder, name) for name in ("http.sock", "memtraced.conf"))
+        with open(config, "w", encoding="ascii"):
+            pass
+        given.bind(path)
+        given.listen()
+        before.connect(path)
+        with inherit(folder, config, given) as process:
+            Lines(process.stderr).until("memtraced: ready")
+            before.sendall(request_for("/healthz", more="").encode())
+            assert before.recv(65536).endswith(b"\r\n\r\nok\n")
+            later.connect(path)
+            assert not passes_descriptor(before) and not passes_descriptor(later)
 
 
 # --- pages of other sites, in a browser that knows the token -------------------------------------

@@ -39,6 +39,17 @@ int http_peer_may_see(const struct http_peer *peer, pid_t pid, struct process_in
 	return r;
 }
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
+void http_refuse_descriptors(int fd)
+{
+	const int no = 0;
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no)); /* as guard.h says */
+}
+
 #define NAME_LEN 256
 
 static bool is_port(const char *text)

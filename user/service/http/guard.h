@@ -39,6 +39,13 @@ struct http_peer {
  */
 struct http_peer http_peer_of(int fd);
 
+/*
+ * No descriptors are passed over this Unix socket, nor over those that it accepts from now on: we
+ * would close them, which waits where a user wants it to (SO_LINGER, a mount of the user's). Linux
+ * 6.16; before that, and over TCP, it does nothing.
+ */
+void http_refuse_descriptors(int fd);
+
 /* May this user see everything? */
 static inline bool http_peer_is_root(const struct http_peer *peer)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/http/listen.h"
 
+#include "service/http/guard.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -118,6 +120,7 @@ static int open_unix(const struct service_config *config, const struct service_l
 		r = remove_socket(listen, path);
 	if (r < 0)
 		return r;
+	http_refuse_descriptors(fd);
 	/* No other user may connect before its mode is set. */
 	mask = umask(0177);
 	r = bind(fd, (const struct sockaddr *)&listen->address, listen->address_len) ? -errno : 0;
@@ -189,6 +192,7 @@ int listener_check(const struct service_config *config, int fd)
 	    (address.ss_family != AF_UNIX && address.ss_family != AF_INET &&
 	     address.ss_family != AF_INET6))
 		return -EPROTOTYPE;
+	http_refuse_descriptors(fd);
 	return is_remote(&address) && !(config->remote && config->token_file) ? -EPERM : 0;
 }
 

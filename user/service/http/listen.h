@@ -27,7 +27,8 @@ int listener_allow(const struct service_config *config, const char *path);
 
 /*
  * Is `fd` a listening stream socket that the configuration would allow? 0; -EPROTOTYPE; or -EPERM:
- * it can be reached from other hosts, which the configuration does not say is meant.
+ * it can be reached from other hosts, which the configuration does not say is meant. Descriptors
+ * are not passed over it from then on.
  */
 int listener_check(const struct service_config *config, int fd);
 

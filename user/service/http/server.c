@@ -136,6 +136,7 @@ static struct connection *connection_new(struct http_server *server, struct MHD_
 	}
 	c->server = server;
 	c->fd = info->connect_fd;
+	http_refuse_descriptors(c->fd); /* it may be from before ours listened */
 	c->peer = http_peer_of(c->fd);
 	c->deadline_ns = deadline(server, 1);
 	c->counted = c->peer;

@@ -11,7 +11,7 @@ import schema
 from lib import Skip, eventually, memtraced, need_program, need_root, run, scratch, started, test
 from test_attacks_setuid import become
 from test_ctl import ctl
-from test_service import service, until_traced
+from test_service import ask_as, service, until_traced
 
 BESIDE_OTHERS = "services"
 ALICE, BOB, CAROL = 65531, 65532, 65533
@@ -90,3 +90,40 @@ def subordinate_uids_count_as_the_user_who_has_them():
             assert begin(served, 200001, first)
             assert not begin(served, 200099, last), "a third trace of one user"
             assert begin(served, 200100, none), "this uid is another user's"
+
+
+# Has a process asked for names without end, over ten connections.
+ASK_FOR_NAMES = """
+import socket, sys, threading
+path, pid = sys.argv[1:]
+with open(f"/proc/{pid}/maps") as file:
+    code = [line.split("-")[0] for line in file if " r-xp " in line]
+body = "+".join(f"0x{code[i % len(code)]}" for i in range(3000)).encode()
+head = (f"POST /debug/pprof/symbol?pid={pid} HTTP/1.1\\r\\nHost: localhost\\r\\n"
+        f"Connection: close\\r\\nContent-Length: {len(body)}\\r\\n\\r\\n").encode()
+def ask():
+    while True:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(path)
+            client.sendall(head + body)
+            while client.recv(1 << 20):
+                pass
+for _ in range(10):
+    threading.Thread(target=ask, daemon=True).start()
+print("there", flush=True)
+sys.stdin.readline()
+"""
+
+
+@test(need_root)
+def questions_of_one_user_keep_neither_root_nor_others_out():
+    with scratch() as folder, service(folder) as served, \
+            processes(folder, ALICE, 1) as (alices,), processes(folder, BOB, 1) as (bobs,), \
+            started(["/usr/bin/python3", "-c", ASK_FOR_NAMES, served.path, alices],
+                    preexec_fn=become(ALICE, ALICE)) as asking:
+        asking.lines.until("there")
+        eventually(lambda: served.metric("memtraced_http_connections") > 8, "it asks")
+        pages = 10 * [f"/debug/pprof/cmdline?pid={bobs}"]
+        for uid in (0, BOB):
+            answers = ask_as(served, "unix", *pages, uid=uid)
+            assert all(answer.startswith("200 ") for answer in answers), (uid, answers)

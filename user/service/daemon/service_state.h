@@ -87,7 +87,7 @@ struct service {
 	size_t n_told;
 	/* Of who was not traced: killed by the OOM killer, and else. */
 	struct post_mortem_limit oom_limit, kill_limit;
-	size_t n_questions; /* routes/process_routes.c */
+	struct question *questions; /* that run: routes/process_routes.c */
 	struct process_reader *process_reader;
 	struct service_reloads reloads;
 	bool is_settling; /* a reload has begun what does not run yet */

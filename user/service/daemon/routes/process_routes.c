@@ -13,6 +13,7 @@
 #include "symbol/symbolizer.h"
 #include "target/file_helper.h"
 #include "target/file_open.h"
+#include "target/login_users.h"
 #include "target/proc_file.h"
 #include "target/proc_maps.h"
 
@@ -23,8 +24,9 @@
 
 #define CMDLINE_MOST (4U << 20)
 #define MOST_ADDRESSES 4096
-/* Of all clients, at once: each is a thread. */
-#define MOST_QUESTIONS 8
+/* At once: each is a thread. Of root as many again. */
+#define MOST_OF_USERS 8
+#define MOST_OF_USER 2
 /* Not how many: whether there are any. */
 #define HAS_SYMBOLS "num_symbols: 1\n"
 
@@ -40,9 +42,13 @@ static int check_process(struct service_call *call, struct http_answer *answer)
 /* A question to a process, beside the loop; its thread knows nothing of the call. */
 struct question {
 	struct aside_work work;
-	struct service *service;   /* the loop's */
-	struct service_call *call; /* the loop's; NULL: the client has gone */
-	struct worker *worker;	   /* that it may use one beside */
+	/* The loop's: */
+	struct question *next;
+	struct service *service;
+	uid_t person;		   /* who asks: login_users.h */
+	struct service_call *call; /* NULL: the client has gone */
+
+	struct worker *worker; /* that it may use one beside */
 	pid_t pid;
 	struct http_peer who;
 	char *addresses; /* NULL: the command line is wanted */
@@ -63,12 +69,21 @@ static void check_again(struct service_call *call, struct http_answer *answer)
 	http_answer_done(&now);
 }
 
+static void remove_question(struct question *question)
+{
+	struct question **at = &question->service->questions;
+
+	while (*at != question)
+		at = &(*at)->next;
+	*at = question->next;
+}
+
 static void on_answer(struct aside_work *work)
 {
 	struct question *question = (struct question *)work;
 	struct http_answer *answer = &question->answer;
 
-	question->service->n_questions--;
+	remove_question(question);
 	if (question->error == -EINVAL)
 		http_answer_error(answer, 400,
 				  "the body is addresses with + between them: 0x1+0x2");
@@ -94,15 +109,29 @@ void process_question_forget(struct question *question)
 		question->call = NULL;
 }
 
+/* No user keeps out another one, nor do all of them root. */
+static bool has_room(const struct service *service, uid_t person)
+{
+	size_t of_users = 0, of_person = 0;
+
+	for (const struct question *q = service->questions; q; q = q->next) {
+		of_users += q->person != 0;
+		of_person += q->person == person;
+	}
+	return person == 0 ? of_person < MOST_OF_USERS :
+			     of_users < MOST_OF_USERS && of_person < MOST_OF_USER;
+}
+
 /* 1: the answer comes later. */
 static int begin_question(struct service_call *call, void (*run)(struct aside_work *work),
 			  const char *addresses, struct http_answer *answer)
 {
 	struct service *service = call->service;
+	uid_t person = login_users_find(service->users, call->who.uid);
 	struct question *question;
 	int r = -ENOMEM;
 
-	if (service->n_questions >= MOST_QUESTIONS) {
+	if (!has_room(service, person)) {
 		http_answer_error(answer, 503, "too many questions at once; ask again");
 		return 0;
 	}
@@ -111,7 +140,9 @@ static int begin_question(struct service_call *call, void (*run)(struct aside_wo
 		return -ENOMEM;
 	*question = (struct question){
 		.work = { run, on_answer },
+		.next = service->questions,
 		.service = service,
+		.person = person,
 		.call = call,
 		.worker = service->worker,
 		.pid = call->query.pid,
@@ -126,7 +157,7 @@ static int begin_question(struct service_call *call, void (*run)(struct aside_wo
 		free(question);
 		return r;
 	}
-	service->n_questions++;
+	service->questions = question;
 	call->question = question;
 	return 1;
 }

@@ -12,8 +12,8 @@ import time
 import fuse_server
 import schema
 from lib import (Lines, Place, Skip, attached, eventually, heap_sites, load_report, memtraced,
-                 need_program, need_root, process_state, run_memtraced, scratch, send_line, started,
-                 target, target_for_all, test, total)
+                 need_long, need_program, need_root, process_state, run_memtraced, scratch,
+                 send_line, started, target, target_for_all, test, total)
 from test_attacks_setuid import QUANTITIES, answer_of, asked_by_nobody, become, build
 from test_service import ask_as, service, until_traced
 
@@ -128,6 +128,20 @@ def stacks_that_cost_most_to_read_are_read_in_time():
         report = report_of(process.pid)
     sites = heap_sites(report["processes"][0])
     assert total(sites, "allocs") == 500, total(sites, "allocs")
+
+
+@test(need_root, need_long, timeout=90)
+def forks_that_books_say_are_open_are_not_looked_for_without_end():
+    """For each book, all of the host's processes that are younger would be read."""
+    books = 60
+    with started([target("hostile_book"), "open", str(books)]) as process, \
+            started([target("crowd"), "3000"]) as crowd:
+        for _ in range(books + 1):
+            assert process.lines.next()
+        crowd.lines.until("ready", timeout=60)
+        report = report_of(process.pid)
+        crowd.kill()
+    assert len(report["processes"]) == books + 1, len(report["processes"])
 
 
 @test(need_root, each=[1, 4])

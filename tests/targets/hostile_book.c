@@ -9,6 +9,8 @@
  *                 that can be of code that was unloaded
  *   many N WAY    a book whose table was doubled N times, and is full; WAY: `doubles`: it is said
  *                 to be doubled just now; `forked`: it forks when it has all its blocks
+ *   open N        N children, each with a book whose forks another reader was told of, and that
+ *                 has not been told that they have ended
  *   told FILE     tells of FILE, which has a server, as its book: with the library
  *   descriptor KIND [FILE]
  *                 tells of a descriptor that is no book, see kinds[]: with the library
@@ -149,6 +151,22 @@ static void fill(uint64_t doublings, const char *way)
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 	}
 	tell("forked\n");
+	pause();
+}
+
+static void claim_forks(uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+		if (fork() == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			make_book();
+			header->era = 2;
+			header->ended_forks = 1;
+			tell("one\n");
+			pause();
+		}
+	make_book();
+	tell("ready\n");
 	pause();
 }
 
@@ -420,6 +438,8 @@ int main(int argc, char **argv)
 		deepen(argument(argc, argv, 2, 1000));
 	else if (strcmp(what, "many") == 0 && argc > 3)
 		fill(argument(argc, argv, 2, 1), argv[3]);
+	else if (strcmp(what, "open") == 0)
+		claim_forks(argument(argc, argv, 2, 1));
 	else if (strcmp(what, "told") == 0 && argc > 2)
 		tell_of(argv[2]);
 	else if (strcmp(what, "descriptor") == 0 && argc > 2)

@@ -56,9 +56,9 @@ static uint64_t searched_ns(uint64_t run_ns, uint64_t search_ns)
 	uint64_t paid_ns = 0, sum_ns = 0;
 
 	for (uint64_t now_ns = begin_ns; now_ns < begin_ns + run_ns; now_ns += search_ns) {
-		if (!fault_search_is_allowed(paid_ns, now_ns))
+		if (!clock_share_is_left(paid_ns, now_ns))
 			continue;
-		paid_ns = fault_search_pay(paid_ns, now_ns, now_ns + search_ns);
+		paid_ns = clock_share_pay(paid_ns, now_ns, now_ns + search_ns);
 		sum_ns += search_ns;
 	}
 	return sum_ns;

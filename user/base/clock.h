@@ -5,6 +5,7 @@
 #ifndef MEMTRACED_BASE_CLOCK_H
 #define MEMTRACED_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -35,6 +36,23 @@ static inline void clock_asleep(int64_t *ret_least, int64_t *ret_most)
 static inline uint64_t clock_monotonic_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/*
+ * What others can have us do again and again takes two seconds at once, and then a twentieth of the
+ * time; paid_ns says until when it is paid for by that. May it be done? Times are CLOCK_MONOTONIC.
+ */
+#define CLOCK_SHARE UINT64_C(20)
+
+static inline bool clock_share_is_left(uint64_t paid_ns, uint64_t now_ns)
+{
+	return paid_ns < now_ns + CLOCK_SHARE * 2 * SECOND_NS;
+}
+
+/* After it was done: the new paid_ns. */
+static inline uint64_t clock_share_pay(uint64_t paid_ns, uint64_t began_ns, uint64_t ended_ns)
+{
+	return (paid_ns > began_ns ? paid_ns : began_ns) + CLOCK_SHARE * (ended_ns - began_ns);
 }
 
 /*

@@ -266,6 +266,7 @@ struct live_library {
 struct live_books {
 	uint16_t first_fn; /* id of function 0 of enum abi_book_function; 0: none was told of */
 	uint64_t calls;	   /* that were entered in any */
+	uint64_t paid_ns;  /* for searches of processes that have one mapped: base/clock.h */
 };
 
 /* Jobs beside allocations: live_jobs.c. */

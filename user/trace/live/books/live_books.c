@@ -215,10 +215,22 @@ static void mark_ancestors(const struct live *live, const struct live_process *p
  * Of forks that another reader was told of: is a child or a child's child left that looks up blocks
  * in the book? It has it mapped. One that was not looked at yet may fork meanwhile, and end.
  */
-static bool has_earlier(struct live_process *process)
+static bool is_mapped_elsewhere(struct live *live, const struct live_process *process)
 {
-	if (process->book.earlier && (book_is_mapped_elsewhere(process->book.book, process->pid) ||
-				      book_is_mapped_elsewhere(process->book.book, process->pid)))
+	uint64_t began_ns = clock_monotonic_ns();
+	bool is;
+
+	if (!clock_share_is_left(live->books.paid_ns, began_ns))
+		return true; /* it keeps its memory so long */
+	is = book_is_mapped_elsewhere(process->book.book, process->pid) ||
+	     book_is_mapped_elsewhere(process->book.book, process->pid);
+	live->books.paid_ns = clock_share_pay(live->books.paid_ns, began_ns, clock_monotonic_ns());
+	return is;
+}
+
+static bool has_earlier(struct live *live, struct live_process *process)
+{
+	if (process->book.earlier && is_mapped_elsewhere(live, process))
 		return true;
 	process->book.forks += process->book.earlier;
 	process->book.earlier = 0;
@@ -229,13 +241,13 @@ static bool has_earlier(struct live_process *process)
  * When no child is left whose values are not read, and it is certain that none is on its way: all
  * forks that the book knows have been told of.
  */
-static void end_forks(struct live_process *process)
+static void end_forks(struct live *live, struct live_process *process)
 {
 	uint32_t era = live_book_era(process);
 
 	process->book.era = era;
 	if (era == process->book.told_ended || era != process->book.forks + process->book.earlier ||
-	    has_earlier(process))
+	    has_earlier(live, process))
 		return;
 	if (book_end_forks(process->book.book, era) == 0)
 		process->book.told_ended = era;
@@ -252,7 +264,7 @@ void live_books_end_forks(struct live *live)
 			mark_ancestors(live, *p, shared);
 	vec_foreach(&live->slots.all, p)
 		if (is_kept(*p) && !shared[(*p)->slot.n])
-			end_forks(*p);
+			end_forks(live, *p);
 }
 
 void live_book_done(struct live_process *process)
@@ -350,7 +362,7 @@ int live_book_adopt(struct live *live, struct live_process *process)
 	if (r == 0)
 		live_process_set_complete(process);
 	if (r == 0 && process->book.earlier)
-		end_forks(process);
+		end_forks(live, process);
 	return r;
 }
 

@@ -41,12 +41,4 @@ uint64_t near_block_distance(const struct near_block *block, uint64_t addr);
 /* Is block a to be named and not b? Of two that are as far the live one. Pure. */
 bool near_block_is_better(const struct near_block *a, const struct near_block *b, uint64_t addr);
 
-/*
- * May a block be searched for? Searches of a run take at most a share of its time, and a few
- * seconds; paid_ns says until when they are paid for by that. Times are CLOCK_MONOTONIC. Pure.
- */
-bool fault_search_is_allowed(uint64_t paid_ns, uint64_t now_ns);
-/* After a search: the new paid_ns. */
-uint64_t fault_search_pay(uint64_t paid_ns, uint64_t began_ns, uint64_t ended_ns);
-
 #endif

@@ -11,22 +11,8 @@
 
 #include <errno.h>
 
-/*
- * Events wait meanwhile, so that a table of all the host's blocks must not hold them up, nor many
- * children that crash: searches take so long at once, and then a share of the time.
- */
+/* Events wait meanwhile, so that a table of all the host's blocks must not hold them up. */
 #define LIMIT_NS (2 * SECOND_NS)
-#define SHARE 20
-
-bool fault_search_is_allowed(uint64_t paid_ns, uint64_t now_ns)
-{
-	return paid_ns < now_ns + SHARE * LIMIT_NS;
-}
-
-uint64_t fault_search_pay(uint64_t paid_ns, uint64_t began_ns, uint64_t ended_ns)
-{
-	return (paid_ns > began_ns ? paid_ns : began_ns) + SHARE * (ended_ns - began_ns);
-}
 
 struct search {
 	slot_t slot;
@@ -132,7 +118,8 @@ static int find_block(struct live *live, struct live_process *process, struct se
 	uint64_t began_ns = clock_monotonic_ns();
 	int r;
 
-	if (!fault_search_is_allowed(live->faults_paid_ns, began_ns))
+	/* Nor must many children that crash. */
+	if (!clock_share_is_left(live->faults_paid_ns, began_ns))
 		return -ETIME;
 	/* Stacks of its blocks are handed over with their sites. */
 	r = live_book_read_stacks(live, process);
@@ -141,7 +128,7 @@ static int find_block(struct live *live, struct live_process *process, struct se
 	if (r == 0)
 		r = find_freed(live, process, search);
 	live->faults_paid_ns =
-		fault_search_pay(live->faults_paid_ns, began_ns, clock_monotonic_ns());
+		clock_share_pay(live->faults_paid_ns, began_ns, clock_monotonic_ns());
 	return r;
 }
 

@@ -2,13 +2,17 @@
 """Attacks on the memory of memtraced: targets that have it keep far more than they hold
 themselves. --memory-limit makes the limits small, so that targets can be, too."""
 
+import contextlib
 import os
+import socket
 import subprocess
 
 import schema
-from lib import (Place, attached, heap_sites, memtraced, need_root, scratch, send_line, started,
-                 target, test, with_function)
-from test_attacks_books import LIBRARY, preloading
+from lib import (Place, attached, eventually, heap_sites, memtraced, need_root, scratch, send_line,
+                 started, target, test, with_function)
+from test_attacks_books import LIBRARY, SECONDS, preloading
+from test_attacks_setuid import become
+from test_service import NOBODY, service
 
 BESIDE_OTHERS = True
 LIMIT = "--memory-limit=96M"
@@ -119,3 +123,63 @@ def addresses_that_do_not_come_again_cost_no_more_than_the_limit_allows(how):
     (process,) = report["processes"]
     assert process["alloc"]["live_blocks"] == 16000, process["alloc"]
     assert with_function(heap_sites(process), "[other code]")
+
+
+# --- answers of a service that nobody takes ------------------------------------------------------
+
+@contextlib.contextmanager
+def asking_for(served, path, n=1):
+    """So many connections, each of which takes the beginning of its answer; their statuses."""
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(n)]
+        for client in clients:
+            client.settimeout(SECONDS)
+            client.connect(served.path)
+            client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        yield [int(client.recv(1000).split()[1]) for client in clients]
+
+
+@contextlib.contextmanager
+def as_nobody():
+    """Whom the kernel names as the user who connects."""
+    os.setegid(NOBODY)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
+@test(need_root)
+def reports_that_are_not_taken_are_not_in_memory():
+    with scratch() as folder, service(folder) as served:
+        path = os.path.join(folder, "state", "trace-large.txt")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            for _ in range(100):
+                file.write(b"x" * (1 << 20))
+        os.chown(path, NOBODY, NOBODY)
+        with as_nobody():
+            assert len(served.text("/ctl/reports?name=trace-large.txt")) == 100 << 20
+            with asking_for(served, "/ctl/reports?name=trace-large.txt", 10) as statuses:
+                assert statuses == 10 * [200], statuses
+        assert most_memory(served.process.pid) < 200 * MIB, most_memory(served.process.pid)
+
+
+@test(need_root)
+def answers_that_a_user_does_not_take_leave_that_user_no_room():
+    """Of 1.8 MB each."""
+    command = ["/bin/sh", "-c", "echo ready; read line", *14 * ["A" * 130000]]
+    with scratch() as folder, service(folder, "max_answer = 2M") as served, \
+            started(command, preexec_fn=become()) as process:
+        process.lines.until("ready")
+        path = f"/debug/pprof/cmdline?pid={process.pid}"
+        with as_nobody():
+            with asking_for(served, path) as first, asking_for(served, path) as second:
+                os.seteuid(0)
+                with asking_for(served, path) as roots, asking_for(served, path) as roots_next:
+                    statuses = *first, *second, *roots, *roots_next
+            os.seteuid(NOBODY)
+            eventually(lambda: served.ask(path)[0] == 200, "there is room again")
+    assert statuses == (200, 503, 200, 200), statuses

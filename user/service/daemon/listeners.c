@@ -107,6 +107,7 @@ static int serve_listener(struct listeners_next *next, const struct listener *li
 		.timeout_ns = next->config->timeout_ns,
 		.connections = next->config->max_connections,
 		.connections_of_user = next->config->max_connections_of_user,
+		.answer_bytes = next->config->max_answer,
 	};
 	r = http_server_new(&opts, &served->server);
 	if (r == 0)

@@ -4,10 +4,14 @@
 #include "base/escape.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 void http_answer_done(struct http_answer *answer)
 {
 	strbuf_done(&answer->body);
+	if (answer->is_file)
+		close(answer->fd);
+	answer->is_file = false;
 }
 
 void http_answer_error(struct http_answer *answer, unsigned int status, const char *fmt, ...)
@@ -15,7 +19,7 @@ void http_answer_error(struct http_answer *answer, unsigned int status, const ch
 	_cleanup_strbuf_ struct strbuf text = {};
 	va_list ap;
 
-	strbuf_reset(&answer->body);
+	http_answer_done(answer); /* it may have been large */
 	answer->status = status;
 	answer->type = HTTP_TEXT;
 	answer->location = answer->file_name = NULL;

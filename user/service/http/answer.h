@@ -26,6 +26,10 @@ struct http_answer {
 	unsigned int status;
 	const char *type; /* literal */
 	struct strbuf body;
+	/* In place of the body: what is in a file, which is closed with the answer. */
+	bool is_file;
+	int fd;
+	uint64_t file_bytes;
 	const char *location;  /* of a redirection; literal; NULL: none */
 	const char *file_name; /* to save it under; literal; NULL: none */
 	enum http_page page;

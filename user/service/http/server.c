@@ -31,6 +31,7 @@ struct connection {
 	uid_t person;		      /* who has that uid: login_users.h */
 	bool is_shut;		      /* the library closes it next */
 	uint64_t deadline_ns;	      /* 0: it is our turn */
+	uint64_t answer_bytes;	      /* of an answer that is not taken yet */
 	struct http_request *waiting; /* suspended until it is answered */
 };
 
@@ -213,6 +214,7 @@ static void on_completed(void *userdata, struct MHD_Connection *mhd, void **cont
 	if (request->is_handled && !request->is_answered)
 		server->opts.gone(request, server->opts.userdata);
 	request->connection->waiting = NULL;
+	request->connection->answer_bytes = 0;
 	request->connection->deadline_ns = deadline(server, 1);
 	http_answer_done(&request->answer);
 	strbuf_done(&request->body);
@@ -271,6 +273,29 @@ static void add_headers(struct MHD_Response *response, const struct http_answer 
 	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_DISPOSITION, name);
 }
 
+static uint64_t untaken_bytes(const struct connection *own)
+{
+	uint64_t bytes = 0;
+
+	for (const struct connection *c = own->server->connections; c; c = c->next)
+		if (c->counted.known == own->counted.known && c->person == own->person)
+			bytes += c->answer_bytes;
+	return bytes;
+}
+
+/* Users may have many connections, and need not read what they have asked for. */
+static void limit_answer(struct http_request *request)
+{
+	struct connection *c = request->connection;
+	uint64_t untaken = http_peer_is_root(&c->counted) ? 0 : untaken_bytes(c);
+
+	if (untaken && untaken + request->answer.body.len > c->server->opts.limits.answer_bytes)
+		http_answer_error(&request->answer, MHD_HTTP_SERVICE_UNAVAILABLE,
+				  "take your other answers first: together they are larger than "
+				  "[http] max_answer");
+	c->answer_bytes = request->answer.body.len;
+}
+
 static enum MHD_Result queue(struct http_request *request)
 {
 	struct http_server *server = request->connection->server;
@@ -278,13 +303,17 @@ static enum MHD_Result queue(struct http_request *request)
 	struct MHD_Response *response;
 	enum MHD_Result result;
 
+	limit_answer(request);
 	if (strbuf_error(&answer->body))
 		return MHD_NO;
-	response = MHD_create_response_from_buffer(answer->body.len, answer->body.data,
-						   MHD_RESPMEM_MUST_FREE);
+	response = answer->is_file ?
+			   MHD_create_response_from_fd64(answer->file_bytes, answer->fd) :
+			   MHD_create_response_from_buffer(answer->body.len, answer->body.data,
+							   MHD_RESPMEM_MUST_FREE);
 	if (!response)
 		return MHD_NO;
-	answer->body = (struct strbuf){}; /* the response has it */
+	answer->body = (struct strbuf){}; /* the response has it, */
+	answer->is_file = false;	  /* or the file */
 	/* A connection has one try of a token. */
 	add_headers(response, answer,
 		    server->is_closed || request->is_last ||
@@ -381,6 +410,7 @@ void http_request_answer(struct http_request *request, struct http_answer *answe
 
 	request->answer = *answer;
 	answer->body = (struct strbuf){};
+	answer->is_file = false;
 	request->is_answered = true;
 	if (!c->waiting)
 		return;

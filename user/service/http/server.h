@@ -23,6 +23,8 @@ struct http_limits {
 	uint64_t timeout_ns; /* to send a request, and, times six, to take its answer */
 	/* Of all users and of each; root's count for neither, those without a token for half. */
 	uint64_t connections, connections_of_user;
+	/* In memory, of a user's answers that were not taken yet; a single one may be larger. */
+	uint64_t answer_bytes;
 };
 
 struct login_users;
@@ -74,7 +76,7 @@ const struct http_peer *http_request_peer(const struct http_request *request);
  */
 bool http_request_count_for(struct http_request *request, uid_t uid);
 
-/* Takes the body over, and leaves it empty. Once a request. */
+/* Takes the body, or the file, and leaves the answer without. Once a request. */
 void http_request_answer(struct http_request *request, struct http_answer *answer);
 
 /* Closes the connections over TCP that a token has shown to be of that user. */

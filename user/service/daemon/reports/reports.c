@@ -211,11 +211,10 @@ int reports_write(const struct service_config *config, struct login_users *users
 	return r ? r : make_room(config, users, name, uid);
 }
 
-int reports_open(const struct service_config *config, const char *name, uid_t *ret_uid)
+int reports_open(const struct service_config *config, const char *name, struct stat *ret_st)
 {
 	_cleanup_free_ char *path = NULL;
 	_cleanup_close_ int fd = -1;
-	struct stat st;
 
 	if (!is_name(name))
 		return -ENOENT;
@@ -223,10 +222,9 @@ int reports_open(const struct service_config *config, const char *name, uid_t *r
 	if (!path)
 		return -ENOMEM;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st))
+	if (fd < 0 || fstat(fd, ret_st))
 		return -errno;
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(ret_st->st_mode))
 		return -ENOENT;
-	*ret_uid = st.st_uid;
 	return TAKE_FD(fd);
 }

@@ -10,6 +10,7 @@
 #include "config/service_config.h"
 #include "report/report.h"
 
+#include <sys/stat.h>
 #include <time.h>
 
 /*
@@ -58,9 +59,9 @@ int reports_list(const struct service_config *config, struct report_rows *ret_ro
 void report_rows_done(struct report_rows *rows);
 
 /*
- * Opens one for reading, and says whose it is: a descriptor; -ENOENT, also for what is no report's
- * name; or other negative errno.
+ * Opens one for reading, and says whose it is and how large: a descriptor; -ENOENT, also for what
+ * is no report's name; or other negative errno.
  */
-int reports_open(const struct service_config *config, const char *name, uid_t *ret_uid);
+int reports_open(const struct service_config *config, const char *name, struct stat *ret_st);
 
 #endif

@@ -98,41 +98,26 @@ static int list_reports(const struct service_call *call, struct http_answer *ans
 	return 0;
 }
 
-static int read_report(int fd, uint64_t most, struct strbuf *out)
-{
-	char buf[65536];
-	ssize_t n;
-
-	while ((n = read(fd, buf, sizeof(buf))) > 0) {
-		strbuf_add(out, buf, (size_t)n);
-		if (out->len > most)
-			return -EFBIG;
-	}
-	return n < 0 ? -errno : strbuf_error(out);
-}
-
 /* The report of that name is the answer's body. */
 static int answer_report(const struct service_call *call, struct http_answer *answer)
 {
 	_cleanup_close_ int fd = -1;
-	uid_t uid;
-	int r;
+	struct stat st;
 
-	fd = reports_open(call->service->config, call->query.name, &uid);
-	if (fd < 0 || !service_may_see_report(call, uid)) {
+	fd = reports_open(call->service->config, call->query.name, &st);
+	if (fd < 0 || !service_may_see_report(call, st.st_uid)) {
 		http_answer_error(answer, 404,
 				  "there is no such report of yours; memtraced ctl "
 				  "reports lists them");
 		return 0;
 	}
-	r = read_report(fd, call->service->config->max_answer, &answer->body);
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0) {
-		http_answer_error(answer, r == -EFBIG ? 507 : 500, "cannot read the report: %s",
-				  strerror(-r));
+	if ((uint64_t)st.st_size > call->service->config->max_answer) {
+		http_answer_error(answer, 507, "cannot read the report: %s", strerror(EFBIG));
 		return 0;
 	}
+	answer->is_file = true;
+	answer->fd = TAKE_FD(fd);
+	answer->file_bytes = (uint64_t)st.st_size;
 	answer->status = 200;
 	answer->type = "application/octet-stream";
 	answer->file_name = "report";

@@ -163,6 +163,19 @@ static void what_could_not_be_written_leaves_nothing(void **state)
 	expect(place, (const time_t[]){ 1000 }, 1);
 }
 
+static void one_of_a_user_is_not_larger_than_all_may_be(void **state)
+{
+	static const struct report_format format = { .name = "json", .write = write_bytes };
+	struct place *place = *state;
+
+	write_at(place, 1000);
+	place->config.max_state_size = REPORT_BYTES - 1;
+	assert_int_equal(reports_write(&place->config, NULL, "trace-x", geteuid() + 1, &format,
+				       NULL),
+			 -EFBIG);
+	expect(place, (const time_t[]){ 1000 }, 1);
+}
+
 static void only_reports_are_opened(void **state)
 {
 	static const char *const names[] = { "",
@@ -207,6 +220,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			what_is_too_old_goes_and_what_is_of_the_future_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_could_not_be_written_leaves_nothing, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(one_of_a_user_is_not_larger_than_all_may_be, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(only_reports_are_opened, set_up, tear_down),
 	};

@@ -30,6 +30,7 @@ struct outfile {
 	bool unnamed;		       /* O_TMPFILE: it gets its name at the commit */
 	bool published;		       /* it has its name */
 	int write_error;	       /* the first, negative errno */
+	uint64_t left;		       /* bytes that may be written */
 };
 
 /*
@@ -41,6 +42,11 @@ static ssize_t stream_write(void *cookie, const char *buf, size_t size)
 	struct outfile *file = cookie;
 	size_t done = 0;
 
+	if (size > file->left) {
+		file->write_error = file->write_error ? file->write_error : -EFBIG;
+		return 0;
+	}
+	file->left -= size;
 	while (done < size) {
 		ssize_t n = write(file->fd, buf + done, size - done);
 
@@ -77,6 +83,7 @@ static int open_stream(struct outfile *file)
 {
 	cookie_io_functions_t io = { .write = stream_write, .seek = stream_seek };
 
+	file->left = UINT64_MAX;
 	file->stream = fopencookie(file, "w", io);
 	return file->stream ? 0 : -ENOMEM;
 }
@@ -318,6 +325,11 @@ int outfile_new(const char *path, uid_t uid, gid_t gid, struct outfile **ret_fil
 FILE *outfile_stream(struct outfile *file)
 {
 	return file->stream;
+}
+
+void outfile_limit(struct outfile *file, uint64_t bytes)
+{
+	file->left = bytes;
 }
 
 static int finish_stream(struct outfile *file)

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -31,6 +32,9 @@ int outfile_new(const char *path, uid_t uid, gid_t gid, struct outfile **ret_fil
  * SIGPIPE is the caller's to ignore.
  */
 FILE *outfile_stream(struct outfile *file);
+
+/* The stream takes so many bytes at most: more is a write that fails, -EFBIG. */
+void outfile_limit(struct outfile *file, uint64_t bytes);
 
 /*
  * Flushes, checks every write, renames. 0 or negative errno, that of the first write that failed

@@ -200,6 +200,9 @@ int reports_write(const struct service_config *config, struct login_users *users
 	if (mkdir(config->state_directory, 0700) && errno != EEXIST)
 		return -errno;
 	r = outfile_new(path, (uid_t)-1, (gid_t)-1, &file);
+	/* make_room() leaves the newest, which users could have fill the disk. */
+	if (r == 0 && uid != geteuid())
+		outfile_limit(file, config->max_state_size);
 	if (r == 0)
 		r = outfile_error(file,
 				  report_format_write(format, view, NULL, outfile_stream(file)));

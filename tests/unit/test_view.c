@@ -673,6 +673,24 @@ static void recorded_symbols_give_the_same_report(void **state)
 	fixture_done(&other);
 }
 
+/* Whoever chooses the addresses could have one hash of all, and have sites compared with all. */
+static void stacks_that_were_chosen_to_have_one_hash_have_others(void **state)
+{
+	const struct view_place first[] = { { .addr = 1 }, { .addr = 2 } };
+	const struct view_place second[] = { { .addr = 5 ^ hash_u64(1) },
+					     { .addr = 5 ^ hash_u64(2) } };
+	uint64_t hashes[2];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct view_place *places[] = { &first[i], &second[i] };
+		const struct view_stack stack = { .places = places, .n_places = 2 };
+
+		hashes[i] = view_stack_hash(&stack);
+	}
+	assert_true(hashes[0] != hashes[1]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -700,6 +718,7 @@ int main(void)
 		TEST(places_beyond_the_room_are_shown_as_others_and_lost),
 		TEST(recorded_symbol_of_a_process_names_code_without_a_file),
 		TEST(recorded_symbols_give_the_same_report),
+		cmocka_unit_test(stacks_that_were_chosen_to_have_one_hash_have_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -172,12 +172,14 @@ static int hand_over(struct hashmap *merged, struct view_event *event)
 		event->count = saturate_add_u64(event->count, stack->count);
 		event->ns = saturate_add_u64(event->ns, stack->ns);
 		event->weight = saturate_add_u64(event->weight, stack->weight);
-		event->variance += stack->variance;
 		event->stacks[event->n_stacks++] = *stack;
 		stack->stack.places = NULL;
 		stack->stack.pieces = NULL;
 	}
 	qsort(event->stacks, event->n_stacks, sizeof(event->stacks[0]), compare_stacks);
+	/* In their order: a sum of these depends on it. */
+	for (size_t i = 0; i < event->n_stacks; i++)
+		event->variance += event->stacks[i].variance;
 	return 0;
 }
 

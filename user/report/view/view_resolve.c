@@ -56,7 +56,7 @@ static uint64_t place_where(const struct view_place *place)
 
 uint64_t view_stack_hash(const struct view_stack *stack)
 {
-	uint64_t h = 0;
+	uint64_t h = hash_seed();
 
 	for (size_t i = 0; i < stack->n_places; i++)
 		h = hash_u64(h ^ place_where(view_stack_place(stack, i)));

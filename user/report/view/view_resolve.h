@@ -42,7 +42,10 @@ int view_stack_share(struct view_stack *stack, struct pieces *pieces);
 
 void view_stack_done(struct view_stack *stack);
 
-/* By places, within one process: lost stacks are no others than lost ones. */
+/*
+ * By places, within one process: lost stacks are no others than lost ones. Programs choose them, so
+ * the hash is another one in each run.
+ */
 uint64_t view_stack_hash(const struct view_stack *stack);
 bool view_stack_equal(const struct view_stack *a, const struct view_stack *b);
 

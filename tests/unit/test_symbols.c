@@ -186,6 +186,8 @@ static void places_beyond_the_room_are_others_and_counted(void **state)
 
 	map(run, START, run->built->path, 1);
 	symbols_limit(run->symbols, 1 << 20);
+	one = resolve(run, START + SIZE / 2);
+	assert_int_equal(symbols_keep(run->symbols, one, "a", 1, &kept), 0);
 	first = fill(run, IMAGE, &addr);
 	assert_in_range(first, 1 << 10, 4 << 10);
 	/* Another process has a share, and the one that took much has none. */
@@ -193,8 +195,7 @@ static void places_beyond_the_room_are_others_and_counted(void **state)
 	assert_in_range(second, first / 8, first / 2);
 
 	/* What is known stays, and nothing more is kept of it. */
-	one = resolve(run, START + SIZE / 2);
-	assert_int_equal(symbols_keep(run->symbols, one, "a", 1, &kept), 0);
+	assert_ptr_equal(resolve(run, START + SIZE / 2), one);
 	while (try_to_resolve(run, IMAGE + 1, addr++, &again) == 0)
 		continue;
 	assert_int_equal(symbols_keep(run->symbols, one, "a", 1, &kept), 0);
@@ -218,6 +219,35 @@ static void places_beyond_the_room_are_others_and_counted(void **state)
 	assert_int_equal(symbols_age(run->symbols), 0);
 	assert_false(symbols_has_many(run->symbols));
 	assert_true(fill(run, IMAGE, &addr) >= first);
+}
+
+/* Of two processes that ask in turn, one changes its program each time, and asks for much. */
+static void the_share_is_a_processs_however_often_it_executes(void **state)
+{
+	struct run *run = *state;
+	struct record again = fixture_process;
+	uint64_t addr = START + SIZE / 2, alone, n = 0;
+	const struct resolved *resolved;
+	int r = 0;
+
+	map(run, START, run->built->path, 1);
+	again.process.image.n = IMAGE + 5;
+	again.process.prev_image.n = IMAGE;
+	assert_int_equal(model_apply(&again, run->model), 0);
+	symbols_limit(run->symbols, 1 << 20);
+	alone = fill(run, IMAGE, &addr);
+	assert_int_equal(symbols_settle(run->symbols), 0);
+	assert_int_equal(symbols_age(run->symbols), 0);
+	assert_false(symbols_has_many(run->symbols));
+	while (r == 0) {
+		assert_int_equal(try_to_resolve(run, IMAGE + 1, START, &resolved), 0);
+		r = try_to_resolve(run, n % 2 ? IMAGE : IMAGE + 5, addr++, &resolved);
+		n++;
+	}
+	assert_int_equal(r, -ENOSPC);
+	assert_in_range(n, alone / 2, alone + 1);
+	/* Another has as much as if it had asked first. */
+	assert_in_range(fill(run, IMAGE + 1, &addr), alone / 8, alone / 2);
 }
 
 static int count(const struct record *record, void *userdata)
@@ -257,6 +287,7 @@ int main(void)
 		TEST(what_was_forgotten_is_found_again),
 		TEST(what_is_kept_of_a_place_is_kept_once),
 		TEST(places_beyond_the_room_are_others_and_counted),
+		TEST(the_share_is_a_processs_however_often_it_executes),
 		TEST(what_is_new_is_handed_over_once),
 	};
 

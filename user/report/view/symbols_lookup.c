@@ -61,6 +61,8 @@ static const struct hashmap_ops entry_ops = {
 	.free_item = free,
 };
 
+DEFINE_HASHMAP_OPS(share_ops, struct place_share, free, process);
+
 int symbols_new(const struct model *model, struct symbolizer *symbolizer, bool open_files,
 		struct symbols **ret_symbols)
 {
@@ -73,6 +75,7 @@ int symbols_new(const struct model *model, struct symbolizer *symbolizer, bool o
 	symbols->symbolizer = symbolizer;
 	symbols->open_files = open_files;
 	symbols->entries.ops = &entry_ops;
+	symbols->shares.ops = &share_ops;
 	symbols->max_bytes = DEFAULT_MAX_BYTES;
 	symbols->image = RECORD_NO_IMAGE;
 	r = jit_codes_new(&symbols->jit);
@@ -100,18 +103,47 @@ static uint64_t used_bytes(const struct symbols *symbols)
 /* For a place more of the process whose places are being looked up. */
 static bool has_room(const struct symbols *symbols)
 {
-	uint64_t used = used_bytes(symbols);
+	uint64_t used = used_bytes(symbols), own = used - symbols->before_share;
 
-	return used < symbols->max_bytes &&
-	       used - symbols->before_image <= (symbols->max_bytes - used) * ROOM_TIMES;
+	if (symbols->share)
+		own += symbols->share->bytes;
+	return used < symbols->max_bytes && own <= (symbols->max_bytes - used) * ROOM_TIMES;
 }
 
-static void begin_image(struct symbols *symbols, image_t image)
+/* Pids end far below the second kind. */
+static uint64_t process_of(const struct symbols *symbols, image_t image)
 {
+	const struct model_process *process = model_find_process(symbols->model, image);
+
+	return process && process->known ? process->pid : UINT64_C(1) << 32 | image.n;
+}
+
+/* 0 or -ENOMEM. */
+static int begin_image(struct symbols *symbols, image_t image)
+{
+	struct place_share wanted = {}, *share;
+	uint64_t used = used_bytes(symbols);
+
 	if (image_is(symbols->image, image))
-		return;
+		return 0;
+	wanted.process = process_of(symbols, image);
+	share = hashmap_intern(&symbols->shares, &wanted, sizeof(wanted), NULL);
+	if (!share)
+		return -ENOMEM;
+	if (symbols->share)
+		symbols->share->bytes += used - symbols->before_share;
+	symbols->share = share;
 	symbols->image = image;
-	symbols->before_image = used_bytes(symbols);
+	symbols->before_share = used;
+	return 0;
+}
+
+static void forget_shares(struct symbols *symbols)
+{
+	hashmap_done(&symbols->shares);
+	symbols->share = NULL;
+	symbols->image = RECORD_NO_IMAGE;
+	symbols->before_share = 0;
 }
 
 static void drop_kept(struct symbols *symbols)
@@ -131,6 +163,7 @@ void symbols_free(struct symbols *symbols)
 	drop_kept(symbols);
 	vec_done(&symbols->kept);
 	hashmap_done(&symbols->entries);
+	hashmap_done(&symbols->shares);
 	jit_codes_free(symbols->jit);
 	free(symbols);
 }
@@ -327,9 +360,10 @@ int symbols_resolve(struct symbols *symbols, const struct model_place *place,
 		.symbol = nothing,
 	};
 	struct entry *kept;
-	int r;
+	int r = begin_image(symbols, at->image);
 
-	begin_image(symbols, at->image);
+	if (r < 0)
+		return r;
 	if (!place->object || place->object->is_anonymous)
 		return resolve_jit(symbols, place, at, ret_resolved);
 	kept = hashmap_find(&symbols->entries, &entry);
@@ -411,8 +445,12 @@ static int settle_entry(struct symbols *symbols, struct entry *entry)
 	else
 		r = symbolizer_find(symbols->symbolizer, entry->opened, &place, &symbol);
 	if (r == 0) {
+		const uint64_t inlined = (symbol->n_frames - 1) * sizeof(*symbol->frames);
+
 		entry->symbol = *symbol;
-		symbols->symbol_bytes += (symbol->n_frames - 1) * sizeof(*symbol->frames);
+		symbols->symbol_bytes += inlined;
+		/* Of no process: of whose place it is is not known any more. */
+		symbols->before_share += inlined;
 	}
 	if (r != -ENOENT)
 		return r;
@@ -474,9 +512,9 @@ static void forget_entries(struct symbols *symbols)
 	hashmap_done(&symbols->entries);
 	symbols->pending.len = 0;
 	symbols->n_missed = 0;
-	symbols->symbol_bytes = symbols->before_image = 0;
-	symbols->image = RECORD_NO_IMAGE;
+	symbols->symbol_bytes = 0;
 	drop_kept(symbols);
+	forget_shares(symbols);
 }
 
 /* Places that no report has yet have most of the room. */

@@ -28,6 +28,12 @@ struct entry {
 	struct symbol_frame frame;
 };
 
+/* What one process has taken: all its images, as any may be executed again and again. */
+struct place_share {
+	uint64_t process;
+	uint64_t bytes; /* but for those since it became the latest */
+};
+
 struct symbols {
 	const struct model *model;
 	struct symbolizer *symbolizer;
@@ -42,8 +48,10 @@ struct symbols {
 	VEC(void *) kept;		   /* as long as the entries */
 	uint64_t kept_bytes, symbol_bytes; /* of the entries: by symbols_keep, in the symbolizer */
 	uint64_t max_bytes;		   /* symbols_limit */
-	image_t image;			   /* of the latest place, and what was used before it */
-	uint64_t before_image;
+	struct hashmap shares;		   /* of the room, by process */
+	struct place_share *share;	   /* of the latest place's, or NULL */
+	image_t image;			   /* of that place */
+	uint64_t before_share;		   /* used_bytes(), when it became the latest */
 	uint64_t others;
 	uint64_t unread_codes;
 	uint64_t recorded_unread; /* what a recording says of it; of what was handed over */

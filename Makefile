@@ -587,6 +587,9 @@ $(UNIT_SRCS:%.c=$(O)/%.o) $(HELPER_OBJS): private CFLAGS = -O0 -g
 $(O)/tests/unit/test_hold_memory: TEST_LDFLAGS := -Wl,--wrap=calloc,--wrap=reallocarray
 # PAGEMAP_SCAN is there when the test says so.
 $(O)/tests/unit/test_memory: TEST_LDFLAGS := -Wl,--wrap=ioctl
+# A process lets us wait when the test says so.
+$(O)/tests/unit/test_unread: TEST_LDFLAGS := -Wl,--wrap=file_helper_read_thread \
+	-Wl,--wrap=file_helper_read_link,--wrap=file_helper_open_proc
 # Threads are those that the test says.
 $(O)/tests/unit/test_thread_exit: TEST_LDFLAGS := -Wl,--wrap=process_threads
 # Its map of pids is the test's.

@@ -456,7 +456,12 @@ def an_exec_that_waits_for_a_server_holds_up_nothing_of_a_service():
     assert "503" in status[0], status
 
 
-@test(need_root, each=["named", "traced", "all"])
+def parent_of(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return next(line.split()[1] for line in file if line.startswith("PPid:"))
+
+
+@test(need_root, each=["named", "traced", "all", "children"])
 def an_exec_that_waits_for_a_server_holds_up_no_trace(which):
     with scratch() as folder, executors(folder) as (pids, execute):
         if which == "traced":
@@ -468,8 +473,13 @@ def an_exec_that_waits_for_a_server_holds_up_no_trace(which):
             assert {process["pid"] for process in report["processes"]} >= set(pids), report
             return
         execute()
-        target_ = ["-a"] if which == "all" else ["-p", str(pids[0])]
+        target_ = {"all": ["-a"], "named": ["-p", str(pids[0])],
+                   "children": ["-p", parent_of(pids[0])]}[which]
         done = run_memtraced(*target_, "-d", "1", "-f", "json", timeout=20)
         assert all(is_executing(pid) for pid in pids), "they wait no more"
-        assert done.returncode == (0 if which == "all" else 2), done.stderr
+        assert done.returncode == (2 if which == "named" else 0), done.stderr
         assert "cannot be read in time" in done.stderr, done.stderr
+        if which != "named":
+            coverage = schema.loads(done.stdout)["coverage"]
+            assert coverage["lost"].get("process-not-read") == len(pids), coverage
+            assert not coverage["exact"], coverage

@@ -5,6 +5,7 @@
 #include "trace/live/slots/live_slots.h"
 #include "trace/live/slots/shared_state.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 
 #define PID 10
 
-static bool translator_runs;
+static bool translator_runs, unread;
 static size_t n_looks;
 
 int __wrap_translator_find(char **ret_exe);
@@ -33,7 +34,7 @@ int __wrap_translator_find(char **ret_exe)
 {
 	n_looks++;
 	*ret_exe = translator_runs ? strdup("/usr/bin/translator") : NULL;
-	return 0;
+	return unread && !translator_runs ? -ETIMEDOUT : 0;
 }
 
 /* Tracepoints of system calls come later. */
@@ -167,6 +168,22 @@ static void for_one_that_has_ended_or_has_a_book_nothing_is_shared(void **state)
 	}
 }
 
+static void what_may_be_a_translator_is_taken_for_one(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	translator_runs = false;
+	unread = true;
+	assert_int_equal(live_share_without_first(&f.live, &f.process), 0);
+	assert_true(live_awaits_shared(&f.live, PID));
+	assert_int_equal(f.control.shared, 0);
+	unread = false;
+	try_later(&f);
+	assert_int_equal(f.control.shared, 1);
+}
+
 /* It has lost its first thread, and then loads an allocator. */
 static void one_that_gets_probes_of_its_own_later_waits_as_well(void **state)
 {
@@ -190,6 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_that_waits_is_counted_once_no_translator_runs),
 		cmocka_unit_test(for_one_that_has_ended_or_has_a_book_nothing_is_shared),
+		cmocka_unit_test(what_may_be_a_translator_is_taken_for_one),
 		cmocka_unit_test(one_that_gets_probes_of_its_own_later_waits_as_well),
 	};
 

@@ -176,23 +176,32 @@ static void descendants_are_listed_without_the_one_that_is_excepted(void **state
 	vec_done(&without);
 }
 
+#define BEGIN "Name:\tx\nState:\tZ (zombie)\n"
+#define IDS "Uid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\n"
+#define THREADS "Threads:\t2\n"
+
 static void status_is_parsed_with_and_without_seccomp(void **state)
 {
 	static const struct {
 		const char *text;
 		int r, tgid, tracer, uid, gid, seccomp;
 	} rows[] = {
-		{ "Name:\tx\nTgid:\t7\nPid:\t8\nTracerPid:\t9\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\n"
-		  "Seccomp:\t2\nSeccomp_filters:\t1\n",
+		{ BEGIN "Tgid:\t7\nPid:\t8\nPPid:\t5\nTracerPid:\t9\n" IDS THREADS
+			"Seccomp:\t2\nSeccomp_filters:\t1\n",
 		  0, 7, 9, 2, 6, 2 },
-		{ "Name:\tUid:\nTgid:\t7\nTracerPid:\t0\nUid:\t0\t4294967294\t0\t0\n"
-		  "Gid:\t0\t1\t0\t0\n",
+		{ "Name:\tUid:\nState:\tS (sleeping)\nTgid:\t7\nPPid:\t5\nTracerPid:\t0\n"
+		  "Uid:\t0\t4294967294\t0\t0\nGid:\t0\t1\t0\t0\n" THREADS,
 		  0, 7, 0, -2, 1, 0 },
-		{ "Tgid:\t7\nTracerPid:\t0\nUid:\t0\t0\t0\t0\n", -EBADMSG, 0, 0, 0, 0, 0 },
-		{ "Tgid:\t7\nTracerPid:\t0\n", -EBADMSG, 0, 0, 0, 0, 0 },
-		{ "Tgid:\t7\nUid:\t1\t2\t3\t4\n", -EBADMSG, 0, 0, 0, 0, 0 },
-		{ "TracerPid:\t9\nUid:\t1\t2\t3\t4\n", -EBADMSG, 0, 0, 0, 0, 0 },
-		{ "Tgid:\tx\nTracerPid:\t9\nUid:\t1\t2\t3\t4\n", -EBADMSG, 0, 0, 0, 0, 0 },
+		{ BEGIN "Tgid:\t7\nPPid:\t5\nTracerPid:\t0\nUid:\t0\t0\t0\t0\n" THREADS, -EBADMSG,
+		  0, 0, 0, 0, 0 },
+		{ BEGIN "Tgid:\t7\nPPid:\t5\nTracerPid:\t0\n" THREADS, -EBADMSG, 0, 0, 0, 0, 0 },
+		{ BEGIN "Tgid:\t7\nPPid:\t5\n" IDS THREADS, -EBADMSG, 0, 0, 0, 0, 0 },
+		{ BEGIN "PPid:\t5\nTracerPid:\t9\n" IDS THREADS, -EBADMSG, 0, 0, 0, 0, 0 },
+		{ BEGIN "Tgid:\tx\nPPid:\t5\nTracerPid:\t9\n" IDS THREADS, -EBADMSG, 0, 0, 0, 0,
+		  0 },
+		{ BEGIN "Tgid:\t7\nTracerPid:\t9\n" IDS THREADS, -EBADMSG, 0, 0, 0, 0, 0 },
+		{ BEGIN "Tgid:\t7\nPPid:\t5\nTracerPid:\t9\n" IDS, -EBADMSG, 0, 0, 0, 0, 0 },
+		{ "Tgid:\t7\nPPid:\t5\nTracerPid:\t9\n" IDS THREADS, -EBADMSG, 0, 0, 0, 0, 0 },
 		{ "", -EBADMSG, 0, 0, 0, 0, 0 },
 	};
 
@@ -209,6 +218,10 @@ static void status_is_parsed_with_and_without_seccomp(void **state)
 		assert_int_equal(info.uid, (uid_t)rows[i].uid);
 		assert_int_equal(info.gid, (gid_t)rows[i].gid);
 		assert_int_equal(info.seccomp, rows[i].seccomp);
+		assert_int_equal(info.ppid, 5);
+		/* Another thread goes on. */
+		assert_int_equal(info.thread_ended, i == 0);
+		assert_false(info.zombie);
 	}
 }
 

@@ -32,27 +32,41 @@ int clock_offset_parse(const char *text, int64_t *ret_ns)
 	return 0;
 }
 
-/* The file has the offsets that its children get, as a process stays where it is. */
-static bool are_its_own(pid_t pid)
+/*
+ * The file has the offsets that its children get, as a process stays where it is. 1, 0, or negative
+ * errno.
+ */
+static int are_its_own(pid_t pid)
 {
 	_cleanup_close_ int own = file_helper_open_proc(pid, "ns/time", O_PATH);
 	_cleanup_close_ int childrens = file_helper_open_proc(pid, "ns/time_for_children", O_PATH);
 
-	return own >= 0 && childrens >= 0 && file_is_same(own, childrens);
+	if (own < 0 || childrens < 0)
+		return own < 0 ? own : childrens;
+	return file_is_same(own, childrens);
 }
 
-static int64_t offset_of(pid_t pid)
+static int offset_of(pid_t pid, int64_t *ret_ns)
 {
 	_cleanup_strbuf_ struct strbuf text = { 0 };
-	int64_t ns;
+	int r = are_its_own(pid);
 
-	if (!are_its_own(pid) || proc_file_read(pid, "timens_offsets", MOST_BYTES, &text) ||
-	    clock_offset_parse(strbuf_str(&text), &ns))
-		return 0;
-	return ns;
+	*ret_ns = 0;
+	if (r > 0)
+		r = proc_file_read(pid, "timens_offsets", MOST_BYTES, &text);
+	if (r == 0 && text.len > 0)
+		r = clock_offset_parse(strbuf_str(&text), ret_ns);
+	return r == -ENOENT || r == -ESRCH ? 0 : r;
 }
 
-int64_t clock_offset_of(pid_t pid)
+int clock_offset_of(pid_t pid, int64_t *ret_ns)
 {
-	return offset_of(pid) - offset_of(getpid());
+	int64_t theirs, ours;
+	int r = offset_of(pid, &theirs);
+
+	if (r == 0)
+		r = offset_of(getpid(), &ours);
+	if (r == 0)
+		*ret_ns = theirs - ours;
+	return r;
 }

@@ -9,7 +9,10 @@
 /* Of the text of /proc/PID/timens_offsets: ns more than the host's. 0 or -EBADMSG. */
 int clock_offset_parse(const char *text, int64_t *ret_ns);
 
-/* The process's CLOCK_MONOTONIC less ours; 0 where that is not known. */
-int64_t clock_offset_of(pid_t pid);
+/*
+ * The process's CLOCK_MONOTONIC less ours; 0 where the kernel has no such namespaces, or it has
+ * ended. 0, or negative errno: not known now, -ETIMEDOUT when it let us wait.
+ */
+int clock_offset_of(pid_t pid, int64_t *ret_ns);
 
 #endif

@@ -25,10 +25,11 @@ static bool has_ended(pid_t pid, const char *tid)
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/status", (int)pid, tid); /* fits */
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-		return true;
+	/* Another error is ours: of it nothing is known. */
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		return errno == ENOENT || errno == ESRCH;
 	state = strstr(text, key);
-	return !state || strchr("ZX", state[sizeof(key) - 1]);
+	return state && strchr("ZX", state[sizeof(key) - 1]);
 }
 
 bool proc_thread_has_ended(pid_t tid)

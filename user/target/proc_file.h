@@ -17,7 +17,7 @@
  */
 pid_t proc_living_thread(pid_t pid);
 
-/* Also when there is none. */
+/* Also when there is none; not when that cannot be told. */
 bool proc_thread_has_ended(pid_t tid);
 
 /* open(2) of /proc/PID/NAME with O_CLOEXEC: a descriptor or negative errno. */

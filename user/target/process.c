@@ -54,6 +54,12 @@ const char *process_stat_field(const char *text, int number)
 	return at;
 }
 
+static void set_ended(struct process_info *info, char state, unsigned int n_threads)
+{
+	info->thread_ended = state == 'Z' || state == 'X';
+	info->zombie = info->thread_ended && n_threads <= 1;
+}
+
 int process_parse_stat(const char *text, struct process_info *info)
 {
 	/* The name may hold spaces and parentheses itself, nothing behind it does. */
@@ -81,8 +87,7 @@ int process_parse_stat(const char *text, struct process_info *info)
 	/* Each child that was waited for had page faults. */
 	info->has_reaped = child_faults > 0;
 	info->rss_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	info->thread_ended = state == 'Z' || state == 'X';
-	info->zombie = info->thread_ended && threads <= 1;
+	set_ended(info, state, threads);
 	info->kernel_thread = flags & PF_KTHREAD;
 	return 0;
 }
@@ -105,8 +110,15 @@ int process_parse_status(const char *text, struct process_info *info, pid_t *ret
 {
 	const char *tgid = status_value(text, "Tgid"), *tracer = status_value(text, "TracerPid");
 	const char *uid = status_value(text, "Uid"), *seccomp = status_value(text, "Seccomp");
-	const char *gid = status_value(text, "Gid");
+	const char *gid = status_value(text, "Gid"), *ppid = status_value(text, "PPid");
+	const char *state = status_value(text, "State"), *threads = status_value(text, "Threads");
+	unsigned int n_threads;
+	char letter;
 
+	if (!state || sscanf(state, " %c", &letter) != 1 || !threads ||
+	    sscanf(threads, "%u", &n_threads) != 1 || !ppid || sscanf(ppid, "%d", &info->ppid) != 1)
+		return -EBADMSG;
+	set_ended(info, letter, n_threads);
 	if (!tgid || sscanf(tgid, "%d", ret_tgid) != 1 || !tracer ||
 	    sscanf(tracer, "%d", &info->tracer) != 1 || !uid ||
 	    sscanf(uid, "%u %u", &info->real_uid, &info->uid) != 2 || !gid ||
@@ -199,17 +211,33 @@ int process_peak_rss(pid_t pid, uint64_t *ret_bytes)
 	return 0;
 }
 
-int process_info_read(pid_t pid, struct process_info *ret_info)
+static int read_status(pid_t pid, struct process_info *info, pid_t *ret_tgid)
 {
 	_cleanup_strbuf_ struct strbuf status = { 0 };
+	int r = proc_file_read(pid, "status", PROC_TEXT_MAX, &status);
+
+	return r < 0 ? r : process_parse_status(strbuf_str(&status), info, ret_tgid);
+}
+
+int process_status_read(pid_t pid, struct process_info *ret_info)
+{
+	struct process_info info = { .pid = pid };
+	pid_t tgid;
+	int r = read_status(pid, &info, &tgid);
+
+	if (r == 0)
+		*ret_info = info;
+	return r;
+}
+
+int process_info_read(pid_t pid, struct process_info *ret_info)
+{
 	struct process_info info;
 	pid_t tgid;
 	int r = process_stat_read(pid, &info);
 
 	if (r == 0)
-		r = proc_file_read(pid, "status", PROC_TEXT_MAX, &status);
-	if (r == 0)
-		r = process_parse_status(strbuf_str(&status), &info, &tgid);
+		r = read_status(pid, &info, &tgid);
 	if (r < 0)
 		return r;
 	info.exe_error = executable_class(pid, &info.is_64bit);
@@ -227,13 +255,10 @@ bool process_has_thread(pid_t pid, pid_t tid)
 
 pid_t process_of_thread(pid_t tid)
 {
-	_cleanup_strbuf_ struct strbuf status = { 0 };
 	struct process_info info;
 	pid_t tgid;
-	int r = proc_file_read(tid, "status", PROC_TEXT_MAX, &status);
+	int r = read_status(tid, &info, &tgid);
 
-	if (r == 0)
-		r = process_parse_status(strbuf_str(&status), &info, &tgid);
 	return r < 0 ? r : tgid;
 }
 

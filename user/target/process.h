@@ -37,6 +37,12 @@ int process_info_read(pid_t pid, struct process_info *ret_info);
  */
 int process_stat_read(pid_t pid, struct process_info *ret_info);
 
+/*
+ * The same by /proc/PID/status, which waits for nothing, as stat does: ppid, tracer, uids, gid,
+ * seccomp, thread_ended and zombie.
+ */
+int process_status_read(pid_t pid, struct process_info *ret_info);
+
 /* The process's name as /proc/PID/comm has it, at most 15 bytes and a NUL. */
 int process_comm(pid_t pid, char ret_comm[16]);
 

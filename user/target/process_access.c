@@ -78,14 +78,19 @@ static bool owns_namespace(int fd, uid_t uid, const struct stat *ours)
 	return owns_namespace(parent, uid, ours);
 }
 
-static bool may_see_capabilities(pid_t pid, uid_t uid, uint64_t permitted)
+/* 0, -EACCES, or another negative errno when it cannot be told now. */
+static int check_capabilities(pid_t pid, uid_t uid, uint64_t permitted)
 {
 	_cleanup_close_ int fd = file_helper_open_proc(pid, "ns/user", O_RDONLY);
 	struct stat st, ours;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || stat("/proc/self/ns/user", &ours) < 0)
-		return false;
-	return is_same_file(&st, &ours) ? permitted == 0 : owns_namespace(fd, uid, &ours);
+	if (fd < 0)
+		return fd == -ENOENT ? -EACCES : fd;
+	if (fstat(fd, &st) < 0 || stat("/proc/self/ns/user", &ours) < 0)
+		return -errno;
+	return (is_same_file(&st, &ours) ? permitted == 0 : owns_namespace(fd, uid, &ours)) ?
+		       0 :
+		       -EACCES;
 }
 
 int process_access_check(pid_t pid, uid_t uid, gid_t gid)
@@ -100,9 +105,8 @@ int process_access_check(pid_t pid, uid_t uid, gid_t gid)
 	if (r == 0)
 		r = process_ids_parse(strbuf_str(&status), &ids);
 	if (r < 0)
-		return r == -ESRCH || r == -ENOMEM ? r : -EACCES;
-	return process_ids_are(&ids, uid, gid) && is_dumpable(pid, uid) &&
-			       may_see_capabilities(pid, uid, ids.permitted) ?
-		       0 :
+		return r;
+	return process_ids_are(&ids, uid, gid) && is_dumpable(pid, uid) ?
+		       check_capabilities(pid, uid, ids.permitted) :
 		       -EACCES;
 }

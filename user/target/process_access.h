@@ -34,8 +34,9 @@ int process_ids_parse(const char *status, struct process_ids *ret_ids);
 bool process_ids_are(const struct process_ids *ids, uid_t uid, gid_t gid);
 
 /*
- * 0; -EACCES: this user may not, or it cannot be told; -ESRCH: there is no such process. True of
- * one moment: the process may execute another program, or end, at any time.
+ * 0; -EACCES: this user may not; -ESRCH: there is no such process; or another negative errno: it
+ * cannot be told now (-ETIMEDOUT: it let us wait). True of one moment: the process may execute
+ * another program, or end, at any time.
  */
 int process_access_check(pid_t pid, uid_t uid, gid_t gid);
 

@@ -84,6 +84,8 @@ static int list_below(int folder_fd, unsigned int depth, pid_vec *pids)
 		below = openat(folder_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (below >= 0)
 			r = list_below(below, depth - 1, pids);
+		else if (errno != ENOENT) /* else it was removed meanwhile */
+			r = -errno;
 	}
 	return r;
 }
@@ -110,10 +112,11 @@ int process_list_descendants(pid_t pid, pid_t except, pid_vec *ret_pids)
 	int r = process_list_host(&host);
 
 	for (size_t i = 0; i < host.len && r == 0; i++) {
-		struct process_info info;
-		bool runs = process_stat_read(host.data[i], &info) == 0 && !info.zombie;
+		struct process_info info = {};
 
-		r = vec_push(&parents, runs ? info.ppid : 0);
+		r = process_status_read(host.data[i], &info);
+		if (r == 0 || r == -ESRCH)
+			r = vec_push(&parents, info.zombie ? 0 : info.ppid);
 	}
 	if (r == 0)
 		r = add_children(&host, &parents, pid, except, ret_pids);
@@ -140,9 +143,17 @@ bool translator_is(const char *exe)
 	return false;
 }
 
+/* Or is gone, or the kernel's, or none that we may look at. Else its helper has not told. */
+static bool has_told(int error)
+{
+	return error == 0 || error == -ESRCH || error == -ENOENT || error == -ENAMETOOLONG ||
+	       error == -EACCES || error == -EPERM;
+}
+
 int translator_find(char **ret_exe)
 {
 	pid_vec pids = {};
+	bool is_known = true;
 	int r = process_list_host(&pids);
 
 	*ret_exe = NULL;
@@ -152,9 +163,10 @@ int translator_find(char **ret_exe)
 		r = process_exe(pids.data[i], &exe);
 		if (r == 0 && translator_is(exe))
 			*ret_exe = TAKE_PTR(exe);
+		is_known &= has_told(r);
 		if (r != -ENOMEM)
-			r = 0; /* gone, or the kernel's */
+			r = 0;
 	}
 	vec_done(&pids);
-	return r;
+	return r == 0 && !*ret_exe && !is_known ? -ETIMEDOUT : r;
 }

@@ -32,7 +32,10 @@ int process_list_descendants(pid_t pid, pid_t except, pid_vec *ret_pids);
  */
 bool translator_is(const char *exe);
 
-/* The executable of one that runs here, malloc'ed; NULL: there is none. 0 or negative errno. */
+/*
+ * The executable of one that runs here, malloc'ed; NULL: there is none. 0 or negative errno;
+ * -ETIMEDOUT: none is known, but a process could not be read, which may be one.
+ */
 int translator_find(char **ret_exe);
 
 #endif

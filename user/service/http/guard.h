@@ -53,7 +53,7 @@ static inline bool http_peer_is_root(const struct http_peer *peer)
 }
 
 /*
- * 0, *ret_info filled; -EACCES: not by this user (target/process_access.h); -ESRCH. It says nothing
+ * 0, *ret_info filled; or as process_access_check() (target/process_access.h). It says nothing
  * of later: a trace for a user has the programs ask again at each event (bpf/access.bpf.h).
  */
 int http_peer_may_see(const struct http_peer *peer, pid_t pid, struct process_info *ret_info);

@@ -16,45 +16,50 @@
 /* Of a command, where several are listed. */
 #define LISTED_COMMAND 120
 
-/* In the order of /proc, in which a parent may come behind its children. */
-struct found {
-	pid_t pid, ppid;
-};
-typedef VEC(struct found) found_vec;
-
-static void found_done(found_vec *found)
+static void pids_done(pid_vec *pids)
 {
-	vec_done(found);
+	vec_done(pids);
 }
 
-/* The kernel keeps 15 bytes of a name. */
-static bool is_named(const struct process_info *info, const char *name)
+/* 1, 0, or negative errno: that is not known. The kernel keeps 15 bytes of a name. */
+static int is_named(pid_t pid, const char *name)
 {
+	char comm[16];
 	_cleanup_free_ char *exe = NULL;
 	const char *file;
+	int r = process_comm(pid, comm);
 
-	if (strncmp(info->comm, name, sizeof(info->comm) - 1) == 0)
-		return true;
-	if (process_exe(info->pid, &exe) < 0)
-		return false;
+	if (r < 0 || strncmp(comm, name, sizeof(comm) - 1) == 0)
+		return r < 0 ? r : 1;
+	r = process_exe(pid, &exe);
+	if (r < 0)
+		return r;
 	file = strrchr(exe, '/');
 	return strcmp(file ? file + 1 : exe, name) == 0;
 }
 
-/* Processes with memory, or those without: zombies and kernel threads. */
-static int find_all(const char *name, bool has_memory, found_vec *ret_found)
+/* Processes with memory, or those without: zombies and kernel threads. In the order of /proc. */
+static int find_all(const char *name, bool has_memory, pid_vec *ret_found)
 {
 	pid_vec pids = { 0 };
 	int r = process_list_host(&pids);
+	bool said = false;
 
 	vec_foreach(&pids, pid) {
-		const pid_t own = getpid();
-		struct process_info info;
+		uint64_t bytes = 0;
+		int named;
 
-		if (r < 0 || *pid == own || process_stat_read(*pid, &info) < 0 ||
-		    has_memory == (info.zombie || info.kernel_thread) || !is_named(&info, name))
+		if (r < 0 || *pid == getpid() ||
+		    has_memory != (statm_rss(*pid, &bytes) == 0 && bytes > 0))
 			continue;
-		r = vec_push(ret_found, ((struct found){ *pid, info.ppid }));
+		named = is_named(*pid, name);
+		if (named == -ETIMEDOUT && !said)
+			log_warning("-p %s: process %d: cannot be read in time, as its exec may "
+				    "wait for a file server; it may have this name",
+				    name, (int)*pid);
+		said |= named == -ETIMEDOUT;
+		if (named > 0)
+			r = vec_push(ret_found, *pid);
 	}
 	vec_done(&pids);
 	return r;
@@ -69,7 +74,7 @@ static bool is_listed(const pid_vec *pids, pid_t pid)
 }
 
 /* The one from which all others descend; 0: there is none. */
-static int find_root(const found_vec *found, pid_t *ret_root)
+static int find_root(const pid_vec *found, pid_t *ret_root)
 {
 	int r = 0;
 
@@ -78,29 +83,29 @@ static int find_root(const found_vec *found, pid_t *ret_root)
 		pid_vec below = { 0 };
 		bool has_all = true;
 
-		r = process_list_descendants(candidate->pid, getpid(), &below);
+		r = process_list_descendants(*candidate, getpid(), &below);
 		vec_foreach(found, other)
-			has_all &= other->pid == candidate->pid || is_listed(&below, other->pid);
+			has_all &= *other == *candidate || is_listed(&below, *other);
 		vec_done(&below);
 		if (r < 0)
 			return r;
 		if (has_all) {
-			*ret_root = candidate->pid;
+			*ret_root = *candidate;
 			return 0;
 		}
 	}
 	return 0;
 }
 
-static void log_several(const char *name, const found_vec *found)
+static void log_several(const char *name, const pid_vec *found)
 {
 	_cleanup_strbuf_ struct strbuf list = {};
 
 	for (size_t i = 0; i < found->len && i < MOST_LISTED; i++) {
 		_cleanup_free_ char *command = NULL;
 
-		strbuf_addf(&list, "%s%d", i ? ", " : "", (int)found->data[i].pid);
-		if (process_command(found->data[i].pid, &command) == 0)
+		strbuf_addf(&list, "%s%d", i ? ", " : "", (int)found->data[i]);
+		if (process_command(found->data[i], &command) == 0)
 			strbuf_addf(&list, " (%.*s%s)", LISTED_COMMAND, command,
 				    strlen(command) > LISTED_COMMAND ? "..." : "");
 	}
@@ -110,7 +115,7 @@ static void log_several(const char *name, const found_vec *found)
 
 static int find_one(const char *name, bool follows, pid_t *ret_pid)
 {
-	_cleanup_(found_done) found_vec found = { 0 };
+	_cleanup_(pids_done) pid_vec found = { 0 };
 	int r = find_all(name, true, &found);
 
 	*ret_pid = 0;
@@ -120,7 +125,7 @@ static int find_one(const char *name, bool follows, pid_t *ret_pid)
 		found.len = found.len > 0;
 	}
 	if (r == 0 && found.len == 1)
-		*ret_pid = found.data[0].pid;
+		*ret_pid = found.data[0];
 	else if (r == 0 && found.len > 1 && follows)
 		r = find_root(&found, ret_pid);
 	if (r < 0)

@@ -254,6 +254,8 @@ static int trace_descendant(struct session *s, pid_t pid, size_t *n)
 		return r;
 	if (r == -ESRCH || r == -EACCES || r == -EEXIST)
 		return 0;
+	if (r == -ETIMEDOUT)
+		return live_count_unread(s->live, pid);
 	if (r && r != -ENOENT && r != -ENOTSUP) {
 		log_warning("cannot trace process %d, a descendant of a traced one: %s", (int)pid,
 			    strerror(-r));

@@ -280,7 +280,7 @@ static int find_origin(struct hold *hold, struct held_thread *newborn)
 	struct held_process *parent;
 	int r = 0, told;
 
-	if (pid == newborn->tid && process_info_read(pid, &info) < 0)
+	if (pid == newborn->tid && process_status_read(pid, &info) < 0)
 		pid = -ESRCH;
 	parent = pid < 0 ? NULL :
 			   hold_table_process(hold->table, pid == newborn->tid ? info.ppid : pid);

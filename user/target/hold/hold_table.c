@@ -2,6 +2,7 @@
 #include "target/hold/hold_table.h"
 
 #include "base/hashmap.h"
+#include "target/proc_file.h"
 #include "target/process.h"
 
 #include <errno.h>
@@ -119,16 +120,13 @@ size_t hold_table_n_threads(const struct hold_table *table)
 
 static int seize(pid_t tid, long options)
 {
-	struct process_info info;
-	int r;
+	int error;
 
 	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)options) == 0)
 		return 0;
-	r = -errno;
+	error = errno;
 	/* The kernel says EPERM of zombies, too, of which a thread's is gone at once. */
-	if (r == -EPERM && (process_info_read(tid, &info) < 0 || info.thread_ended))
-		return -ESRCH;
-	return r;
+	return error == EPERM && proc_thread_has_ended(tid) ? -ESRCH : -error;
 }
 
 int hold_seize_waiting(struct hold_table *table, pid_t pid, long options)
@@ -177,7 +175,7 @@ static int seize_thread(struct hold_table *table, struct held_process *process, 
 	hold_table_remove_thread(table, thread);
 	if (r == -ESRCH)
 		return 1;
-	if (r == -EPERM && process_info_read(tid, &info) == 0 && info.tracer)
+	if (r == -EPERM && process_status_read(tid, &info) == 0 && info.tracer)
 		/* born to one that we have: its first stop is going to be seen */
 		return info.tracer == gettid() ? 1 : -EBUSY;
 	return r;

@@ -149,10 +149,10 @@ static int refusal(pid_t tid, int error)
 
 	if (error != EPERM)
 		return -error;
-	r = process_info_read(tid, &info);
-	if (r < 0 || info.thread_ended)
+	r = process_status_read(tid, &info);
+	if (r == -ESRCH || (r == 0 && info.thread_ended))
 		return -ESRCH;
-	return info.tracer ? -EBUSY : -EPERM;
+	return r == 0 && info.tracer ? -EBUSY : -EPERM;
 }
 
 /* 1: asked to stop; 0: it has ended; or negative errno. */

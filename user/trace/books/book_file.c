@@ -171,12 +171,15 @@ int book_open_file(int fd, struct book **ret_book)
 /* What anybody may have a place of: no server is asked, no device acts. */
 static int open_found(pid_t pid, int place_fd, struct book **ret_book)
 {
+	_cleanup_(book_close_p) struct book *book = NULL;
 	int r = file_is_in_memory(place_fd) ? open_again(place_fd) : -EINVAL;
 
 	if (r >= 0)
-		r = book_open_file(r, ret_book);
+		r = book_open_file(r, &book);
 	if (r == 0)
-		(*ret_book)->clock_ns = clock_offset_of(pid);
+		r = clock_offset_of(pid, &book->clock_ns);
+	if (r == 0)
+		*ret_book = TAKE_PTR(book);
 	return r;
 }
 

@@ -106,6 +106,12 @@ int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void
  */
 bool live_awaits_shared(const struct live *live, pid_t pid);
 
+/*
+ * A process that was to be traced, and could not be read in time: it is said and counted, each
+ * once. 0 or -ENOMEM.
+ */
+int live_count_unread(struct live *live, pid_t pid);
+
 /* Registers a child that has not yet executed its command: what its exec makes is a root. */
 int live_add_child(struct live *live, pid_t pid);
 /*
@@ -199,7 +205,10 @@ const char *live_missing_checkpoint(const struct live *live, size_t *index);
 bool live_has_pid(const struct live *live, pid_t pid, image_t image);
 /* The same, and the image has not ended. */
 bool live_is_current(const struct live *live, pid_t pid, image_t image);
-/* 0; -ESRCH: live_has_pid() says no; -EACCES: a user who asks (run.access) may not look at it. */
+/*
+ * 0; -ESRCH: live_has_pid() says no; -EACCES: a user who asks (run.access) may not look at it; or
+ * as process_access_check().
+ */
 int live_check_show(const struct live *live, pid_t pid, image_t image);
 bool live_may_show(const struct live *live, pid_t pid, image_t image);
 

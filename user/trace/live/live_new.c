@@ -255,6 +255,7 @@ void live_free(struct live *live)
 	vec_done(&live->mapped.waiting);
 	vec_done(&live->waiting.slots);
 	vec_done(&live->unsettled);
+	vec_done(&live->unread);
 	vec_foreach(&live->waiting.unannounced, stack)
 		free(*stack);
 	vec_done(&live->waiting.unannounced);

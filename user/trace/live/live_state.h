@@ -54,6 +54,7 @@ enum user_loss {
 	LOSS_BOOK,	     /* a book that could not be read, or has more than is kept of one */
 	LOSS_BOOK_CEASED,    /* a process that has taken us for gone */
 	LOSS_FAULT,	     /* a crash, whose block was not looked for, or not to the end */
+	LOSS_UNREAD,	     /* a process that is not traced, as it could not be read in time */
 	LOSS_BOOK_FIRST, /* what processes could not enter into their books: enum abi_book_loss */
 	LOSS_BOOK_LAST = LOSS_BOOK_FIRST + ABI_BOOK_LOSSES - 1,
 	LOSSES
@@ -249,6 +250,7 @@ struct live_links {
 	uint64_t shared_ns;	 /* since when they are; UINT64_MAX: they are not */
 	uint64_t share_after_ns; /* a translator was seen: not before then */
 	bool translator_told;	 /* of one that keeps links from being shared */
+	bool unread_told;	 /* of a process that may be one */
 	bool awaits_shared;	 /* a process that only they can count has links of its own */
 };
 
@@ -365,7 +367,7 @@ struct live {
 	uint64_t tick_ns;   /* slots/live_epoch.c: when the last tick was told, */
 	uint64_t latest_tick_ns; /* and the longest time between two */
 	bool any_traced;	 /* lifecycle/live_follow.c: some process met the rule */
-	bool said_unread;	 /* live_targets.c: of a process that could not be read in time */
+	VEC(pid_t) unread;	 /* live_targets.c: LOSS_UNREAD was counted for these */
 	enum record_depth depth; /* lifecycle/live_depth.c */
 	struct live_check check; /* stacks/live_check.c */
 	uint64_t faults_paid_ns; /* cuts/live_fault.c: fault_search_pay() */

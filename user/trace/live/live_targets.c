@@ -149,9 +149,28 @@ static int check_found(struct live *live, struct live_process *process, uint64_t
 	struct process_info info;
 	int r = process_info_read(process->pid, &info);
 
-	if (r == -ETIMEDOUT || (r == 0 && !info.zombie && info.start_ticks == start_ticks))
+	/* What cannot be read now has not ended. */
+	if (r == 0 ? !info.zombie && info.start_ticks == start_ticks : r != -ESRCH)
 		return 0;
 	return live_end_unseen(live, process, 0);
+}
+
+int live_count_unread(struct live *live, pid_t pid)
+{
+	int r;
+
+	vec_foreach(&live->unread, known)
+		if (*known == pid)
+			return 0;
+	r = vec_push(&live->unread, pid);
+	if (r)
+		return r;
+	live_count_loss(live, NULL, LOSS_UNREAD);
+	if (live->unread.len == 1)
+		log_warning("process %d: cannot be read in time, as its exec may wait for a file "
+			    "server; it and others like it are not traced",
+			    (int)pid);
+	return 0;
 }
 
 void live_leave_out(struct live *live, pid_t keeper, pid_t opener)
@@ -170,6 +189,19 @@ static bool is_own(const struct live *live, const struct process_info *info)
 	return info->pid == getpid();
 }
 
+/* What waits for nothing tells whether it was to be traced. */
+static int count_unread_found(struct live *live, pid_t pid)
+{
+	struct process_info info;
+	uint64_t rss_bytes;
+
+	if (process_status_read(pid, &info) < 0 || process_comm(pid, info.comm) < 0 ||
+	    statm_rss(pid, &rss_bytes) < 0 || rss_bytes == 0 || info.zombie ||
+	    is_own(live, &info) || !matches_rule(live, &info))
+		return 0;
+	return live_count_unread(live, pid);
+}
+
 /* 0 or negative errno; *ret_added: it was there and is counted from now on. */
 static int add_found(struct live *live, pid_t pid, bool *ret_added)
 {
@@ -184,12 +216,8 @@ static int add_found(struct live *live, pid_t pid, bool *ret_added)
 	r = process_info_read(pid, &info);
 	if (r == -ENOMEM)
 		return r;
-	if (r == -ETIMEDOUT && !live->said_unread) {
-		live->said_unread = true;
-		log_warning("process %d: cannot be read in time, as its exec may wait for a file "
-			    "server; it and others like it are not traced",
-			    (int)pid);
-	}
+	if (r && r != -ESRCH)
+		return count_unread_found(live, pid);
 	if (r || info.zombie || info.kernel_thread || is_own(live, &info) ||
 	    !matches_rule(live, &info))
 		return 0; /* gone, or not to be traced */

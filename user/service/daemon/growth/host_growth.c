@@ -368,22 +368,27 @@ static int show_growth(const struct view *view, void *userdata)
  * shown. If the user may see the process now, which is still of the image that was shown, all of
  * that could be seen.
  */
-static bool may_see(const struct session *session, const struct growth_wait *wait)
+static int check_may_see(const struct session *session, const struct growth_wait *wait)
 {
-	return !wait->ask.may_see || (wait->ask.may_see(wait->ask.userdata) &&
-				      session_is_current(session, wait->ask.pid, wait->opts.image));
+	int r = wait->ask.may_see ? wait->ask.may_see(wait->ask.userdata) : 0;
+
+	if (r < 0 || !wait->ask.may_see)
+		return r;
+	return session_is_current(session, wait->ask.pid, wait->opts.image) ? 0 : -EACCES;
 }
 
 static int run_show(struct session *session, struct session_job *job)
 {
 	struct growth_wait *wait = (struct growth_wait *)job;
 	pid_t pid = wait->ask.pid;
-	int r = pid ? session_find_image(session, pid, &wait->opts.image) : 0;
+	int r = pid ? session_find_image(session, pid, &wait->opts.image) : 0, refused = 0;
 
 	if (r == 0)
 		r = session_show(session, &wait->opts, show_growth, wait);
-	if (r >= 0 && !may_see(session, wait))
-		return -EACCES;
+	if (r >= 0)
+		refused = check_may_see(session, wait);
+	if (refused < 0)
+		return refused;
 	/* So that figures that are asked for next agree; without memory the next look takes one. */
 	if (r >= 0)
 		(void)growth_snapshot_new(session, &wait->snapshot);

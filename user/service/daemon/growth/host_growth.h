@@ -47,10 +47,10 @@ struct growth_ask {
 	pid_t pid; /* 0: all processes */
 	/*
 	 * Session's thread, after show(): may the user who asks see the process now? Then the view
-	 * has the newest image of the process alone, and if the process has another one after that,
-	 * or fn says no, the error is -EACCES. NULL: root asks.
+	 * has the newest image of the process alone, and if the process has another one after that
+	 * the error is -EACCES; or it is what fn says. NULL: root asks.
 	 */
-	bool (*may_see)(void *userdata);
+	int (*may_see)(void *userdata);
 	/* As trace_ask's: on the session's thread, then on the owner's. */
 	int (*show)(const struct view *view, void *userdata);
 	/*

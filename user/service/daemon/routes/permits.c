@@ -94,11 +94,10 @@ void service_check_process(struct service_call *call, struct http_answer *answer
 
 	if (r == -EACCES)
 		http_answer_error(answer, 403, "process %d is not yours", pid);
-	else if (r == -ETIMEDOUT)
-		http_answer_error(answer, 503, "process %d cannot be read in time: try again later",
-				  pid);
-	else if (r < 0)
+	else if (r == -ESRCH)
 		http_answer_error(answer, 404, "there is no process %d", pid);
+	else if (r < 0)
+		service_answer_refused(call, -ETIMEDOUT, answer);
 }
 
 static void check_target(struct service_call *call, struct http_answer *answer)
@@ -157,6 +156,10 @@ void service_answer_refused(const struct service_call *call, int error, struct h
 		break;
 	case -EACCES:
 		http_answer_error(answer, 403, "process %d is not yours", pid);
+		break;
+	case -ETIMEDOUT:
+		http_answer_error(answer, 503, "process %d cannot be read in time: try again later",
+				  pid);
 		break;
 	case -EDQUOT:
 		answer_no_budget(call, answer);

@@ -250,12 +250,12 @@ static void answer_no_growth(const struct service_call *call, enum growth_job jo
 }
 
 /* Session's thread. */
-static bool may_see(void *userdata)
+static int check_may_see(void *userdata)
 {
 	const struct making *making = userdata;
 	struct process_info now;
 
-	return http_peer_may_see(&making->who, making->process.pid, &now) == 0;
+	return http_peer_may_see(&making->who, making->process.pid, &now);
 }
 
 static void on_growth(int error, void *userdata)
@@ -267,6 +267,8 @@ static void on_growth(int error, void *userdata)
 	if (error == -EACCES)
 		http_answer_error(&making->answer, 403, "process %d is not yours any more",
 				  (int)making->process.pid);
+	else if (error == -ETIMEDOUT)
+		service_answer_refused(call, error, &making->answer);
 	else if (error < 0)
 		answer_no_growth(call, making->growth_job, error, &making->answer);
 	service_answer(call, &making->answer);
@@ -277,7 +279,7 @@ static int answer_growth(struct service_call *call, enum growth_job job, struct 
 	struct growth_ask asked = {
 		.job = job,
 		.pid = call->query.pid,
-		.may_see = http_peer_is_root(&call->who) ? NULL : may_see,
+		.may_see = http_peer_is_root(&call->who) ? NULL : check_may_see,
 		.show = make_answer,
 		.done = on_growth,
 		.free = making_free,

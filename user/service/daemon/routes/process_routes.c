@@ -63,7 +63,9 @@ static void check_again(struct service_call *call, struct http_answer *answer)
 	struct http_answer now = {};
 
 	service_check_process(call, &now);
-	if (now.status || call->process.start_ticks != start_ticks)
+	if (now.status == 503)
+		service_answer_refused(call, -ETIMEDOUT, answer);
+	else if (now.status || call->process.start_ticks != start_ticks)
 		http_answer_error(answer, 403, "process %d is not yours any more",
 				  (int)call->query.pid);
 	http_answer_done(&now);

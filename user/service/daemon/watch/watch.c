@@ -167,8 +167,8 @@ static int read_process(const struct watch *watch, pid_t pid, struct process_inf
 		r = process_stat_read(pid, ret_info);
 		/* stat may have it less precisely (Linux 6.2). */
 		ret_info->rss_bytes = rss_bytes;
-		/* It is there, if it lets us wait. */
-		if (r != -ETIMEDOUT || !known)
+		/* It is there, if it cannot be read now. */
+		if (r == 0 || r == -ESRCH || !known)
 			return r;
 	}
 	*ret_info = (struct process_info){

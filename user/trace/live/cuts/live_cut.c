@@ -83,6 +83,7 @@ static const char *const loss_names[LOSSES] = {
 	[LOSS_BOOK] = "book-unreadable",
 	[LOSS_BOOK_CEASED] = "book-not-kept",
 	[LOSS_FAULT] = "crash-block-not-searched",
+	[LOSS_UNREAD] = "process-not-read",
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_THREADS] = "book-threads-full",
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_NODES] = RECORD_CAUSE_BOOK_STACKS,
 	[LOSS_BOOK_FIRST + ABI_BOOK_LOST_SITES] = "book-sites-full",

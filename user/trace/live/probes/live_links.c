@@ -181,19 +181,21 @@ static int sharing_harms(struct live *live, bool *ret_harms)
 	if (*ret_harms)
 		return 0;
 	r = translator_find(&exe);
-	*ret_harms = exe;
-	if (r || !exe)
+	*ret_harms = exe || r == -ETIMEDOUT;
+	if (!*ret_harms)
 		return r;
 	live->links.share_after_ns = now_ns + LOOK_EVERY_NS;
-	if (live->links.translator_told)
+	if (exe ? live->links.translator_told : live->links.unread_told)
 		return 0;
-	live->links.translator_told = true;
+	live->links.translator_told |= exe != NULL;
+	live->links.unread_told |= !exe;
 	record.unprobed = (struct record_unprobed){
 		"new processes, until they have probes of their own, and processes whose first "
 		"thread has ended",
-		exe,
-		"it translates code, and would be ended by SIGTRAP where it copies a breakpoint "
-		"that all processes share",
+		exe ? exe : "[a process that cannot be read in time]",
+		exe ? "it translates code, and would be ended by SIGTRAP where it copies a "
+		      "breakpoint that all processes share" :
+		      "it may translate code (valgrind, qemu): its exec may wait for a file server",
 	};
 	return live_emit(live, &record);
 }

@@ -204,11 +204,13 @@ bool live_is_current(const struct live *live, pid_t pid, image_t image)
 int live_check_show(const struct live *live, pid_t pid, image_t image)
 {
 	const struct abi_access *access = &live->opts.run.access;
-	bool is_refused = access->limited && process_access_check(pid, access->uid, access->gid);
+	int r = access->limited ? process_access_check(pid, access->uid, access->gid) : 0;
 
 	if (!live_has_pid(live, pid, image))
 		return -ESRCH;
-	return is_refused || (access->limited && !live_is_current(live, pid, image)) ? -EACCES : 0;
+	if (r == 0 && access->limited && !live_is_current(live, pid, image))
+		r = -EACCES;
+	return r;
 }
 
 bool live_may_show(const struct live *live, pid_t pid, image_t image)

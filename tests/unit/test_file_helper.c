@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,7 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -156,6 +160,108 @@ static void who_hangs_is_left_behind_and_not_asked_again(void **state)
 	close(fd);
 }
 
+/* Where a file in its root hangs, what the kernel says of a process is read all the same. */
+static void a_root_that_hangs_is_no_process_that_does(void **state)
+{
+	_cleanup_strbuf_ struct strbuf text = {};
+
+	(void)state;
+	assert_int_equal(open_by(FILE_HELPER_OF_ROOT | (uint32_t)getpid(), "hang", -1), -ETIMEDOUT);
+	assert_int_equal(open_by(FILE_HELPER_OF_ROOT | (uint32_t)getpid(), "/proc/self/comm", -1),
+			 -ETIMEDOUT);
+	assert_int_equal(file_helper_read_thread(getpid(), "stat", 4096, &text), 0);
+}
+
+static void *read_smaps(void *arg)
+{
+	uint64_t before_ns = file_helper_cpu_ns();
+
+	for (size_t i = 0; i < 20; i++) {
+		_cleanup_strbuf_ struct strbuf text = {};
+
+		assert_int_equal(file_helper_read(getpid(), "smaps", 1 << 20, &text), 0);
+	}
+	*(uint64_t *)arg = file_helper_cpu_ns() - before_ns;
+	return NULL;
+}
+
+static void what_helpers_use_is_counted_for_who_asks(void **state)
+{
+	uint64_t before_ns, others_ns = 0, ns = 0;
+	pthread_t thread;
+
+	(void)state;
+	read_smaps(&ns);
+	assert_true(ns > 0);
+	before_ns = file_helper_cpu_ns();
+	assert_int_equal(pthread_create(&thread, NULL, read_smaps, &others_ns), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(others_ns > 0);
+	assert_int_equal(file_helper_cpu_ns(), before_ns);
+}
+
+struct begun {
+	pid_t forker, opener, holder;
+};
+
+static void run_daemon(int fd)
+{
+	struct begun begun = {};
+	char path[64];
+	FILE *file;
+	int opened;
+
+	file_helper_end();
+	if (file_helper_begin(NULL, open_it) < 0)
+		_exit(1);
+	opened = open_by(2, "/proc/self/comm", -1);
+	begun.forker = file_helper_pid();
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)begun.forker,
+		       (int)begun.forker);
+	file = fopen(path, "re");
+	if (opened < 0 || !file || fscanf(file, "%d", &begun.opener) != 1)
+		_exit(1);
+	begun.holder = fork();
+	if (begun.holder > 0)
+		(void)!write(fd, &begun, sizeof(begun));
+	for (;;)
+		pause();
+}
+
+static bool ends(pid_t pid)
+{
+	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+	return fd < 0 || poll(&poll_fd, 1, 20000) == 1;
+}
+
+/* Another process has the sockets of the one that is killed, so that these do not tell its end. */
+static void none_outlives_who_began_them(void **state)
+{
+	struct begun begun = {};
+	bool forker_ends, opener_ends;
+	int pipe_fds[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		run_daemon(pipe_fds[1]);
+	close(pipe_fds[1]);
+	assert_int_equal(read(pipe_fds[0], &begun, sizeof(begun)), sizeof(begun));
+	close(pipe_fds[0]);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	forker_ends = ends(begun.forker);
+	opener_ends = ends(begun.opener);
+	assert_int_equal(kill(begun.holder, SIGKILL), 0);
+	assert_true(forker_ends);
+	assert_true(opener_ends);
+}
+
 static void who_dies_is_replaced(void **state)
 {
 	int fd;
@@ -177,6 +283,9 @@ int main(void)
 		cmocka_unit_test(a_process_that_is_gone_is_told),
 		cmocka_unit_test(a_file_is_opened_by_the_helper),
 		cmocka_unit_test(who_hangs_is_left_behind_and_not_asked_again),
+		cmocka_unit_test(a_root_that_hangs_is_no_process_that_does),
+		cmocka_unit_test(what_helpers_use_is_counted_for_who_asks),
+		cmocka_unit_test(none_outlives_who_began_them),
 		cmocka_unit_test(who_dies_is_replaced),
 	};
 

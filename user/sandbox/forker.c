@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -133,6 +134,9 @@ int forker_begin(struct forker *forker, const char *role, forker_fn fn, const vo
 	if (fcntl(own, F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
 	forker->pid = fork();
+	/* What its caller forks meanwhile has the socket, too, which then does not tell the end. */
+	if (forker->pid == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		_exit(1);
 	if (forker->pid == 0)
 		fn(its, userdata);
 	if (forker->pid < 0)

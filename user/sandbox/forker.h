@@ -48,7 +48,10 @@ struct forker {
 /* In the new process, with its end of the socket. Does not return. */
 typedef void (*forker_fn)(int fd, const void *userdata);
 
-/* Forks it; the caller has one thread. 0 or negative errno: then nothing is to be closed. */
+/*
+ * Forks it, to be killed with the caller, which has one thread. 0 or negative errno: then nothing
+ * is to be closed.
+ */
 int forker_begin(struct forker *forker, const char *role, forker_fn fn, const void *userdata);
 
 bool forker_has_ended(const struct forker *forker);

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* The one that forks does nothing that waits. */
 #define FORK_NS SECOND_NS
@@ -34,7 +35,7 @@
 /* Most execs are over by then. */
 #define ACCESS_REFUSED_NS (2 * SECOND_NS)
 
-/* What is refused: a device, or of a process what needs its mmap_lock, or that its exec is over. */
+/* What is refused of a process, if it is no file: what needs its mmap_lock, or its exec's end. */
 #define OF_MAPS (UINT64_C(1) << 63)
 #define OF_ACCESS (UINT64_C(1) << 62)
 
@@ -46,7 +47,8 @@
 struct helper {
 	pid_t pid;
 	int fd;
-	int wait_ms; /* for an answer, while it sleeps */
+	int wait_ms;	  /* for an answer, while it sleeps */
+	uint64_t used_ns; /* of a CPU, before what it is asked for */
 };
 
 struct pool {
@@ -109,6 +111,34 @@ unsigned int file_helper_restarts(void)
 	return the_pool ? forker_restarts(&the_pool->forker) : 0;
 }
 
+/* --- CPU time ------------------------------------------------------------------------------- */
+
+static _Thread_local uint64_t cpu_ns; /* of helpers, for this thread */
+
+/* 0 where it has ended. */
+static uint64_t cpu_ns_of(pid_t pid)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	return clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used) ?
+		       0 :
+		       (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
+}
+
+/* before_ns: what it had used when it began. */
+static void count_cpu(pid_t pid, uint64_t before_ns)
+{
+	uint64_t used_ns = cpu_ns_of(pid);
+
+	cpu_ns += used_ns > before_ns ? used_ns - before_ns : 0;
+}
+
+uint64_t file_helper_cpu_ns(void)
+{
+	return cpu_ns;
+}
+
 /* --- the pool, with its lock held ------------------------------------------------------------ */
 
 static void put_order(struct strbuf *message, enum file_helper_what what, pid_t pid)
@@ -120,7 +150,7 @@ static void put_order(struct strbuf *message, enum file_helper_what what, pid_t 
 
 static int fork_helper(struct pool *pool, struct helper *ret_helper)
 {
-	uint64_t deadline_ns = clock_monotonic_ns() + FORK_NS;
+	uint64_t deadline_ns = clock_monotonic_ns() + FORK_NS, used_ns;
 	_cleanup_strbuf_ struct strbuf order = {}, answer = {};
 	struct message_fds fds = {};
 	int r;
@@ -130,10 +160,12 @@ static int fork_helper(struct pool *pool, struct helper *ret_helper)
 	/* Where it was killed, they were with it. */
 	if (r == 0 && forker_has_ended(&pool->forker))
 		r = forker_restart(&pool->forker);
+	used_ns = cpu_ns_of(forker_pid(&pool->forker));
 	if (r == 0)
 		r = message_send(pool->forker.fd, &order, NULL, 0, deadline_ns);
 	if (r == 0)
 		r = message_receive(pool->forker.fd, sizeof(uint32_t), deadline_ns, &answer, &fds);
+	count_cpu(forker_pid(&pool->forker), used_ns);
 	if (r < 0)
 		return r;
 	if (codec_read_all(&answer, &codec_u32, &ret_helper->pid) < 0 || fds.n != 1 ||
@@ -234,12 +266,15 @@ static int acquire_helper(struct pool *pool, uint64_t what, struct helper *ret_h
 		r = fork_helper(pool, ret_helper);
 	ret_helper->wait_ms = wait_ms_for(pool, what);
 	(void)pthread_mutex_unlock(&pool->lock);
+	if (r == 0)
+		ret_helper->used_ns = cpu_ns_of(ret_helper->pid);
 	return r;
 }
 
 /* failed: it has not answered, or not as it should. */
 static void return_helper(struct pool *pool, uint64_t what, struct helper helper, int failed)
 {
+	count_cpu(helper.pid, helper.used_ns);
 	(void)pthread_mutex_lock(&pool->lock); /* as above */
 	if (failed == 0 && pool->n_idle < MOST_IDLE) {
 		pool->idle[pool->n_idle++] = helper;
@@ -418,7 +453,7 @@ int file_helper_open_proc(pid_t pid, const char *name, int flags)
 		      proc_file_open(asked.pid, name, flags);
 }
 
-int file_helper_open(uint64_t device, const struct strbuf *request, int fd)
+int file_helper_open(uint64_t of, const struct strbuf *request, int fd)
 {
 	_cleanup_strbuf_ struct strbuf message = {};
 	struct pool *pool = the_pool;
@@ -431,12 +466,12 @@ int file_helper_open(uint64_t device, const struct strbuf *request, int fd)
 	strbuf_add(&message, strbuf_str(request), request->len);
 	r = strbuf_error(&message);
 	if (r == 0)
-		r = acquire_helper(pool, device, &helper);
+		r = acquire_helper(pool, of, &helper);
 	if (r < 0)
 		return r;
 	failed = message_send(helper.fd, &message, &fd, fd < 0 ? 0 : 1,
 			      clock_monotonic_ns() + ANSWER_NS);
 	r = failed < 0 ? failed : receive_opened(&helper, &failed);
-	return_helper(pool, device, helper, failed);
+	return_helper(pool, of, helper, failed);
 	return r;
 }

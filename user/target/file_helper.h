@@ -33,6 +33,9 @@ pid_t file_helper_pid(void);
 /* How often it was started in place of one that was killed. */
 unsigned int file_helper_restarts(void);
 
+/* CPU time that helpers have used for the calling thread so far. */
+uint64_t file_helper_cpu_ns(void);
+
 /* Others wait for the calling thread, as for a service's loop: it gives up earlier. */
 void file_helper_hurry(void);
 /* What made it wait is over: it is asked again. */
@@ -53,11 +56,14 @@ int file_helper_read_link(pid_t pid, const char *name, size_t max_bytes, struct 
 /* proc_file_open() there: "root", "exe", "ns/user". Also -ETIMEDOUT. */
 int file_helper_open_proc(pid_t pid, const char *name, int flags);
 
+/* With a pid: all that is looked for in the root of that process, of whatever servers it is. */
+#define FILE_HELPER_OF_ROOT (UINT64_C(1) << 61)
+
 /*
- * Has open_fn() called there, and what it opened read. fd: as there. device: what is refused when
- * that hangs. A descriptor or negative errno: also -ETIMEDOUT; -ENOSYS: there is no
- * pool, the caller does it.
+ * Has open_fn() called there, and what it opened read. fd: as there. of: what is refused when that
+ * hangs, a device or FILE_HELPER_OF_ROOT. A descriptor or negative errno: also -ETIMEDOUT; -ENOSYS:
+ * there is no pool, the caller does it.
  */
-int file_helper_open(uint64_t device, const struct strbuf *request, int fd);
+int file_helper_open(uint64_t of, const struct strbuf *request, int fd);
 
 #endif

@@ -114,7 +114,7 @@ int root_open(int root_fd, pid_t pid, const char *path, const struct file_reader
 	fd = strbuf_error(&request);
 	/* Which of its folders' servers hangs is not known: nothing of the root is opened. */
 	if (fd == 0)
-		fd = file_helper_open(UINT64_C(1) << 62 | (uint32_t)pid, &request, root_fd);
+		fd = file_helper_open(FILE_HELPER_OF_ROOT | (uint32_t)pid, &request, root_fd);
 	return fd == -ENOSYS ? open_found(root_fd, &asked, FILE_SYSTEM_LAYERS) : fd;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "target/file_helper.h"
 #include "target/process_list.h"
 #include "target/smaps.h"
 
@@ -67,6 +68,12 @@ void watch_configure(struct watch *watch, const struct service_config *config)
 		watch->next_ns = clock_monotonic_ns() + config->watch_interval_ns;
 }
 
+/* What this thread has used, and what reads for it. */
+static uint64_t used_cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) + file_helper_cpu_ns();
+}
+
 /* --- PSS ------------------------------------------------------------------------------------- */
 
 static void begin_pss(struct watch *watch, uint64_t now_ns)
@@ -86,12 +93,12 @@ static void begin_pss(struct watch *watch, uint64_t now_ns)
 /* One process: its page tables are walked, for which its own mmap calls wait. */
 static void read_pss(struct watch *watch)
 {
-	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), now_ns;
+	uint64_t cpu_ns = used_cpu_ns(), now_ns;
 	pid_t pid = watch->pss_pids.data[--watch->pss_pids.len];
 	struct smaps_sums sums;
 	int r = smaps_sums_read(pid, &sums);
 
-	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	cpu_ns = used_cpu_ns() - cpu_ns;
 	now_ns = clock_monotonic_ns();
 	watch->next_pss_ns = now_ns + cpu_ns * COST_SHARE;
 	/* Else it has ended. */
@@ -290,9 +297,9 @@ bool watch_run(struct watch *watch)
 			read_pss(watch);
 		return false;
 	}
-	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	cpu_ns = used_cpu_ns();
 	r = run_slice(watch);
-	watch->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	watch->cpu_ns += used_cpu_ns() - cpu_ns;
 	if (r < 0) {
 		end_sweep_failed(watch, r);
 		return false;

@@ -42,8 +42,7 @@ static bool is_pair(uint32_t number, const void *key)
 	       is.free_function == k->free_function;
 }
 
-static struct abi_book_pair *make_pair(struct book_thread *thread, const struct pair_key *key,
-				       uint32_t *place)
+static struct abi_book_pair *make_pair(struct book_thread *thread, const struct pair_key *key)
 {
 	uint32_t number = book_next_number(&book.header->pairs, ABI_BOOK_PAIRS);
 	struct abi_book_pair *pair = &book.pairs[number];
@@ -56,20 +55,20 @@ static struct abi_book_pair *make_pair(struct book_thread *thread, const struct 
 	pair->free_function = key->free_function;
 	/* Readers know by it that the rest is there. */
 	__atomic_store_n(&pair->thread, thread->number, __ATOMIC_RELEASE);
-	thread->pairs.n_used++;
-	*place = number;
+	book_index_put(&thread->pairs, hash_of(key), number);
 	return pair;
 }
 
 /* The thread's entry; NULL: there is no room. */
 static struct abi_book_pair *find_pair(struct book_thread *thread, const struct pair_key *key)
 {
-	uint32_t *place;
+	uint32_t number = book_index_find(&thread->pairs, hash_of(key), is_pair, key);
 
-	if (!book_index_make_room(&thread->pairs, hash_of_pair))
+	if (number)
+		return &book.pairs[number];
+	if (!book_index_make_room(&thread->pairs, BOOK_INDEX_FAST, hash_of_pair))
 		return NULL;
-	place = book_index_place(&thread->pairs, hash_of(key), is_pair, key);
-	return *place ? &book.pairs[*place] : make_pair(thread, key, place);
+	return make_pair(thread, key);
 }
 
 /* abi_free_pair.lifetimes */

@@ -22,18 +22,12 @@ static bool is_site(uint32_t number, const void *key)
 	return book.sites[number].node == k->node && book.sites[number].function == k->function;
 }
 
-/* The thread's number of the site, or where it would be put. */
-static uint32_t *place_of(const struct book_thread *thread, const struct site_key *key)
-{
-	return book_index_place(&thread->sites, hash_of(key->node, key->function), is_site, key);
-}
-
 static __attribute__((noinline)) struct abi_book_site *make_site(struct book_thread *thread,
 								 const struct site_key *key)
 {
 	uint32_t number;
 
-	if (!book_index_make_room(&thread->sites, hash_of_site))
+	if (!book_index_make_room(&thread->sites, BOOK_INDEX_FAST, hash_of_site))
 		return NULL;
 	number = book_next_number(&book.header->sites, ABI_BOOK_SITES);
 	if (!number)
@@ -44,15 +38,14 @@ static __attribute__((noinline)) struct abi_book_site *make_site(struct book_thr
 	book.sites[number].cut_epoch = __atomic_load_n(&book.header->cut_epoch, __ATOMIC_RELAXED);
 	/* Readers know by it that the rest is there. */
 	__atomic_store_n(&book.sites[number].thread, (uint16_t)thread->number, __ATOMIC_RELEASE);
-	thread->sites.n_used++;
-	*place_of(thread, key) = number;
+	book_index_put(&thread->sites, hash_of(key->node, key->function), number);
 	return &book.sites[number];
 }
 
 struct abi_book_site *book_site_find(struct book_thread *thread, uint32_t node, uint32_t function)
 {
 	const struct site_key key = { node, function };
-	uint32_t number = thread->sites.n ? *place_of(thread, &key) : 0;
+	uint32_t number = book_index_find(&thread->sites, hash_of(node, function), is_site, &key);
 	struct abi_book_site *site = number ? &book.sites[number] : make_site(thread, &key);
 
 	if (site)

@@ -52,15 +52,13 @@ static uint32_t flags_of(const struct abi_book_node *key)
 
 static uint32_t get_locked(const struct abi_book_node *key)
 {
-	uint32_t *place, number;
+	uint32_t number = book_index_find(&known.nodes, hash_of(key), is_node, key);
 
-	if (!book_index_make_room(&known.nodes, hash_of_node))
-		return ABI_BOOK_NO_NODE;
-	place = book_index_place(&known.nodes, hash_of(key), is_node, key);
-	if (*place)
-		return *place;
+	if (number)
+		return number;
 	number = book.header->nodes + 1;
-	if (number >= ABI_BOOK_NODES)
+	if (number >= ABI_BOOK_NODES ||
+	    !book_index_make_room(&known.nodes, BOOK_INDEX_SMALL, hash_of_node))
 		return ABI_BOOK_NO_NODE;
 	book.nodes[number] = *key;
 	if (key->parent)
@@ -68,8 +66,7 @@ static uint32_t get_locked(const struct abi_book_node *key)
 	else
 		book.nodes[number].address = book_now_ns();
 	__atomic_store_n(&book.header->nodes, number, __ATOMIC_RELEASE);
-	known.nodes.n_used++;
-	*place = number;
+	book_index_put(&known.nodes, hash_of(key), number);
 	return number;
 }
 

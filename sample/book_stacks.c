@@ -78,12 +78,24 @@ static bool is_next(const struct abi_book_node *key)
 	       is_node(key->parent + 1, key);
 }
 
+static uint32_t *near_of(struct book_thread *thread, const struct abi_book_node *key)
+{
+	return &thread->nodes_near[hash_of(key) & (thread->n_near - 1)];
+}
+
+/* Their memory grows with their use: what is not in its new place is looked up once more. */
+static void note_near(struct book_thread *thread, const struct abi_book_node *key, uint32_t number)
+{
+	if (thread->n_near < BOOK_NODES_NEAR && ++thread->not_near == thread->n_near)
+		thread->n_near *= 2;
+	*near_of(thread, key) = number;
+}
+
 /* What is near takes as many loads as the index, which alone needs the lock of several threads. */
 static uint32_t get(struct book_thread *thread, uint32_t parent, uint64_t address, uint32_t flags)
 {
 	const struct abi_book_node key = { address, parent, flags };
-	uint32_t *near =
-		book_is_alone() ? NULL : &thread->nodes_near[hash_of(&key) % BOOK_NODES_NEAR];
+	uint32_t *near = book_is_alone() ? NULL : near_of(thread, &key);
 	uint32_t number;
 
 	if (is_next(&key))
@@ -95,7 +107,7 @@ static uint32_t get(struct book_thread *thread, uint32_t parent, uint64_t addres
 	number = get_locked(&key);
 	book_unlock(&known.lock);
 	if (near)
-		*near = number;
+		note_near(thread, &key, number);
 	return number;
 }
 

@@ -84,6 +84,7 @@ static struct book_thread *take_number(uint32_t tid)
 			return NULL;
 		number = ++n_threads;
 		thread->number = number;
+		thread->n_near = BOOK_FIRST_NEAR;
 		thread->shared = &book.threads[number];
 		threads[number] = thread;
 	}

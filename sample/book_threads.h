@@ -12,6 +12,7 @@
 
 /* What one thread has for itself, in pages of its own; after its end another one has it. */
 #define BOOK_NODES_NEAR 4096
+#define BOOK_FIRST_NEAR 1024 /* a page */
 struct book_thread {
 	struct abi_book_thread *shared;
 	uint32_t number;     /* in abi_book_site */
@@ -19,8 +20,9 @@ struct book_thread {
 	struct book_index sites, pairs;
 	struct abi_book_site *last_site;
 	uint32_t credit_misses, without_credit; /* book_totals.c */
-	uint32_t nodes_near[BOOK_NODES_NEAR];	/* the newest that were asked for */
+	uint32_t n_near, not_near; /* so many of nodes_near are in use; asked for in vain */
 	struct walker walker;
+	uint32_t nodes_near[BOOK_NODES_NEAR]; /* the newest that were asked for */
 };
 
 /* Of a process that begins a book: none of the threads of its parent are here. */

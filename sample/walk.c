@@ -460,10 +460,10 @@ void walk_keep(struct walker *w)
 
 /* --- stacks of before ------------------------------------------------------------------------- */
 
-static uint32_t place_of(const struct walk_registers *from)
+static uint32_t place_of(const struct walker *w, const struct walk_registers *from)
 {
-	return (uint32_t)(((from->pc ^ from->sp << 20) * UINT64_C(0x9e3779b97f4a7c15)) >> 32) %
-	       WALK_RECALLED;
+	return (uint32_t)(((from->pc ^ from->sp << 20) * UINT64_C(0x9e3779b97f4a7c15)) >> 32) &
+	       w->more_recalled;
 }
 
 static bool begins(const struct walk_recalled *r, const struct walk_registers *from)
@@ -502,7 +502,7 @@ static bool is_last(const struct walker *w, const struct walk_registers *from)
 
 uint32_t walk_recall(const struct walker *w, const struct walk_registers *from)
 {
-	const struct walk_recalled *r = w->recalled[place_of(from)];
+	const struct walk_recalled *r = w->recalled[place_of(w, from)];
 
 	if (!w->n_path || w->path_epoch != walk_changes() || !range_holds(&w->home, from->sp))
 		return 0;
@@ -515,10 +515,23 @@ uint32_t walk_recall(const struct walker *w, const struct walk_registers *from)
 	return 0;
 }
 
+/*
+ * Their memory grows with their use: those in the half that is new are found no more where they
+ * were, and noted again.
+ */
+static struct walk_recalled *take_recalled(struct walker *w, const struct walk_registers *from)
+{
+	uint32_t hashes = w->more_recalled + 1;
+
+	if (hashes < WALK_RECALLED && w->n_noted >= hashes * WALK_RECALLED_WAYS)
+		w->more_recalled += hashes;
+	return &w->recalled[place_of(w, from)][w->n_noted++ % WALK_RECALLED_WAYS];
+}
+
 void walk_note(struct walker *w, const struct walk_registers *from, uint32_t node)
 {
-	struct walk_recalled *r = &w->recalled[place_of(from)][w->n_noted++ % WALK_RECALLED_WAYS];
 	const struct walk_frame *base = w->joined ? &w->path[w->joined - 1] : NULL;
+	struct walk_recalled *r;
 	uint32_t n;
 
 	if (!base || !w->n_fresh || w->n_path != w->joined + w->n_fresh)
@@ -526,6 +539,7 @@ void walk_note(struct walker *w, const struct walk_registers *from, uint32_t nod
 	n = w->path[w->n_path - 1].words - base->words;
 	if (n > WALK_RECALLED_WORDS)
 		return;
+	r = take_recalled(w, from);
 	r->node = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct walk_word *word = &w->words[base->words + i];

@@ -76,6 +76,7 @@ struct walker {
 	struct walk_word words[2 * ABI_MAX_FRAMES];
 	struct walk_frame fresh[ABI_MAX_FRAMES + 1];
 	uint32_t n_noted;
+	uint32_t more_recalled; /* hashes in use beside the first one, to a power of two */
 	struct walk_recalled recalled[WALK_RECALLED][WALK_RECALLED_WAYS]; /* by registers */
 };
 

@@ -234,6 +234,34 @@ static void stacks_that_come_again_are_recalled(void **state)
 	assert_true(recalls > walks);
 }
 
+/* So many hashes of stacks of before have any. */
+static unsigned hashes_written(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < WALK_RECALLED; i++) {
+		bool any = false;
+
+		for (unsigned way = 0; way < WALK_RECALLED_WAYS; way++)
+			any |= walker->recalled[i][way].pc != 0;
+		n += any;
+	}
+	return n;
+}
+
+/* A thread of few stacks writes few pages. */
+static void memory_of_stacks_that_come_again_grows_with_their_number(void **state)
+{
+	(void)state;
+	while (walker->n_noted < 4 * WALK_RECALLED_WAYS)
+		(void)descend(3); /* as above */
+	assert_true(hashes_written() * WALK_RECALLED_WAYS <= 2 * walker->n_noted);
+	for (int i = 0; i < 200; i++)
+		(void)descend(9); /* as above */
+	assert_true(walker->n_noted > WALK_RECALLED * WALK_RECALLED_WAYS);
+	assert_true(hashes_written() > WALK_RECALLED / 2);
+}
+
 static void *in_thread(void *data)
 {
 	(void)data;
@@ -630,6 +658,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(stacks_are_those_of_libgcc, begin, done),
 		cmocka_unit_test_setup_teardown(stacks_that_come_again_are_recalled, begin, done),
+		cmocka_unit_test_setup_teardown(
+			memory_of_stacks_that_come_again_grows_with_their_number, begin, done),
 		cmocka_unit_test_setup_teardown(those_of_threads_end_where_these_begin, begin,
 						done),
 		cmocka_unit_test_setup_teardown(those_of_handlers_go_on_with_what_was_interrupted,

@@ -27,6 +27,7 @@ static walk_find_object *find_object;
 #define FIRST_RULES 256
 #define MOST_RULES (1U << 18)
 #define RULE_TRIES 16
+#define MOST_DISPLACED 16 /* of a table's places, before it is doubled: one in so many */
 
 struct known_rule {
 	uint64_t key; /* 0: none, or it is being written */
@@ -35,7 +36,7 @@ struct known_rule {
 
 struct rule_table {
 	uint64_t n; /* a power of two */
-	uint64_t used;
+	uint32_t used, displaced;
 	struct known_rule rules[];
 };
 
@@ -163,7 +164,9 @@ static void put_known(uint64_t key, struct abi_unwind_rule rule)
 
 	if (put_in(t, key, rule))
 		return;
-	if (t->n < MOST_RULES && t->used > t->n / 2) {
+	/* It is dense before many rules give their places away, which are then read again. */
+	if (t->n < MOST_RULES && t->used > t->n / 2 &&
+	    __atomic_add_fetch(&t->displaced, 1, __ATOMIC_RELAXED) > t->n / MOST_DISPLACED) {
 		t = grow(t);
 		if (put_in(t, key, rule))
 			return;

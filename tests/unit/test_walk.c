@@ -653,6 +653,29 @@ static void a_stack_without_information_whose_words_have_changed_is_not_recalled
 	assert_int_equal(munmap(made, 4096), 0);
 }
 
+/* More addresses than a table has room for, several times over: all by their own rules. */
+static void rules_are_the_same_when_others_have_their_places(void **state)
+{
+	enum { ADDRESSES = 60000, APART = 16 };
+	struct abi_unwind_rule *first = calloc(ADDRESSES, sizeof(*first));
+	const uint64_t code = (uintptr_t)qsort & ~UINT64_C(0xfff);
+	unsigned kinds = 0;
+
+	(void)state;
+	assert_non_null(first);
+	for (int pass = 0; pass < 3; pass++)
+		for (uint64_t i = 0; i < ADDRESSES; i++) {
+			struct abi_unwind_rule rule = walk_rule(code + i * APART);
+
+			if (pass == 0)
+				first[i] = rule;
+			assert_memory_equal(&rule, &first[i], sizeof(rule));
+			kinds |= 1U << rule.kind;
+		}
+	assert_true(kinds & (kinds - 1)); /* not all are the same */
+	free(first);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -660,6 +683,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stacks_that_come_again_are_recalled, begin, done),
 		cmocka_unit_test_setup_teardown(
 			memory_of_stacks_that_come_again_grows_with_their_number, begin, done),
+		cmocka_unit_test_setup_teardown(rules_are_the_same_when_others_have_their_places,
+						begin, done),
 		cmocka_unit_test_setup_teardown(those_of_threads_end_where_these_begin, begin,
 						done),
 		cmocka_unit_test_setup_teardown(those_of_handlers_go_on_with_what_was_interrupted,

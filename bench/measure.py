@@ -50,6 +50,7 @@ class Place:
     work: str
     target_cpu: int
     tool_cpu: int
+    any_core: bool = False  # programs and tools, as users run them
 
     @property
     def cpus(self):
@@ -78,7 +79,8 @@ def timed(place, row, hold=False, execs=0, launcher="timed"):
     """The launcher's part of a command line; what it writes is in place.file("cost"). With execs
     (1: the command's, 2: what it starts) the task clock counts from there on, and nothing is pinned
     to a core, as a tool that starts the program would be, too."""
-    cpus = [place.target_cpu] if row.threads == 1 else [place.tool_cpu, place.target_cpu]
+    one = row.threads == 1 and not place.any_core
+    cpus = [place.target_cpu] if one else sorted(place.cpus)
     words = [place.program(launcher)]
     if execs:
         words += ["-x", str(execs), "-c", f"{place.tool_cpu},{place.target_cpu}"]
@@ -240,5 +242,6 @@ def used_s(pid):
 
 def settle(place):
     """Be the tool's neighbour, not the target's, and leave no core files behind."""
-    os.sched_setaffinity(0, {place.tool_cpu})
+    if not place.any_core:
+        os.sched_setaffinity(0, {place.tool_cpu})
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -3,11 +3,11 @@
 """Measures what memtraced costs, beside no tool, the floor and other tools, and writes a table
 (Markdown) and all its rounds (JSON).
 
-    run.py --build DIR [--quick] [--copy PATH] [--columns KEY,...] [PATTERN...]
+    run.py --build DIR [--quick] [--any-core] [--copy PATH] [--columns KEY,...] [PATTERN...]
 
 PATTERN limits the rows to those whose names contain one, --columns the columns, beside the bare
-one. The results are DIR/bench/results.md and .json, and PATH.md and PATH.json where that is
-given."""
+one. --any-core: programs and tools run on any core, as users run them; quartiles are wider then.
+The results are DIR/bench/results.md and .json, and PATH.md and PATH.json where that is given."""
 
 import argparse
 import json
@@ -72,11 +72,13 @@ def as_markdown(facts, settings, computed, all_rows, sections, reached):
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def method(limits, quick, elapsed_s):
+def method(limits, place, quick, elapsed_s):
+    cores = ("Program and tool have any core. " if place.any_core else
+             "The program has one core, the tool the other (two threads: both). ")
     return (f"Medians of {limits.rounds} rounds ({limits.slow_rounds} for memcheck, massif, "
             "bpftrace and memleak), in brackets the quartiles; ratios are taken within a round. "
-            "The program has one core, the tool the other (two threads: both). calls/s: "
-            "allocations and frees in memtraced's exact count, by seconds of bare run."
+            f"{cores}calls/s: allocations and frees in memtraced's exact count, by seconds of "
+            "bare run."
             f"{' A quick run: small inputs.' if quick else ''} Took {elapsed_s:.0f} s.")
 
 
@@ -91,6 +93,7 @@ def parse(argv):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--any-core", action="store_true")
     parser.add_argument("--copy")
     parser.add_argument("--columns", type=lambda keys: {"bare", *keys.split(",")})
     parser.add_argument("patterns", nargs="*")
@@ -106,7 +109,8 @@ def main(argv):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends what it runs
     start = time.monotonic()
     build = os.path.abspath(args.build)
-    place = measure.Place(build, os.path.join(build, "bench", "work"), *measure.cores())
+    place = measure.Place(build, os.path.join(build, "bench", "work"), *measure.cores(),
+                          args.any_core)
     os.makedirs(place.work, exist_ok=True)
     measure.settle(place)
     limits = QUICK if args.quick else FULL
@@ -121,7 +125,7 @@ def main(argv):
     single = extras.all_lines(sections)
     reached = figures.Figures(computed, all_rows, single, facts)
     settings = {"quick": args.quick, "rounds": limits.rounds, "slow_rounds": limits.slow_rounds,
-                "text": method(limits, args.quick, time.monotonic() - start)}
+                "text": method(limits, place, args.quick, time.monotonic() - start)}
     text = as_markdown(facts, settings, computed, all_rows, sections, reached)
     data = json.dumps({"version": 1, "machine": facts, "settings": settings,
                        "not_measured": computed.results.missing,

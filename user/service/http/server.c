@@ -273,12 +273,14 @@ static void add_headers(struct MHD_Response *response, const struct http_answer 
 	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_DISPOSITION, name);
 }
 
+/* Of a user, on this listener. Root's subordinate users are the person root, and not root. */
 static uint64_t untaken_bytes(const struct connection *own)
 {
 	uint64_t bytes = 0;
 
 	for (const struct connection *c = own->server->connections; c; c = c->next)
-		if (c->counted.known == own->counted.known && c->person == own->person)
+		if (c->counted.known == own->counted.known && c->person == own->person &&
+		    !http_peer_is_root(&c->counted))
 			bytes += c->answer_bytes;
 	return bytes;
 }

@@ -112,16 +112,20 @@ void process_question_forget(struct question *question)
 }
 
 /* No user keeps out another one, nor do all of them root. */
-static bool has_room(const struct service *service, uid_t person)
+static bool has_room(const struct service *service, const struct http_peer *who, uid_t person)
 {
-	size_t of_users = 0, of_person = 0;
+	size_t of_users = 0, of_person = 0, of_root = 0;
 
 	for (const struct question *q = service->questions; q; q = q->next) {
-		of_users += q->person != 0;
-		of_person += q->person == person;
+		bool is_root = http_peer_is_root(&q->who);
+
+		of_root += is_root;
+		of_users += !is_root;
+		of_person += !is_root && q->person == person;
 	}
-	return person == 0 ? of_person < MOST_OF_USERS :
-			     of_users < MOST_OF_USERS && of_person < MOST_OF_USER;
+	/* Root's subordinate users are the person root, and not root. */
+	return http_peer_is_root(who) ? of_root < MOST_OF_USERS :
+					of_users < MOST_OF_USERS && of_person < MOST_OF_USER;
 }
 
 /* 1: the answer comes later. */
@@ -133,7 +137,7 @@ static int begin_question(struct service_call *call, void (*run)(struct aside_wo
 	struct question *question;
 	int r = -ENOMEM;
 
-	if (!has_room(service, person)) {
+	if (!has_room(service, &call->who, person)) {
 		http_answer_error(answer, 503, "too many questions at once; ask again");
 		return 0;
 	}

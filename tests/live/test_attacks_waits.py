@@ -475,7 +475,7 @@ def an_exec_that_waits_for_a_server_holds_up_no_trace(which):
         execute()
         target_ = {"all": ["-a"], "named": ["-p", str(pids[0])],
                    "children": ["-p", parent_of(pids[0])]}[which]
-        done = run_memtraced(*target_, "-d", "1", "-f", "json", timeout=20)
+        done = run_memtraced(*target_, "-d", "1", "-f", "json", timeout=60)
         assert all(is_executing(pid) for pid in pids), "they wait no more"
         assert done.returncode == (2 if which == "named" else 0), done.stderr
         assert "cannot be read in time" in done.stderr, done.stderr

@@ -123,6 +123,7 @@ bool start_budget_take(struct start_budget *budget, uint64_t now_ns)
 int forker_begin(struct forker *forker, const char *role, forker_fn fn, const void *userdata)
 {
 	_cleanup_close_ int own = -1, its = -1;
+	pid_t parent = getpid();
 	int ends[2];
 
 	*forker = (struct forker){ .role = role, .pid = -1, .fd = -1 };
@@ -135,7 +136,7 @@ int forker_begin(struct forker *forker, const char *role, forker_fn fn, const vo
 		return -errno;
 	forker->pid = fork();
 	/* What its caller forks meanwhile has the socket, too, which then does not tell the end. */
-	if (forker->pid == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+	if (forker->pid == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent))
 		_exit(1);
 	if (forker->pid == 0)
 		fn(its, userdata);

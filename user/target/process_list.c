@@ -115,7 +115,8 @@ int process_list_descendants(pid_t pid, pid_t except, pid_vec *ret_pids)
 		struct process_info info = {};
 
 		r = process_status_read(host.data[i], &info);
-		if (r == 0 || r == -ESRCH)
+		/* Gone, or (hidepid) none of ours to look at. */
+		if (r == 0 || r == -ESRCH || r == -EACCES || r == -EPERM)
 			r = vec_push(&parents, info.zombie ? 0 : info.ppid);
 	}
 	if (r == 0)

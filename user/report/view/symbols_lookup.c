@@ -92,7 +92,9 @@ void symbols_limit(struct symbols *symbols, uint64_t max_bytes)
 
 static uint64_t own_bytes(const struct symbols *symbols)
 {
-	return symbols->entries.len * (sizeof(struct entry) + ITEM_BYTES) + symbols->kept_bytes;
+	return symbols->entries.len * (sizeof(struct entry) + ITEM_BYTES) +
+	       symbols->shares.len * (sizeof(struct place_share) + ITEM_BYTES) +
+	       symbols->kept_bytes;
 }
 
 static uint64_t used_bytes(const struct symbols *symbols)

@@ -136,6 +136,20 @@ static int add_count(const struct view_resolver *resolver, const struct record_e
 	return r;
 }
 
+static int compare_addresses(const struct view_stack *a, const struct view_stack *b)
+{
+	size_t n = a->n_places < b->n_places ? a->n_places : b->n_places;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct view_place *place_a = view_stack_place(a, i);
+		const struct view_place *place_b = view_stack_place(b, i);
+
+		if (place_a->addr != place_b->addr)
+			return place_a->addr < place_b->addr ? -1 : 1;
+	}
+	return (a->n_places > b->n_places) - (a->n_places < b->n_places);
+}
+
 /* What does not depend on addresses decides between equal counts, as far as it can. */
 static int compare_stacks(const void *item_a, const void *item_b)
 {
@@ -154,7 +168,9 @@ static int compare_stacks(const void *item_a, const void *item_b)
 		return a->first_ns < b->first_ns ? -1 : 1;
 	id_a = view_stack_id(&a->stack, 0);
 	id_b = view_stack_id(&b->stack, 0);
-	return (id_a > id_b) - (id_a < id_b);
+	if (id_a != id_b)
+		return id_a < id_b ? -1 : 1;
+	return compare_addresses(&a->stack, &b->stack);
 }
 
 /* The stacks become the event's. */

@@ -49,8 +49,7 @@ static int find_all(const char *name, bool has_memory, pid_vec *ret_found)
 		uint64_t bytes = 0;
 		int named;
 
-		if (r < 0 || *pid == getpid() ||
-		    has_memory != (statm_rss(*pid, &bytes) == 0 && bytes > 0))
+		if (r < 0 || *pid == getpid() || has_memory != (statm_rss(*pid, &bytes) == 0))
 			continue;
 		named = is_named(*pid, name);
 		if (named == -ETIMEDOUT && !said)

@@ -107,8 +107,8 @@ int live_add_process(struct live *live, pid_t pid, bool root, record_fn fn, void
 bool live_awaits_shared(const struct live *live, pid_t pid);
 
 /*
- * A process that was to be traced, and could not be read in time: it is said and counted, each
- * once. 0 or -ENOMEM.
+ * A process that could not be read: if it was to be traced, it is said and counted, each once. 0 or
+ * -ENOMEM.
  */
 int live_count_unread(struct live *live, pid_t pid);
 

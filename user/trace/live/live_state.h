@@ -370,7 +370,7 @@ struct live {
 	VEC(pid_t) unread;	 /* live_targets.c: LOSS_UNREAD was counted for these */
 	enum record_depth depth; /* lifecycle/live_depth.c */
 	struct live_check check; /* stacks/live_check.c */
-	uint64_t faults_paid_ns; /* cuts/live_fault.c: fault_search_pay() */
+	uint64_t faults_paid_ns; /* cuts/live_fault.c: base/clock.h */
 	struct live_sink sink;
 	int error; /* live_drain.c: first failure inside a ring callback */
 };

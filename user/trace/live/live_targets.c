@@ -155,7 +155,7 @@ static int check_found(struct live *live, struct live_process *process, uint64_t
 	return live_end_unseen(live, process, 0);
 }
 
-int live_count_unread(struct live *live, pid_t pid)
+static int add_unread(struct live *live, pid_t pid)
 {
 	int r;
 
@@ -189,17 +189,17 @@ static bool is_own(const struct live *live, const struct process_info *info)
 	return info->pid == getpid();
 }
 
-/* What waits for nothing tells whether it was to be traced. */
-static int count_unread_found(struct live *live, pid_t pid)
+/* What waits for nothing tells whether it was to be traced. RSS may be 0: it is not exact. */
+int live_count_unread(struct live *live, pid_t pid)
 {
 	struct process_info info;
 	uint64_t rss_bytes;
 
 	if (process_status_read(pid, &info) < 0 || process_comm(pid, info.comm) < 0 ||
-	    statm_rss(pid, &rss_bytes) < 0 || rss_bytes == 0 || info.zombie ||
-	    is_own(live, &info) || !matches_rule(live, &info))
+	    statm_rss(pid, &rss_bytes) < 0 || info.zombie || is_own(live, &info) ||
+	    !matches_rule(live, &info))
 		return 0;
-	return live_count_unread(live, pid);
+	return add_unread(live, pid);
 }
 
 /* 0 or negative errno; *ret_added: it was there and is counted from now on. */
@@ -217,7 +217,7 @@ static int add_found(struct live *live, pid_t pid, bool *ret_added)
 	if (r == -ENOMEM)
 		return r;
 	if (r && r != -ESRCH)
-		return count_unread_found(live, pid);
+		return live_count_unread(live, pid);
 	if (r || info.zombie || info.kernel_thread || is_own(live, &info) ||
 	    !matches_rule(live, &info))
 		return 0; /* gone, or not to be traced */

@@ -79,8 +79,10 @@ def timed(place, row, hold=False, execs=0, launcher="timed"):
     """The launcher's part of a command line; what it writes is in place.file("cost"). With execs
     (1: the command's, 2: what it starts) the task clock counts from there on, and nothing is pinned
     to a core, as a tool that starts the program would be, too."""
-    one = row.threads == 1 and not place.any_core
-    cpus = [place.target_cpu] if one else sorted(place.cpus)
+    if place.any_core:
+        cpus = sorted(os.sched_getaffinity(0))
+    else:
+        cpus = [place.target_cpu] if row.threads == 1 else [place.tool_cpu, place.target_cpu]
     words = [place.program(launcher)]
     if execs:
         words += ["-x", str(execs), "-c", f"{place.tool_cpu},{place.target_cpu}"]

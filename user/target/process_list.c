@@ -16,11 +16,6 @@
 /* Deeper than any tree of cgroups that is meant well, and than open files should go. */
 #define CGROUP_DEPTH 64
 
-static void pid_vec_done(pid_vec *pids)
-{
-	vec_done(pids);
-}
-
 int process_list_host(pid_vec *ret_pids)
 {
 	_cleanup_closedir_ DIR *dir = opendir("/proc");

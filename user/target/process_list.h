@@ -13,6 +13,11 @@
 
 typedef VEC(pid_t) pid_vec;
 
+static inline void pid_vec_done(pid_vec *pids)
+{
+	vec_done(pids);
+}
+
 /* All of /proc. 0 or negative errno; for vec_done. */
 int process_list_host(pid_vec *ret_pids);
 

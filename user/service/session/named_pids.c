@@ -16,11 +16,6 @@
 /* Of a command, where several are listed. */
 #define LISTED_COMMAND 120
 
-static void pids_done(pid_vec *pids)
-{
-	vec_done(pids);
-}
-
 /* 1, 0, or negative errno: that is not known. The kernel keeps 15 bytes of a name. */
 static int is_named(pid_t pid, const char *name)
 {
@@ -114,7 +109,7 @@ static void log_several(const char *name, const pid_vec *found)
 
 static int find_one(const char *name, bool follows, pid_t *ret_pid)
 {
-	_cleanup_(pids_done) pid_vec found = { 0 };
+	_cleanup_(pid_vec_done) pid_vec found = { 0 };
 	int r = find_all(name, true, &found);
 
 	*ret_pid = 0;
